@@ -121,7 +121,7 @@ impl From<ModelError> for CliError {
 impl From<Error> for CliError {
     fn from(error: Error) -> Self {
         match error {
-            Error::Setting(message) => CliError::Usage(message),
+            Error::Setting(message) => CliError::Usage(message.as_str().to_owned()),
             Error::Config(wrong) => CliError::Config(wrong),
             Error::Findings(found) => CliError::Findings(found),
             Error::Service(error) => CliError::Service(error),

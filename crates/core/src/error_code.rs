@@ -238,6 +238,12 @@ errors! {
     /// A request to a compatible API is invalid or not supported.
     DoorRequest "door.request" 400 _ no "send what the message asks for";
 }
+"configuration.md" {
+    /// A setting or a configuration file is invalid.
+    SettingInvalid "setting.invalid" _ Usage no "correct the setting that the message names";
+    /// The operating system, a file or a process failed.
+    SystemFailed "system.failed" _ Failure no "check the file, folder or process that the message names";
+}
 "install.md" {
     /// The feature is not in this build.
     FeatureMissing "build.feature_missing" 501 Usage no "build with the feature that the message names, or use a released binary";

@@ -6,7 +6,7 @@ use quillet_agent::AgentError;
 use quillet_core::build::FeatureDisabled;
 use quillet_core::chat::ModelError;
 use quillet_core::store::{StoreError, StoreErrorKind};
-use quillet_core::{Diagnostic, Severity};
+use quillet_core::{Diagnostic, ErrorCode, Severity};
 use quillet_prompt::ServiceError;
 use quillet_script::ScriptError;
 #[cfg(feature = "sql")]
@@ -18,14 +18,14 @@ use crate::settings::SettingsError;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// A setting is wrong; the text names it, where it came from and what it must be.
-    Setting(String),
+    /// A setting is invalid; the text names it, its origin and the expected value.
+    Setting(ErrorMessage),
     /// A configuration file is wrong, at these places.
     Config(SettingsError),
     /// A file of data is wrong, at these places.
     Findings(Vec<LocatedDiagnostic>),
     /// Something outside (a file, a folder, a process) did not do what it should.
-    Other(String),
+    Other(ErrorMessage),
     /// The prompt service did not do what it was asked: a prompt, a variable, a tool, the store, the
     /// model.
     Service(Box<ServiceError>),
@@ -38,6 +38,138 @@ pub enum Error {
     Database(Box<SqlError>),
     /// This build cannot do it; it names the feature that can.
     Missing(FeatureDisabled),
+}
+
+/// The text of an error, with the error that caused it.
+#[derive(Debug)]
+pub struct ErrorMessage {
+    text: String,
+    source: Option<Box<dyn std::error::Error + Send + Sync>>,
+}
+
+impl ErrorMessage {
+    /// Returns the text, which includes that of the cause.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    pub(crate) fn prefixed(mut self, prefix: &str) -> Self {
+        self.text = format!("{prefix}: {}", self.text);
+        self
+    }
+}
+
+/// The part of the library that failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// A setting or a configuration file is invalid.
+    Setting,
+    /// An input file is invalid.
+    Input,
+    /// The operating system, a file or a process failed.
+    System,
+    /// The prompt service failed: a prompt, a variable, a tool, the store or the model.
+    Service,
+    /// An agent run failed.
+    Agent,
+    /// A script failed.
+    Script,
+    /// A question to a database failed.
+    Database,
+    /// This build lacks a feature.
+    FeatureDisabled,
+}
+
+impl Error {
+    pub(crate) fn setting(text: String) -> Self {
+        Error::Setting(ErrorMessage { text, source: None })
+    }
+
+    pub(crate) fn setting_from(
+        text: String,
+        source: impl std::error::Error + Send + Sync + 'static,
+    ) -> Self {
+        let source = Some(source.into());
+        Error::Setting(ErrorMessage { text, source })
+    }
+
+    pub(crate) fn other(text: String) -> Self {
+        Error::Other(ErrorMessage { text, source: None })
+    }
+
+    pub(crate) fn other_from(
+        text: String,
+        source: impl std::error::Error + Send + Sync + 'static,
+    ) -> Self {
+        let source = Some(source.into());
+        Error::Other(ErrorMessage { text, source })
+    }
+
+    /// Returns the stable code, such as `render.missing_variable`; `docs/errors.md` lists them.
+    /// An invalid input file has the code of its first diagnostic.
+    ///
+    /// ```
+    /// # tokio::runtime::Runtime::new()?.block_on(async {
+    /// let error = quillet::Quillet::open("redis:://").await.unwrap_err();
+    /// assert_eq!(error.code(), "setting.invalid");
+    /// assert_eq!(error.kind(), quillet::ErrorKind::Setting);
+    /// assert!(!error.is_retryable());
+    /// # });
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Error::Findings(found) => match found.first() {
+                Some(first) => first.diagnostic.code,
+                None => ErrorCode::SystemFailed.as_str(),
+            },
+            other => other.table_code().as_str(),
+        }
+    }
+
+    /// Returns the part of the library that failed.
+    #[must_use]
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Error::Setting(_) | Error::Config(_) => ErrorKind::Setting,
+            Error::Findings(_) => ErrorKind::Input,
+            Error::Other(_) => ErrorKind::System,
+            Error::Service(_) => ErrorKind::Service,
+            Error::Agent(_) => ErrorKind::Agent,
+            Error::Script(_) => ErrorKind::Script,
+            #[cfg(feature = "sql")]
+            Error::Database(_) => ErrorKind::Database,
+            Error::Missing(_) => ErrorKind::FeatureDisabled,
+        }
+    }
+
+    /// Returns whether the same request may succeed when it is retried.
+    #[must_use]
+    pub fn is_retryable(&self) -> bool {
+        match self {
+            // The cause decides: a prompt that calls another fails for the reason of the other.
+            Error::Service(error) => error.root_code().retryable(),
+            Error::Agent(error) => error.root_code().retryable(),
+            Error::Findings(_) => false,
+            other => other.table_code().retryable(),
+        }
+    }
+
+    fn table_code(&self) -> ErrorCode {
+        match self {
+            Error::Setting(_) | Error::Config(_) => ErrorCode::SettingInvalid,
+            Error::Findings(_) | Error::Other(_) => ErrorCode::SystemFailed,
+            Error::Service(error) => error.code(),
+            Error::Agent(error) => error.code(),
+            Error::Script(error) => error.kind.code(),
+            #[cfg(feature = "sql")]
+            Error::Database(error) => error.code(),
+            Error::Missing(_) => ErrorCode::FeatureMissing,
+        }
+    }
 }
 
 /// A finding, and the text that its place points into.
@@ -69,7 +201,7 @@ impl LocatedDiagnostic {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::Setting(message) | Error::Other(message) => f.write_str(message),
+            Error::Setting(message) | Error::Other(message) => f.write_str(&message.text),
             Error::Config(wrong) => all(f, wrong.found.iter()),
             Error::Findings(found) => all(f, found.iter().map(|finding| &finding.diagnostic)),
             Error::Service(error) => error.fmt(f),
@@ -90,7 +222,22 @@ fn all<'a>(f: &mut fmt::Formatter<'_>, found: impl Iterator<Item = &'a Diagnosti
     Ok(())
 }
 
-impl std::error::Error for Error {}
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Error::Setting(message) | Error::Other(message) => {
+                message.source.as_deref().map(|source| source as _)
+            }
+            Error::Config(_) | Error::Findings(_) => None,
+            Error::Service(error) => Some(&**error),
+            Error::Agent(error) => Some(&**error),
+            Error::Script(error) => Some(&**error),
+            #[cfg(feature = "sql")]
+            Error::Database(error) => Some(&**error),
+            Error::Missing(missing) => Some(missing),
+        }
+    }
+}
 
 impl From<ServiceError> for Error {
     fn from(error: ServiceError) -> Self {
@@ -102,7 +249,7 @@ impl From<StoreError> for Error {
     fn from(error: StoreError) -> Self {
         match error.kind {
             StoreErrorKind::Configuration | StoreErrorKind::Missing => {
-                Error::Setting(error.message)
+                Error::setting_from(error.message.clone(), error)
             }
             _ => ServiceError::from(error).into(),
         }

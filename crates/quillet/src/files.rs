@@ -4,6 +4,7 @@ use std::fs;
 use std::io::Read;
 
 use quillet_core::{Diagnostic, LineColumn, Span, Value, json};
+use quillet_store::{PROMPT_FILE_ENDINGS, TEMPLATE_ENDINGS};
 use quillet_yaml::{Duplicates, Options, Tags};
 
 use crate::components::disk::Schemas;
@@ -40,36 +41,29 @@ pub enum InputFileKind<'a> {
     Toml,
 }
 
-/// Endings and what they mean, as in folders that are stores.
-const ENDINGS: [(&str, InputFileKind<'static>); 21] = [
-    (".gotmpl", InputFileKind::Template("go")),
-    (".tmpl", InputFileKind::Template("go")),
-    (".tpl", InputFileKind::Template("go")),
-    (".jinja", InputFileKind::Template("jinja")),
-    (".jinja2", InputFileKind::Template("jinja")),
-    (".j2", InputFileKind::Template("jinja")),
-    (".handlebars", InputFileKind::Template("handlebars")),
-    (".hbs", InputFileKind::Template("handlebars")),
-    (".mustache", InputFileKind::Template("mustache")),
-    (".liquid", InputFileKind::Template("liquid")),
-    (".skprompt", InputFileKind::Template("semantic-kernel")),
-    (".sk", InputFileKind::Template("semantic-kernel")),
-    (".fstring", InputFileKind::Template("f-string")),
-    (".fstr", InputFileKind::Template("f-string")),
-    ("skprompt.txt", InputFileKind::Prompt),
-    (".prompty", InputFileKind::Prompt),
-    (".prompt", InputFileKind::Prompt),
+const DATA_ENDINGS: [(&str, InputFileKind<'static>); 4] = [
     (".json", InputFileKind::Json),
     (".yaml", InputFileKind::Yaml),
     (".yml", InputFileKind::Yaml),
     (".toml", InputFileKind::Toml),
 ];
 
-/// What the name of a file says that it is.
+/// Returns the kind of a file by its name: templates and prompt files as in a folder store, and data.
 pub fn form_of(name: &str) -> Option<InputFileKind<'static>> {
-    let ending =
-        |(ending, form): &(&str, InputFileKind<'static>)| name.ends_with(ending).then_some(*form);
-    ENDINGS.iter().find_map(ending)
+    let template = |(ending, format): &(&str, &'static str)| {
+        let is_template = name.ends_with(ending);
+        is_template.then_some(InputFileKind::Template(format))
+    };
+    if let Some(template) = TEMPLATE_ENDINGS.iter().find_map(template) {
+        return Some(template);
+    }
+    let mut prompts = PROMPT_FILE_ENDINGS.iter().chain(&["skprompt.txt"]);
+    if prompts.any(|ending| name.ends_with(ending)) {
+        return Some(InputFileKind::Prompt);
+    }
+    let data =
+        |(ending, kind): &(&str, InputFileKind<'static>)| name.ends_with(ending).then_some(*kind);
+    DATA_ENDINGS.iter().find_map(data)
 }
 
 /// Reads a text file, or standard input for `-`.
@@ -77,20 +71,22 @@ pub fn form_of(name: &str) -> Option<InputFileKind<'static>> {
 /// # Errors
 /// It cannot be read, is too large or no UTF-8.
 pub fn read(path: &str) -> Result<String, Error> {
-    let refuse = |why: String| Error::Other(format!("{}: {why}", shown(path)));
+    let refuse = |why: String| Error::other(format!("{}: {why}", shown(path)));
+    let unreadable =
+        |error: std::io::Error| Error::other_from(format!("{}: {error}", shown(path)), error);
     let reader: Box<dyn Read> = match path {
         "-" => Box::new(std::io::stdin()),
         _ => {
-            let about = fs::metadata(path).map_err(|error| refuse(error.to_string()))?;
+            let about = fs::metadata(path).map_err(unreadable)?;
             if about.is_dir() {
                 return Err(refuse("is a folder".into()));
             }
-            Box::new(fs::File::open(path).map_err(|error| refuse(error.to_string()))?)
+            Box::new(fs::File::open(path).map_err(unreadable)?)
         }
     };
     let mut bytes = Vec::new();
     let read = reader.take(MOST_BYTES + 1).read_to_end(&mut bytes);
-    read.map_err(|error| refuse(error.to_string()))?;
+    read.map_err(unreadable)?;
     if bytes.len() as u64 > MOST_BYTES {
         return Err(refuse(format!("is larger than {MOST_BYTES} bytes")));
     }
@@ -162,7 +158,7 @@ pub fn parse(path: &str, text: &str, form: InputFileKind<'_>) -> Result<Value, E
 pub fn data(path: &str) -> Result<Value, Error> {
     let form = form_of(path).unwrap_or(InputFileKind::Yaml);
     if path.trim_start().starts_with('{') {
-        return Err(Error::Setting(
+        return Err(Error::setting(
             "-d takes a file, or - for standard input; a value is given by -D name:=json".into(),
         ));
     }
@@ -181,7 +177,7 @@ pub fn schemas(configured: &[(String, String)], defines: &[String]) -> Result<Sc
     for define in defines {
         let named = define.split_once('=').filter(|(name, _)| !name.is_empty());
         let Some((name, path)) = named else {
-            return Err(Error::Setting(format!(
+            return Err(Error::setting(format!(
                 "--schema {define:?} must be NAME=FILE"
             )));
         };
@@ -193,12 +189,12 @@ pub fn schemas(configured: &[(String, String)], defines: &[String]) -> Result<Sc
 /// A file that holds a schema; `who` names it.
 fn schema(who: &str, path: &str) -> Result<serde_json::Value, Error> {
     let text = read(path).map_err(|failure| match failure {
-        Error::Other(why) => Error::Other(format!("{who}: {why}")),
+        Error::Other(failure) => Error::Other(failure.prefixed(who)),
         failure => failure,
     })?;
     let schema = parse(path, &text, form_of(path).unwrap_or(InputFileKind::Yaml))?;
     if schema.as_map().is_none() {
-        return Err(Error::Setting(format!(
+        return Err(Error::setting(format!(
             "{who}: {path} holds {}, and a JSON Schema is an object",
             match schema.kind() {
                 kind @ ("array" | "integer") => format!("an {kind}"),

@@ -49,7 +49,7 @@ mod service;
 pub mod settings;
 
 #[cfg(feature = "service")]
-pub use error::{Error, LocatedDiagnostic};
+pub use error::{Error, ErrorKind, ErrorMessage, LocatedDiagnostic};
 #[cfg(feature = "service")]
 pub use function_tool::tool;
 #[cfg(feature = "service")]

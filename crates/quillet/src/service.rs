@@ -203,13 +203,13 @@ impl Quillet {
         let begun = self.host.agents().begin(request, &who, &id);
         let mut run = begun
             .await
-            .map_err(|refused| Error::Other(refused.to_string()))?;
+            .map_err(|refused| Error::other_from(refused.to_string(), refused))?;
         while let Some(event) = run.next().await {
             if let AgentEvent::Ended(outcome) = event {
                 return Ok(*outcome);
             }
         }
-        Err(Error::Other("the run of the agent did not end".into()))
+        Err(Error::other("the run of the agent did not end".into()))
     }
 
     /// Runs a script, `.ai.yaml`, of this disk, with nothing granted: it asks models, and touches

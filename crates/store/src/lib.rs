@@ -52,7 +52,7 @@ pub use address::Address;
 pub use archive::{ArchiveOptions, MemoryArchive, SqliteArchive};
 pub use batches::SqliteBatches;
 pub use budgets::{MemoryBudgets, SqliteBudgets};
-pub use folder::{FolderStore, entry_of_file, folders};
+pub use folder::{FolderStore, PROMPT_FILE_ENDINGS, TEMPLATE_ENDINGS, entry_of_file, folders};
 pub use ids::MAX_ID_BYTES;
 pub use journal::{JournalOptions, SqliteJournal};
 pub use knowledge::{ImportReport, KnowledgeOptions, SqliteKnowledge};

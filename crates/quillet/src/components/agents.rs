@@ -144,7 +144,7 @@ pub fn mcp_servers(settings: &Settings) -> Result<McpServers, Error> {
     let Some(path) = settings.text(&settings::AGENT_MCP_SERVERS) else {
         return Ok(McpServers::default());
     };
-    let wrong = |what: String| Error::Setting(format!("agent.mcp_servers: {path}: {what}"));
+    let wrong = |what: String| Error::setting(format!("agent.mcp_servers: {path}: {what}"));
     let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
     let list = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
     let (servers, found) = McpServers::read(&list, McpOrigin::Configuration);

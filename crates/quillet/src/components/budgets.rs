@@ -60,7 +60,7 @@ fn all(settings: &Settings) -> Result<BudgetLimits, Error> {
         limits.set(name, number).map_err(|error| {
             let origin = settings.origin(setting);
             let origin = origin.map_or_else(String::new, |origin| format!(" ({origin})"));
-            Error::Setting(format!("budget.{error}{origin}"))
+            Error::setting_from(format!("budget.{error}{origin}"), error)
         })?;
     }
     Ok(limits)

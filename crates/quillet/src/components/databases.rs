@@ -106,7 +106,7 @@ pub fn service(
 /// # Errors
 /// None of them can be read, which no setting brings about.
 pub fn built_in() -> Result<Arc<dyn Prompts>, Error> {
-    let prompts = BuiltIn::new().map_err(|error| Error::Other(error.to_string()))?;
+    let prompts = BuiltIn::new().map_err(|error| Error::other_from(error.to_string(), error))?;
     Ok(Arc::new(prompts))
 }
 
@@ -115,7 +115,8 @@ pub fn built_in() -> Result<Arc<dyn Prompts>, Error> {
 /// # Errors
 /// As [`built_in`].
 pub fn stored(prompts: &Arc<PromptService>) -> Result<Arc<dyn Prompts>, Error> {
-    let prompts = StoredPrompts::new(prompts).map_err(|error| Error::Other(error.to_string()))?;
+    let prompts =
+        StoredPrompts::new(prompts).map_err(|error| Error::other_from(error.to_string(), error))?;
     Ok(Arc::new(prompts))
 }
 
@@ -171,7 +172,7 @@ impl ServedDatabases {
         let shop = with_shop.then(DemoShop::build).transpose()?;
         if let Some(shop) = &shop {
             let lent = databases.add_temporary(DEMO, &shop.definition());
-            lent.map_err(|error| Error::Other(error.to_string()))?;
+            lent.map_err(|error| Error::other_from(error.to_string(), error))?;
         }
         let tools = DatabaseTools::new(databases.clone(), prompts.clone());
         Ok(ServedDatabases {
@@ -214,7 +215,7 @@ pub async fn offer(
     let databases = asked(settings, store, prompts, models).await?;
     let tools = DatabaseTools::new(databases, prompts.clone());
     let offered = tools.offer().await;
-    offered.map_err(|error| Error::Other(error.to_string()))
+    offered.map_err(|error| Error::other_from(error.to_string(), error))
 }
 
 /// Opens what was learned about databases: where `sql.archive` says, else where the store is.
@@ -314,7 +315,7 @@ pub fn file_options(settings: &Settings) -> Result<FileOptions, Error> {
     let whole = |setting| settings.integer(setting).unwrap_or_default();
     let wrong = |setting: &'static Setting, what: &str| {
         let origin = settings.origin(setting).map(ToString::to_string);
-        Error::Setting(format!(
+        Error::setting(format!(
             "{} ({}) must be {what}",
             setting.key,
             origin.unwrap_or_default()
@@ -355,7 +356,7 @@ fn chain(settings: &Settings) -> Result<ChainMode, Error> {
         let origin = settings
             .origin(&settings::SQL_CHAIN)
             .map(ToString::to_string);
-        Error::Setting(format!(
+        Error::setting(format!(
             "sql.chain ({}) must be budget or seed, not {name:?}",
             origin.unwrap_or_default()
         ))
@@ -368,7 +369,7 @@ fn second_judge(settings: &Settings) -> Result<SecondJudge, Error> {
         .unwrap_or_default();
     SecondJudge::named(name).ok_or_else(|| {
         let origin = settings.origin(&settings::SQL_SECOND_JUDGE);
-        Error::Setting(format!(
+        Error::setting(format!(
             "sql.second_judge ({}) must be auto, view or off, not {name:?}",
             origin.map(ToString::to_string).unwrap_or_default()
         ))
@@ -381,7 +382,7 @@ fn sampling(settings: &Settings) -> Result<Sampling, Error> {
         let origin = settings
             .origin(&settings::SQL_VALUES)
             .map(ToString::to_string);
-        Error::Setting(format!(
+        Error::setting(format!(
             "sql.values ({}) must be auto, on or off, not {name:?}",
             origin.unwrap_or_default()
         ))
@@ -417,7 +418,7 @@ fn glossary(settings: &Settings) -> Result<Glossary, Error> {
 /// # Errors
 /// It cannot be read or is none; `asked_by` is the setting or flag that named it.
 pub fn glossary_file(asked_by: &str, path: &str) -> Result<Vec<(String, Vec<String>)>, Error> {
-    let wrong = |what: String| Error::Setting(format!("{asked_by}: {path}: {what}"));
+    let wrong = |what: String| Error::setting(format!("{asked_by}: {path}: {what}"));
     let data = files::data(path)?;
     let map = data
         .as_map()

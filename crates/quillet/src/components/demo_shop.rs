@@ -22,10 +22,10 @@ impl DemoShop {
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
         let made = builder.create(&folder);
-        made.map_err(|error| Error::Other(format!("{}: {error}", folder.display())))?;
+        made.map_err(|error| Error::other_from(format!("{}: {error}", folder.display()), error))?;
         let shop = DemoShop(folder);
         let built = demo::create(&shop.file());
-        built.map_err(|error| Error::Other(error.to_string()))?;
+        built.map_err(|error| Error::other_from(error.to_string(), error))?;
         Ok(shop)
     }
 

@@ -61,7 +61,7 @@ pub fn new_id() -> String {
 pub async fn store(settings: &Settings) -> Result<Arc<dyn Store>, Error> {
     match optional_store(settings).await? {
         Some(store) => Ok(store),
-        None => Err(Error::Setting(
+        None => Err(Error::setting(
             "no store is set: pass --store dir:PATH or --store redis://HOST, or set QUILLET_STORE, REDIS_URL or store.url".into(),
         )),
     }
@@ -99,7 +99,8 @@ pub fn store_options(settings: &Settings) -> StoreOptions {
 /// # Errors
 /// A setting of the tools is wrong.
 pub fn tools(settings: &Settings, variables: Arc<Variables>) -> Result<Arc<Tools>, Error> {
-    let tools = Tools::new(settings.tools()?).map_err(|error| Error::Setting(error.to_string()))?;
+    let tools = Tools::new(settings.tools()?)
+        .map_err(|error| Error::setting_from(error.to_string(), error))?;
     tools.find_modules_with(Arc::new(SharedModules(variables)));
     Ok(Arc::new(tools))
 }
@@ -256,7 +257,7 @@ pub fn models(settings: &Settings, retries: Arc<AtomicU64>) -> Result<Arc<ModelR
     let models = ModelRouter::new(settings);
     models
         .map(Arc::new)
-        .map_err(|error| Error::Setting(error.message))
+        .map_err(|error| Error::setting_from(error.message.clone(), error))
 }
 
 /// How often providers and models are asked at most, if the settings say so.
@@ -318,8 +319,9 @@ pub fn embedder(settings: &Settings) -> Result<Option<Arc<dyn Embedder>>, Error>
             .collect(),
         ..EmbedderConfig::default()
     };
-    let embedder = OpenAiEmbedder::new(http(settings), embedding)
-        .map_err(|error| Error::Setting(format!("sql.embedding_model: {}", error.message)))?;
+    let embedder = OpenAiEmbedder::new(http(settings), embedding).map_err(|error| {
+        Error::setting_from(format!("sql.embedding_model: {}", error.message), error)
+    })?;
     Ok(Some(Arc::new(embedder)))
 }
 

@@ -31,10 +31,10 @@ impl RecordReplay {
             (Some(folder), None) => Ok(RecordReplay::Record(folder.into())),
             (None, Some(folder)) => {
                 let replay = Replay::open(folder);
-                let replay = replay.map_err(|error| Error::Setting(error.message))?;
+                let replay = replay.map_err(|error| Error::setting_from(error.message.clone(), error))?;
                 Ok(RecordReplay::Replay(Arc::new(replay)))
             }
-            (Some(_), Some(_)) => Err(Error::Setting(
+            (Some(_), Some(_)) => Err(Error::setting(
                 "model.record and model.replay are both set: what is replayed cannot be recorded, take one away".into(),
             )),
         }

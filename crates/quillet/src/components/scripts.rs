@@ -158,7 +158,9 @@ pub enum McpSources {
 /// One is not there.
 pub fn folders(flag: &str, folders: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
     let real = folders.iter().map(|folder| {
-        let wrong = |error| Error::Setting(format!("{flag} {}: {error}", folder.display()));
+        let wrong = |error: std::io::Error| {
+            Error::setting_from(format!("{flag} {}: {error}", folder.display()), error)
+        };
         folder.canonicalize().map_err(wrong)
     });
     real.collect()

@@ -56,7 +56,7 @@ fn named_tokens(settings: &Settings) -> Result<Vec<NamedToken>, Error> {
     let tokens = settings.tokens(&settings::NAMED_TOKENS).iter();
     let named = tokens.map(|token| {
         let wrong =
-            |why: String| Error::Setting(format!("server.token.{}{origin} {why}", token.name));
+            |why: String| Error::setting(format!("server.token.{}{origin} {why}", token.name));
         let secret = secret(token).map_err(wrong)?;
         if let Some(why) = unsendable(&secret) {
             return Err(wrong(format!("has a secret that {why}")));
@@ -114,7 +114,7 @@ fn address(settings: &Settings) -> Result<SocketAddr, Error> {
         let origin = settings
             .origin(&settings::LISTEN)
             .map_or_else(String::new, |origin| format!(" ({origin})"));
-        Error::Setting(format!(
+        Error::setting(format!(
             "server.listen{origin} must be ADDRESS:PORT, such as 127.0.0.1:8080, not {text:?}"
         ))
     })

@@ -113,7 +113,9 @@ pub fn make_folder_of(path: &Path) -> Result<(), Error> {
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     let made = builder.create(folder);
-    made.map_err(|error| Error::Other(format!("cannot make {}: {error}", folder.display())))
+    made.map_err(|error| {
+        Error::other_from(format!("cannot make {}: {error}", folder.display()), error)
+    })
 }
 
 /// Whether a file can be written, which is made for that.
@@ -126,7 +128,9 @@ pub fn can_write(path: &Path) -> Result<(), Error> {
         .append(true)
         .create(true)
         .open(path);
-    let cannot = |error| Error::Other(format!("cannot write {}: {error}", path.display()));
+    let cannot = |error: std::io::Error| {
+        Error::other_from(format!("cannot write {}: {error}", path.display()), error)
+    };
     opened.map(drop).map_err(cannot)
 }
 
@@ -148,7 +152,7 @@ fn collector(settings: &Settings) -> Result<Option<OtlpSink>, Error> {
     };
     let sink = OtlpSink::start(&settings);
     sink.map(Some)
-        .map_err(|error| Error::Setting(format!("otlp.endpoint: {error}")))
+        .map_err(|error| Error::setting_from(format!("otlp.endpoint: {error}"), error))
 }
 
 /// The whole address: `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT` has it as it is, the others

@@ -138,7 +138,7 @@ impl KeyFile {
     }
 
     fn wrong(&self, what: &str) -> Error {
-        Error::Setting(format!(
+        Error::setting(format!(
             "cannot read the key file {}: {what}; fix it, or delete it and run `quillet keys set` again",
             self.0.display()
         ))
@@ -170,7 +170,9 @@ impl KeyFile {
         keys.extend(key.map(|key| (provider, (key.to_owned(), 0))));
         keys.sort();
         make_folder_of(&self.0)?;
-        let failed = |error| Error::Other(format!("cannot write {}: {error}", self.0.display()));
+        let failed = |error: std::io::Error| {
+            Error::other_from(format!("cannot write {}: {error}", self.0.display()), error)
+        };
         self.write(&keys).map_err(failed)?;
         Ok(was_there)
     }

@@ -156,7 +156,7 @@ impl Settings {
     pub fn set(&mut self, key: &str, text: &str) -> Result<(), Error> {
         let setting = find(key).ok_or_else(|| {
             let near = like(key).map_or_else(String::new, |near| format!("; did you mean {near}?"));
-            Error::Setting(format!("unknown setting {key}{near}"))
+            Error::setting(format!("unknown setting {key}{near}"))
         })?;
         self.put(setting, text, SettingOrigin::Program)
     }
@@ -198,7 +198,7 @@ impl Settings {
                     return self.put(setting, &text, SettingOrigin::Environment(name));
                 }
                 Err(env::VarError::NotUnicode(_)) => {
-                    return Err(Error::Setting(format!("{name} is not valid UTF-8")));
+                    return Err(Error::setting(format!("{name} is not valid UTF-8")));
                 }
                 _ => {}
             }
@@ -214,7 +214,7 @@ impl Settings {
     ) -> Result<(), Error> {
         let wrong = |wanted| {
             let key = setting.key;
-            Error::Setting(match setting.form {
+            Error::setting(match setting.form {
                 SettingType::SecretTable => format!("{key} ({origin}) must be {wanted}"),
                 _ => format!("{key} ({origin}) must be {wanted}, not {text:?}"),
             })
@@ -224,9 +224,9 @@ impl Settings {
             SettingType::Integer => {
                 SettingValue::Integer(text.parse().map_err(|_| wrong("a non-negative integer"))?)
             }
-            SettingType::Number => {
-                SettingValue::Number(number::of_text(text).ok_or_else(|| wrong("a non-negative number"))?)
-            }
+            SettingType::Number => SettingValue::Number(
+                number::of_text(text).ok_or_else(|| wrong("a non-negative number"))?,
+            ),
             SettingType::Bool => {
                 SettingValue::Bool(boolean(text).ok_or_else(|| wrong("true or false"))?)
             }
@@ -242,7 +242,7 @@ impl Settings {
             SettingType::Tokens => {
                 let key = setting.key;
                 let message = format!("{key} ({origin}) can be set only in files, as [{key}.NAME]");
-                return Err(Error::Setting(message));
+                return Err(Error::setting(message));
             }
         };
         self.values.insert(setting.key, (value, origin));
@@ -265,7 +265,7 @@ impl Settings {
                 Ok(())
             }
             Err(_) if self.values.contains_key(API_KEY.key) => Ok(()),
-            Err(_) => Err(Error::Setting(format!(
+            Err(_) => Err(Error::setting(format!(
                 "model.api_key_env ({origin}): the environment variable {name} is not set"
             ))),
         }
@@ -418,7 +418,7 @@ impl Settings {
     pub fn tools(&self) -> Result<ToolsConfig, Error> {
         let tools = toml::Value::Table(self.tools.clone());
         ToolsConfig::deserialize(tools)
-            .map_err(|error| Error::Setting(format!("tools: {}", error.message())))
+            .map_err(|error| Error::setting_from(format!("tools: {}", error.message()), error))
     }
 
     /// Returns whether any tool setting is set.

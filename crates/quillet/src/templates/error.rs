@@ -92,7 +92,14 @@ impl fmt::Display for TemplateError {
     }
 }
 
-impl std::error::Error for TemplateError {}
+impl std::error::Error for TemplateError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            TemplateError::Compile(error) => Some(error),
+            TemplateError::Render(error) => Some(&**error),
+        }
+    }
+}
 
 impl From<CompileError> for TemplateError {
     fn from(error: CompileError) -> Self {

@@ -44,30 +44,44 @@ pub(crate) fn is_of_tests(kind: EntryKind, name: &str) -> bool {
 /// What files of scripts that are written here end in.
 const SCRIPT_ENDING: &str = ".ai.yaml";
 
-/// File name endings; those of templates, prompt files and scripts count among prompts only.
-const ENDINGS: [(&str, FileFormat); 21] = [
+/// Endings of template files and their formats. The only list: other crates read it.
+pub const TEMPLATE_ENDINGS: &[(&str, &str)] = &[
+    (".gotmpl", "go"),
+    (".tmpl", "go"),
+    (".tpl", "go"),
+    (".jinja", "jinja"),
+    (".jinja2", "jinja"),
+    (".j2", "jinja"),
+    (".handlebars", "handlebars"),
+    (".hbs", "handlebars"),
+    (".mustache", "mustache"),
+    (".liquid", "liquid"),
+    (".skprompt", "semantic-kernel"),
+    (".sk", "semantic-kernel"),
+    (".fstring", "f-string"),
+    (".fstr", "f-string"),
+];
+
+/// Endings of prompt files. The only list: other crates read it.
+pub const PROMPT_FILE_ENDINGS: &[&str] = &[".prompty", ".prompt"];
+
+/// Other endings. Scripts come first: `.yaml` ends their names, too.
+const ENDINGS: [(&str, FileFormat); 5] = [
     (SCRIPT_ENDING, FileFormat::Script),
     (".ai.yml", FileFormat::Script),
     (".json", FileFormat::Json),
     (".yaml", FileFormat::Yaml),
     (".yml", FileFormat::Yaml),
-    (".gotmpl", FileFormat::Template("go")),
-    (".tmpl", FileFormat::Template("go")),
-    (".jinja", FileFormat::Template("jinja")),
-    (".jinja2", FileFormat::Template("jinja")),
-    (".j2", FileFormat::Template("jinja")),
-    (".handlebars", FileFormat::Template("handlebars")),
-    (".hbs", FileFormat::Template("handlebars")),
-    (".mustache", FileFormat::Template("mustache")),
-    (".liquid", FileFormat::Template("liquid")),
-    (".skprompt", FileFormat::Template("semantic-kernel")),
-    (".sk", FileFormat::Template("semantic-kernel")),
-    (".fstring", FileFormat::Template("f-string")),
-    (".fstr", FileFormat::Template("f-string")),
-    (".tpl", FileFormat::Template("go")),
-    (".prompty", FileFormat::Prompt),
-    (".prompt", FileFormat::Prompt),
 ];
+
+/// All endings with their formats. Templates, prompt files and scripts count among prompts only.
+fn endings() -> impl Iterator<Item = (&'static str, FileFormat)> {
+    let templates = TEMPLATE_ENDINGS.iter();
+    let templates = templates.map(|(ending, format)| (*ending, FileFormat::Template(format)));
+    let prompts = PROMPT_FILE_ENDINGS.iter();
+    let prompts = prompts.map(|ending| (*ending, FileFormat::Prompt));
+    ENDINGS.into_iter().chain(templates).chain(prompts)
+}
 
 /// The stem and the form of a file name; `None` for a file that is no definition.
 pub(crate) fn form_of(kind: EntryKind, file_name: &str) -> Option<(&str, FileFormat)> {
@@ -75,10 +89,10 @@ pub(crate) fn form_of(kind: EntryKind, file_name: &str) -> Option<(&str, FileFor
         kind == EntryKind::Prompt || matches!(form, FileFormat::Json | FileFormat::Yaml)
     };
     // The list is ordered: `.ai.yaml` must be found before `.yaml`.
-    let mut endings = ENDINGS.iter().filter(|(_, form)| fits(form));
+    let mut endings = endings().filter(|(_, form)| fits(form));
     let (stem, form) = endings.find_map(|(ending, form)| {
         let stem = file_name.strip_suffix(ending)?;
-        Some((stem, *form))
+        Some((stem, form))
     })?;
     (!stem.is_empty()).then_some((stem, form))
 }

@@ -42,6 +42,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::StoreOptions;
 use crate::changes::ChangeBus;
+pub use document::{PROMPT_FILE_ENDINGS, TEMPLATE_ENDINGS};
 use history_index::HistoryCache;
 pub use key_path::folders;
 pub(crate) use key_path::kind_of;

@@ -85,7 +85,10 @@ test('options that are none are refused', () => {
       () => new Template('x', { partials: { a: 1 } }),
       'partials.a must be a text, not of type number (give a string)',
     ],
-    [() => new Template('x', { partials: null }), 'partials must be an object (give { name: text })'],
+    [
+      () => new Template('x', { partials: null }),
+      'partials must be an object (give { name: text })',
+    ],
     [
       () => new Template('x', { limits: { steps: -1 } }),
       'limits.steps must be a number from 0 on (leave it out for the default)',

@@ -105,7 +105,7 @@ def test_is_refused_with_its_place(value: object, said: str, hint: str) -> None:
 def test_places_name_any_key() -> None:
     with pytest.raises(VariableError, match=r'^x\["two words"\]\.é\[0\]: '):
         PRINT.render(x={"two words": {"é": [object()]}})
-    with pytest.raises(VariableError, match="^variables must be a mapping of names to values, not list"):
+    with pytest.raises(VariableError, match="^variables must be a mapping of names to values, not"):
         PRINT.render([("x", 1)])
 
 
@@ -128,7 +128,7 @@ def test_what_is_shared_cannot_grow_without_end() -> None:
     shared: object = "x"
     for _ in range(40):
         shared = [shared, shared]
-    with pytest.raises(VariableError, match="more than 2000000 values"):
+    with pytest.raises(VariableError, match="more than 2000000"):
         PRINT.render(x=shared)
 
 

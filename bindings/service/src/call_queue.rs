@@ -168,7 +168,8 @@ impl Drop for PendingCall<'_> {
         let was_waiting = self.board.state().waiting.remove(&self.id).is_some();
         if was_waiting {
             let id = self.id;
-            self.board.change(|state| state.news.push(QueueEvent::Gone(id)));
+            self.board
+                .change(|state| state.news.push(QueueEvent::Gone(id)));
         }
     }
 }

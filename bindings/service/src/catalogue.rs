@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use quillet::core::Diagnostic;
-use quillet::core::history::{Labels, VersionSelector, LabelTarget};
+use quillet::core::history::{LabelTarget, Labels, VersionSelector};
 use quillet::core::store::EntryKind;
-use quillet::hosting::definitions::{Actor, DefinitionService, Relabel, LabelChange, Write};
+use quillet::hosting::definitions::{Actor, DefinitionService, LabelChange, Relabel, Write};
 use quillet::prompt::{RenderInput, RenderOutcome};
 use quillet::{Map, Quillet, Settings, Value};
 use serde_json::{Value as Json, json};
@@ -101,7 +101,11 @@ impl BoundCatalogue {
     ///
     /// # Errors
     /// There is no such prompt, a variable is missing, a limit is reached.
-    pub async fn render(&self, request: RenderRequest, board: &CallQueue) -> Result<TaskOutput, BindingError> {
+    pub async fn render(
+        &self,
+        request: RenderRequest,
+        board: &CallQueue,
+    ) -> Result<TaskOutput, BindingError> {
         let id = request.marked();
         let input = RenderInput::new(&request.variables, REQUEST);
         let prompts = self.0.host().prompts();
@@ -205,7 +209,9 @@ impl BoundCatalogue {
             kind: EntryKind::Prompt,
             id,
             label,
-            wanted: version.map_or(LabelChange::Nowhere, |number| LabelChange::At(VersionSelector::Number(number))),
+            wanted: version.map_or(LabelChange::Nowhere, |number| {
+                LabelChange::At(VersionSelector::Number(number))
+            }),
             expect: None,
             message: "",
         };

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use quillet::sql::SqlDialect;
-use quillet::sql::catalogue::{Catalogue, TableColumn, DatabaseTable};
+use quillet::sql::catalogue::{Catalogue, DatabaseTable, TableColumn};
 use quillet::sql::guard::{self, GuardMode, Policy};
 
 use crate::refusal::BindingError;
@@ -86,7 +86,10 @@ fn mode(name: &str) -> Result<GuardMode, BindingError> {
         "explore" => Ok(GuardMode::Explore),
         other => {
             let message = format!("unknown mode {other:?}");
-            Err(BindingError::option(message, "modes are select and explore"))
+            Err(BindingError::option(
+                message,
+                "modes are select and explore",
+            ))
         }
     }
 }

@@ -18,13 +18,13 @@ mod script;
 mod work;
 
 pub use call_queue::{CallQueue, HostCall, QueueEvent};
-pub use catalogue::{BoundCatalogue, RenderRequest, PromptVersion};
+pub use catalogue::{BoundCatalogue, PromptVersion, RenderRequest};
 pub use functions::HostFunction;
 pub use guard::{CheckedQuery, GuardQuery, check};
 pub use model::Abilities;
-pub use refusal::{ExceptionKind, BindingError};
+pub use refusal::{BindingError, ExceptionKind};
 pub use script::{ScriptRequest, ScriptSource, run};
-pub use work::{TaskOutput, BackgroundTask};
+pub use work::{BackgroundTask, TaskOutput};
 
 /// How requests of a program are named in logs and traces.
 const REQUEST: &str = "package";

@@ -56,7 +56,11 @@ pub struct BindingError {
 
 impl BindingError {
     /// A refusal without a place.
-    pub fn new(kind: ExceptionKind, code: impl Into<&'static str>, message: impl Into<String>) -> Self {
+    pub fn new(
+        kind: ExceptionKind,
+        code: impl Into<&'static str>,
+        message: impl Into<String>,
+    ) -> Self {
         BindingError {
             kind,
             code: code.into(),
@@ -78,7 +82,11 @@ impl BindingError {
     }
 
     pub(crate) fn given_up() -> Self {
-        BindingError::new(ExceptionKind::Other, "error", "it was cancelled before it ended")
+        BindingError::new(
+            ExceptionKind::Other,
+            "error",
+            "it was cancelled before it ended",
+        )
     }
 
     /// Adds diagnostics; the first one has the location and the hint.
@@ -92,7 +100,7 @@ impl BindingError {
         self.without_hint()
     }
 
-    /// Removes the hint at the end of a diagnostic's text, because an exception shows it separately.
+    /// Removes the hint at the end of a diagnostic, because an exception shows it separately.
     fn without_hint(mut self) -> Self {
         if let Some(hint) = &self.hint
             && let Some(rest) = self.message.strip_suffix(&format!(" ({hint})"))
@@ -114,7 +122,8 @@ impl From<Error> for BindingError {
             }
             Error::Findings(found) => {
                 let found = found.into_iter().map(|finding| finding.diagnostic);
-                BindingError::new(ExceptionKind::Option, "option.value", message).with_findings(found.collect())
+                BindingError::new(ExceptionKind::Option, "option.value", message)
+                    .with_findings(found.collect())
             }
             _ => BindingError::new(ExceptionKind::Other, "error", message),
         }

@@ -4,12 +4,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use quillet::core::ErrorCode;
 use quillet::components::scripts::{self, McpSources, folders};
+use quillet::core::ErrorCode;
 use quillet::script::ScriptError;
-use quillet::script::host::{Grants, ScriptLimits, Observer, RunAccess, RunEvent, NoObserver};
+use quillet::script::host::{Grants, NoObserver, Observer, RunAccess, RunEvent, ScriptLimits};
 use quillet::script::js::JsOptions;
-use quillet::script::library::{self, BuiltinLibrary, LayeredLibrary, Library, Memory, OpenedScript};
+use quillet::script::library::{
+    self, BuiltinLibrary, LayeredLibrary, Library, Memory, OpenedScript,
+};
 use quillet::script::run::{ScriptEngine, ScriptInput, ScriptRun};
 use quillet::template::TemplateFactory;
 use quillet::{Error, Map, Settings, Value};
@@ -17,7 +19,7 @@ use quillet::{Error, Map, Settings, Value};
 use crate::call_queue::CallQueue;
 use crate::functions::{HostFunction, HostFunctions};
 use crate::model::{Abilities, Model};
-use crate::refusal::{ExceptionKind, BindingError};
+use crate::refusal::{BindingError, ExceptionKind};
 use crate::work::TaskOutput;
 
 /// The name of a script that came as a text.
@@ -121,7 +123,8 @@ pub async fn run(run: ScriptRequest, board: CallQueue) -> Result<TaskOutput, Bin
         .unwrap_or_else(|_| {
             let seconds = time.as_secs_f64();
             let message = format!("the script took longer than {seconds} s");
-            let mut refusal = BindingError::new(ExceptionKind::Limit, ErrorCode::ScriptLimit, message);
+            let mut refusal =
+                BindingError::new(ExceptionKind::Limit, ErrorCode::ScriptLimit, message);
             refusal.hint = Some("raise its timeout".into());
             Err(refusal)
         })

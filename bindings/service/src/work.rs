@@ -103,7 +103,9 @@ impl BackgroundTask {
     /// Why there is none.
     pub fn outcome(&self) -> Result<TaskOutput, BindingError> {
         let mut outcome = self.outcome.lock().unwrap_or_else(PoisonError::into_inner);
-        outcome.take().unwrap_or_else(|| Err(BindingError::given_up()))
+        outcome
+            .take()
+            .unwrap_or_else(|| Err(BindingError::given_up()))
     }
 }
 
@@ -174,7 +176,9 @@ mod tests {
             Ok(TaskOutput::default())
         });
         let id = call_of(&work);
-        assert!(matches!(work.news(LONG).as_deref(), Some([QueueEvent::Gone(gone)]) if *gone == id));
+        assert!(
+            matches!(work.news(LONG).as_deref(), Some([QueueEvent::Gone(gone)]) if *gone == id)
+        );
         assert!(work.news(LONG).is_none() && work.outcome().is_ok());
     }
 
@@ -196,7 +200,8 @@ mod tests {
     #[test]
     fn a_bell_rings_for_news_that_are_there_already() {
         let runtime = runtime();
-        let work = BackgroundTask::begin_on(runtime.handle(), |_| async { Ok(TaskOutput::default()) });
+        let work =
+            BackgroundTask::begin_on(runtime.handle(), |_| async { Ok(TaskOutput::default()) });
         assert!(work.news(LONG).is_none());
         let (sender, rang) = std::sync::mpsc::channel();
         work.listen(move || {

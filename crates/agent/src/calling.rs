@@ -71,6 +71,7 @@ pub(crate) fn start(
 ) -> impl Future<Output = FinishedCall> + Send + use<> {
     let limit = scope.limits.call_time;
     let context = ToolContext {
+        // A limit too large for the clock means no deadline.
         deadline: begun.at.into_std().checked_add(limit),
         request_id: scope.id.clone(),
         call: begun.call.id.as_str().into(),

@@ -39,6 +39,7 @@ pub(crate) async fn make(
     ledger: &mut Ledger,
 ) -> NextAction {
     let held = make_ours(scope, judged.ours, ledger).await;
+    // Results enter the history before the run stops for approval, so that a resumed run has them.
     ledger.close_calls();
     if !held.is_empty() {
         for required in held {
@@ -65,6 +66,7 @@ async fn make_ours(
     mut waiting: VecDeque<PlannedCall>,
     ledger: &mut Ledger,
 ) -> Vec<AgentEvent> {
+    // A limit of 0 would never start a call, and the run would wait forever.
     let places = scope.limits.concurrent_calls.max(1);
     let mut running = FuturesUnordered::new();
     let mut held = Vec::new();

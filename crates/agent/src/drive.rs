@@ -50,6 +50,7 @@ async fn drive(run: RunSpec, events: Events) {
     let skills = LoadedSkills::new(run.skills);
     toolbox.add_loader(skills.tool());
     let counter = run.counter.clone();
+    // The system prompt is set before each turn, because loaded skills change it.
     let conversation = Conversation::new(counter, String::new(), run.history, run.input);
     let mut ledger = Ledger::new(&run.id, conversation, skills);
     let scope = RunContext {
@@ -79,6 +80,7 @@ async fn drive(run: RunSpec, events: Events) {
     }
     let outcome = ledger.outcome(ending);
     spans::end_run(&scope.span, &outcome);
+    // The span ends before the last event: a reader may drop the stream when it has that event.
     drop(scope.span);
     let ended = AgentEvent::Ended(Box::new(outcome));
     scope.events.send(ended).await;

@@ -73,6 +73,7 @@ pub(crate) async fn ask(
             options: options.clone(),
         };
         let mut span = ModelSpan::begin((&scope.tracer, scope.span.id()), &request);
+        // Counted before the answer: a rejected request is a call too.
         ledger.model_calls += 1;
         let error = match scope.model.stream(request).await {
             Ok(answer) => return Ok((answer, span)),
@@ -111,8 +112,10 @@ fn too_long(scope: &RunContext, conversation: &Conversation, error: &ModelError)
 /// never answer.
 fn options(given: &ChatOptions, offers: &[ToolOffer], last: bool, rounds: u32) -> ChatOptions {
     let mut options = given.clone();
+    // A run follows one answer; further choices would be paid for and dropped.
     options.n = None;
     options.tools = offers.to_vec();
+    // Providers reject these options in a request without tools.
     if options.tools.is_empty() {
         options.tool_choice = None;
         options.parallel_tool_calls = None;

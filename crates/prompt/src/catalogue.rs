@@ -346,6 +346,7 @@ impl Catalogue {
         if self.asks.is_caught_up().await {
             Ok(())
         } else {
+            // Without a follower nothing applies changes, so everything is loaded again.
             self.load().await
         }
     }
@@ -369,8 +370,10 @@ impl Catalogue {
         loop {
             while !pending.is_empty() {
                 if let Err(error) = self.apply(&mut pending).await {
-                    tracing::warn!(error = %error, "cannot load definitions; serving the known \
-                        ones");
+                    tracing::warn!(
+                        error = %error,
+                        "cannot load definitions; serving the known ones"
+                    );
                     tokio::time::sleep(RETRY).await;
                 }
             }
@@ -386,11 +389,13 @@ impl Catalogue {
         if !pending.kinds.is_empty() {
             let kinds: Vec<EntryKind> = pending.kinds.iter().copied().collect();
             self.reload(&kinds).await?;
+            // A reload of a kind includes its single keys. Cleared only after success, for the retry.
             pending.keys.retain(|kind, _| !pending.kinds.contains(kind));
             pending.kinds.clear();
         }
         while let Some((kind, keys)) = pending.keys.first_key_value() {
             let (kind, keys): (EntryKind, Vec<EntryKey>) = (*kind, keys.iter().cloned().collect());
+            // Removed only after success, so that a failure leaves the keys pending.
             self.refresh(kind, &keys).await?;
             pending.keys.remove(&kind);
         }

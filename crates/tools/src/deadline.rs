@@ -18,6 +18,7 @@ pub(crate) struct CallTimeout {
 impl CallTimeout {
     /// Remaining time for this caller.
     pub(crate) fn left(&self, context: &ToolContext) -> Duration {
+        // The margin is added first, so that a caller without a deadline gets the tool's full time.
         context.remaining(self.time + MARGIN).saturating_sub(MARGIN)
     }
 

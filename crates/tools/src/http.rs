@@ -74,7 +74,7 @@ impl Http {
         Ok(self.client.get_or_init(|| made))
     }
 
-    /// Refuses urls that need no lookup to be refused.
+    /// Checks a URL against the rules that need no name resolution.
     pub(crate) fn check(&self, url: &Url) -> Result<(), ToolError> {
         self.network
             .policy
@@ -88,6 +88,7 @@ impl Http {
     /// A hop is rejected, there are too many, or there is no answer.
     pub(crate) async fn send(&self, mut request: HttpRequest) -> Result<Response, ToolError> {
         let client = self.client()?;
+        // One request more than redirects: the target of the last redirect must be fetched too.
         for _ in 0..=self.redirects {
             self.check(&request.url)?;
             let response = send_once(client, &request).await?;
@@ -129,6 +130,7 @@ impl Http {
 }
 
 fn make_client(network: &Network) -> Result<Client, ToolError> {
+    // A closure, because `build` consumes the builder and a second attempt may be needed.
     let builder = || {
         Client::builder()
             // The resolver checks every address, so nothing may bypass it: no automatic redirects,
@@ -145,7 +147,10 @@ fn make_client(network: &Network) -> Result<Client, ToolError> {
         // A machine without certificates can still call tools over plain HTTP.
         client.or_else(|error| {
             let error = error_chain(&error);
-            tracing::warn!(error, "no system certificates: they are not trusted");
+            tracing::warn!(
+                error,
+                "cannot load system certificates; trusting only the configured ones"
+            );
             builder().tls_certs_only(own).build()
         })
     });

@@ -94,6 +94,7 @@ impl Resolve for Network {
         Box::pin(async move {
             let found = Network::resolve(&network, name.as_str()).await?;
             let found: Addrs =
+                // Port 0 lets the client use the port of the URL.
                 Box::new(found.into_iter().map(|address| SocketAddr::new(address, 0)));
             Ok(found)
         })
@@ -125,6 +126,7 @@ pub(crate) fn error_chain(error: &(dyn std::error::Error + 'static)) -> String {
     let mut next = error.source();
     while let Some(cause) = next {
         let text = cause.to_string();
+        // Some errors already include the text of their cause.
         if !story.ends_with(&text) {
             story.push_str(": ");
             story.push_str(&text);

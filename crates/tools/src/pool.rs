@@ -28,7 +28,7 @@ struct PoolState {
 }
 
 impl Pool {
-    /// Keeps servers for so long after their last use.
+    /// Creates a pool that keeps servers for `idle` after their last use.
     pub(crate) fn new(idle: Duration) -> Self {
         Pool {
             idle,
@@ -36,7 +36,7 @@ impl Pool {
         }
     }
 
-    /// Keeps a server, from now on. Called within a runtime.
+    /// Adds a server. Must be called inside a Tokio runtime.
     pub(crate) fn keep(&self, server: &Arc<McpServer>) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.servers
@@ -45,6 +45,7 @@ impl Pool {
             kept.servers.remove(0);
         }
         kept.servers.push((server.clone(), Instant::now()));
+        // The sweeper ends when the pool is empty, so it may have to be started again.
         let running = kept
             .sweeper
             .as_ref()
@@ -56,7 +57,7 @@ impl Pool {
     }
 }
 
-/// Lets go of what was idle for too long, until there is nothing left.
+/// Closes idle servers until the pool is empty.
 async fn sweep(kept: Weak<Mutex<PoolState>>, idle: Duration) {
     let pause = (idle / 2).max(Duration::from_millis(50));
     loop {

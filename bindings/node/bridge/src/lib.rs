@@ -422,9 +422,10 @@ pub fn formats() -> String {
 }
 
 const GONE: BridgeError = BridgeError::Package("it belongs to another thread or was freed");
-const MALFORMED: BridgeError =
-    BridgeError::Package("the package and its addon have different versions: install the package \
-        again");
+const MALFORMED: BridgeError = BridgeError::Package(
+    "the package and its addon have different versions: install the package \
+        again",
+);
 
 fn read<T: DeserializeOwned>(json: &str) -> Result<T, BridgeError> {
     serde_json::from_str(json).map_err(|_| MALFORMED)

@@ -36,7 +36,7 @@ export interface RenderOptions {
   version?: number;
   /** Functions that the prompt may call, before those of the store. */
   tools?: Tools;
-  /** Called for every failed tool; by default a process warning. An exception rejects the promise. */
+  /** Called for every failed tool; by default a process warning. An exception rejects. */
   onToolError?: (failed: FailedCall) => void;
   /** Ends the render. */
   signal?: AbortSignal;

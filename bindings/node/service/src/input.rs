@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use quillet_bindings::{
-    Abilities, BoundCatalogue, HostFunction, TaskOutput, GuardQuery, BindingError, RenderRequest, ScriptRequest, ScriptSource, PromptVersion,
+    Abilities, BindingError, BoundCatalogue, GuardQuery, HostFunction, PromptVersion,
+    RenderRequest, ScriptRequest, ScriptSource, TaskOutput,
 };
 use quillet_core::Value;
 use serde_json::Value as Json;
@@ -66,7 +67,11 @@ fn tools(given: &Json) -> Vec<HostFunction> {
 }
 
 /// Does something with a store.
-pub(crate) async fn ask(open: &BoundCatalogue, what: &str, json: &str) -> Result<TaskOutput, BindingError> {
+pub(crate) async fn ask(
+    open: &BoundCatalogue,
+    what: &str,
+    json: &str,
+) -> Result<TaskOutput, BindingError> {
     let given = parse(json)?;
     let id = text(&given, "id");
     let value = match what {

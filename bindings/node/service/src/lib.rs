@@ -13,8 +13,8 @@
 #[path = "../../src/convert.rs"]
 mod convert;
 mod input;
-mod thread_state;
 mod output;
+mod thread_state;
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ use napi::JsString;
 use napi::bindgen_prelude::*;
 use napi::threadsafe_function::ThreadsafeFunctionCallMode;
 use napi_derive::napi;
-use quillet_bindings::{CallQueue, BoundCatalogue, TaskOutput, BindingError, BackgroundTask};
+use quillet_bindings::{BackgroundTask, BindingError, BoundCatalogue, CallQueue, TaskOutput};
 use quillet_bridge::World;
 use quillet_core::{Map, Value};
 use serde_json::json;
@@ -220,7 +220,11 @@ pub fn check_query(env: &Env, query: String) -> Result<Unknown<'_>> {
 }
 
 /// Keeps a work, has its bell rung, and gives its number.
-fn begun<'e>(env: &'e Env, work: std::io::Result<BackgroundTask>, bell: NotifyCallback<'_>) -> Result<Unknown<'e>> {
+fn begun<'e>(
+    env: &'e Env,
+    work: std::io::Result<BackgroundTask>,
+    bell: NotifyCallback<'_>,
+) -> Result<Unknown<'e>> {
     let work = work.map_err(|error| Error::from_reason(error.to_string()))?;
     // It keeps the process from ending until the work has.
     let bell = bell.build_threadsafe_function().build()?;

@@ -1,6 +1,6 @@
 //! Results for JavaScript, as JSON.
 
-use quillet_bindings::{CheckedQuery, TaskOutput, QueueEvent, BindingError};
+use quillet_bindings::{BindingError, CheckedQuery, QueueEvent, TaskOutput};
 use quillet_core::{Diagnostic, Map, Value, json};
 use serde_json::{Value as Json, json};
 

@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use quillet_bindings::{BoundCatalogue, ExceptionKind, BindingError, BackgroundTask, runtime};
+use quillet_bindings::{BackgroundTask, BindingError, BoundCatalogue, ExceptionKind, runtime};
 use quillet_bridge::World;
 
 /// Things by number; a number is not used twice.
@@ -83,7 +83,11 @@ pub(crate) fn close_store(catalogue: Option<BoundCatalogue>) {
 
 /// That a store was closed.
 pub(crate) fn closed() -> BindingError {
-    BindingError::new(ExceptionKind::Option, "option.value", "the catalogue is closed")
+    BindingError::new(
+        ExceptionKind::Option,
+        "option.value",
+        "the catalogue is closed",
+    )
 }
 
 /// That something is not there any more, or was of another thread.

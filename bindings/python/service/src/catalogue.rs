@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use quillet_bindings::{CallQueue, ExceptionKind, BindingError, RenderRequest, PromptVersion, runtime};
+use quillet_bindings::{
+    BindingError, CallQueue, ExceptionKind, PromptVersion, RenderRequest, runtime,
+};
 use quillet_core::Value;
 use quillet_python_values::{error, object, value};
 
@@ -14,14 +16,19 @@ use crate::error::raised;
 use crate::functions::described;
 use crate::runtime::wait;
 use crate::script::seconds;
-use crate::work::{TaskResult, PyTask};
+use crate::work::{PyTask, TaskResult};
 
 /// Default timeout of a render: tools are slower than templates.
 const USUAL: Duration = Duration::from_secs(30);
 
 /// The prompts of a store, which is followed. `quillet_engine_service.Catalogue` is this with what is
 /// written in Python.
-#[pyclass(name = "Catalogue", subclass, frozen, module = "quillet_engine_service._service")]
+#[pyclass(
+    name = "Catalogue",
+    subclass,
+    frozen,
+    module = "quillet_engine_service._service"
+)]
 pub(crate) struct PyCatalogue {
     store: String,
     time: Duration,
@@ -45,7 +52,10 @@ impl PyCatalogue {
         if store.is_empty() {
             // To the settings that would be none, and the prompts were in memory.
             let hint = "give dir:PATH, sqlite:FILE, redis://HOST or memory:";
-            return Err(raised(py, &BindingError::option("the store is empty", hint)));
+            return Err(raised(
+                py,
+                &BindingError::option("the store is empty", hint),
+            ));
         }
         let open = wait(py, quillet_bindings::BoundCatalogue::open(&store, time))?;
         Ok(PyCatalogue {
@@ -192,7 +202,13 @@ impl PyCatalogue {
             let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
             (held.process == std::process::id(), held.open.clone())
         };
-        let closed = || BindingError::new(ExceptionKind::Option, "option.value", "the catalogue is closed");
+        let closed = || {
+            BindingError::new(
+                ExceptionKind::Option,
+                "option.value",
+                "the catalogue is closed",
+            )
+        };
         match open {
             None => Err(raised(py, &closed())),
             Some(open) if is_ours => Ok(open),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
-use quillet_bindings::{CallQueue, TaskOutput, QueueEvent, BindingError, runtime};
+use quillet_bindings::{BindingError, CallQueue, QueueEvent, TaskOutput, runtime};
 use quillet_python_values::{object, value};
 
 use crate::error::raised;

@@ -117,12 +117,12 @@ def test_forms_of_answers(by: str) -> None:
 circle: list[object] = []
 circle.append(circle)
 ODD = [
-    (None, "no answer"),
-    (1, "no answer"),
-    ([], "no answer"),
-    ({}, "no answer"),
-    ({"role": "assistant"}, "no answer"),
-    ({"choices": []}, "no answer"),
+    (None, "invalid answer of the model"),
+    (1, "invalid answer of the model"),
+    ([], "invalid answer of the model"),
+    ({}, "invalid answer of the model"),
+    ({"role": "assistant"}, "invalid answer of the model"),
+    ({"choices": []}, "invalid answer of the model"),
     ({"content": None, "tool_calls": [{"function": 3}]}, "invalid answer of the model"),
     (object(), "values of type object"),
     (b"x", "bytes"),

@@ -70,9 +70,7 @@ pub fn of_template(py: Python<'_>, error: &TemplateError) -> PyErr {
         _ => "TemplateSyntaxError",
     };
     let hint = match error.hint() {
-        None if code == "render.unknown_function" => {
-            Some("pass it as a tool: tools={{name: f}}")
-        }
+        None if code == "render.unknown_function" => Some("pass it as a tool: tools={{name: f}}"),
         hint => hint,
     };
     let message = error.to_string();

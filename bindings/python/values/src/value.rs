@@ -244,7 +244,10 @@ impl ValueReader {
         if let Ok(mapping) = value.cast::<PyMapping>() {
             return self.mapping(mapping, depth);
         }
-        let reason = format!("values of type {} cannot be passed to a template", type_of(value));
+        let reason = format!(
+            "values of type {} cannot be passed to a template",
+            type_of(value)
+        );
         Err(ConversionError::new(reason, CONVERT))
     }
 
@@ -327,10 +330,7 @@ impl ValueReader {
     pub(crate) fn key(&mut self, key: &Bound<'_, PyAny>) -> ConversionResult<Arc<str>> {
         let Ok(key) = key.cast::<PyString>() else {
             return Err(ConversionError::new(
-                format!(
-                    "a key is of type {}, but keys must be text",
-                    type_of(key)
-                ),
+                format!("a key is of type {}, but keys must be text", type_of(key)),
                 "make it text: {str(key): value for key, value in x.items()}",
             ));
         };

@@ -344,9 +344,9 @@ fn files_of_a_loaded_skill_can_be_read_and_no_others() {
         Ok("Fill them.".to_owned())
     );
     let refused = [
-        ("pdf", "../secret", "leads out of the skill's folder"),
-        ("pdf", "/etc/passwd", "leads out of the skill's folder"),
-        ("pdf", "link", "leads out of the skill's folder"),
+        ("pdf", "../secret", "is outside the skill's folder"),
+        ("pdf", "/etc/passwd", "is outside the skill's folder"),
+        ("pdf", "link", "is outside the skill's folder"),
         ("pdf", "references", "is not a file. There are: forms.md"),
         (
             "pdf",

@@ -88,10 +88,13 @@ impl DefinitionService {
                 Ok(()) => failures = 0,
                 Err(error) => {
                     if failures == 0 {
-                        tracing::warn!(%error, "cannot record changed definitions as versions; \
-                            retrying");
+                        tracing::warn!(
+                            %error,
+                            "cannot record changed definitions as versions; retrying"
+                        );
                     }
                     let (first, longest) = RETRY;
+                    // The exponent is limited, because the power would overflow before `longest` applies.
                     sleep((first * 2_u32.pow(failures.min(8))).min(longest)).await;
                     failures += 1;
                 }
@@ -169,8 +172,10 @@ impl DefinitionService {
             {
                 Err(error) if is_away(&error) => return Err(error.into()),
                 Err(error) => {
-                    tracing::warn!(kind = kind.word(), %key, %error, "cannot record this \
-                        definition as a version");
+                    tracing::warn!(
+                        kind = kind.word(), %key, %error,
+                        "cannot record this definition as a version"
+                    );
                 }
                 Ok(_) => {}
             }

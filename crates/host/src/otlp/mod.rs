@@ -111,6 +111,7 @@ impl fmt::Debug for OtlpSink {
 
 impl TraceSink for OtlpSink {
     fn record(&self, trace: Arc<Trace>) {
+        // Never waits: a full queue loses traces instead of delaying requests.
         if self.letters.try_send(ExportMessage::Trace(trace)).is_err() {
             self.dropped.fetch_add(1, Ordering::Relaxed);
         }
@@ -127,6 +128,7 @@ async fn deliver(
         let next = if batch.is_empty() {
             Ok(inbox.recv().await)
         } else {
+            // Receiving from a channel is cancel-safe, so the timeout loses no trace.
             timeout(GATHER, inbox.recv()).await
         };
         let mut flushed = None;
@@ -149,6 +151,7 @@ async fn deliver(
         let lost = post.send(&sending).await;
         dropped.fetch_add(lost, Ordering::Relaxed);
         if let Some(done) = flushed {
+            // The caller of the flush may have stopped waiting.
             let _ = done.send(());
         }
         if !goes_on {
@@ -208,8 +211,10 @@ impl ExportClient {
             Ok(answer) => format!("answered {}", answer.status().as_u16()),
             Err(error) => error.without_url().to_string(),
         };
-        tracing::warn!(target: "quillet::otlp", traces = traces.len(), "traces lost: the \
-            collector {failure}");
+        tracing::warn!(
+            target: "quillet::otlp", traces = traces.len(),
+            "traces lost: the collector {failure}"
+        );
         traces.len() as u64
     }
 }

@@ -199,8 +199,10 @@ impl Variables {
 
     async fn load_until_done(&self) {
         while let Err(error) = self.load().await {
-            tracing::warn!(%error, "cannot load the keys of shared variables; serving the known \
-                ones");
+            tracing::warn!(
+                %error,
+                "cannot load the keys of shared variables; serving the known ones"
+            );
             tokio::time::sleep(RETRY).await;
         }
     }
@@ -507,8 +509,10 @@ impl Variables {
                 return answer;
             }
             if cache.begins_behind(PROMPT) {
-                tracing::warn!(store = %cache.store.describe(), "the store is slow; serving known \
-                    values");
+                tracing::warn!(
+                    store = %cache.store.describe(),
+                    "the store is slow; serving known values"
+                );
                 tokio::spawn(cache.clone().go_on(asking));
             }
         } else if cache.begins_behind(SLOW) {

@@ -152,7 +152,7 @@ fn what_has_no_counterpart_is_refused_where_it_stands() {
             "p.prompty",
             "---\nname: p\ninputs:\n  - {name: t, kind: thread}\n---\nuser:\n{{t}}\n",
             ConvertTarget::Dotprompt,
-            "p.prompty:3:1: t is no text",
+            "p.prompty:3:1: t is a conversation or media, not text",
         ),
         (
             "p.prompty",

@@ -127,7 +127,9 @@ def _texts(name: str, option: Iterable[str | os.PathLike[str]]) -> list[str]:
     if isinstance(option, str | os.PathLike):
         # Each of its letters would be a folder.
         raise OptionError(
-            f"{name} must be a list, not one text", code="option.value", hint=f"give a list: [{os.fspath(option)!r}]"
+            f"{name} must be a list, not one text",
+            code="option.value",
+            hint=f"give a list: [{os.fspath(option)!r}]",
         )
     return [os.fspath(one) for one in option]
 

@@ -19,7 +19,7 @@ class Work:
     def cancel(self) -> None:
         """Gives it up."""
     def result(self) -> tuple[Any, list[tuple[str, str]]]:
-        """Returns its result once it has ended: the value, and the failed tools with their errors."""
+        """Returns its result once it has ended: the value, and the failed tools with errors."""
 
 class Catalogue:
     def __new__(cls, store: str, *, timeout: float | None = None) -> Catalogue: ...

@@ -50,7 +50,7 @@ fn bad_input_names_the_thing_the_place_and_the_mend() {
         ),
         (&["show", "greet.hello@0"], 2, &["numbered from 1"]),
         (&["show", "greet.hello@a b"], 2, &["invalid character ' '"]),
-        (&["show", "a..b"], 2, &["is no id"]),
+        (&["show", "a..b"], 2, &["invalid id \"a..b\""]),
         (
             &["show", "greet.hello", "--kind", "environ"],
             2,
@@ -131,7 +131,7 @@ fn bad_input_names_the_thing_the_place_and_the_mend() {
         (
             &["push", "a/hello.gotmpl", "--id", "a b"],
             2,
-            &["\"a b\" is no id"],
+            &["invalid id \"a b\""],
         ),
         (&["gc", "--keep", "0"], 2, &["0"]),
     ];

@@ -228,6 +228,7 @@ impl RunJournal {
     }
 
     fn known(&self) -> MutexGuard<'_, ReplayState> {
+        // Each event is applied as a whole, so the state is valid even after a panic.
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -236,6 +237,7 @@ impl RunJournal {
         let mut known = self.known();
         known.asked += 1;
         let turn = known.asked;
+        // Removed, not cloned: a replay uses every answer once, and answers can be large.
         (turn, known.answers.remove(&turn))
     }
 
@@ -289,6 +291,7 @@ impl RunJournal {
     pub(in crate::agent) fn diverge(&self, how: String) {
         let mut doing = self.doing();
         doing.has_stopped = true;
+        // The first divergence is the cause; later ones may only follow from it.
         doing.diverged.get_or_insert(how);
         drop(doing);
         self.changed.notify_one();
@@ -418,8 +421,12 @@ impl RunJournal {
     ) -> Result<(), StoreError> {
         let (journal, run) = (&claimed.journal, &claimed.run);
         let began = Instant::now();
+        // Held across all attempts: a lost confirmation is detected by comparing the journal's head
+        // with `last`, so no other write of this process may come between.
         let mut last = claimed.last.lock().await;
         if standing.state != RunState::Running {
+            // Set before the write, because the renewal task may notice the released lease before the
+            // write returns, and must not take that for a takeover.
             claimed.given_back.store(true, Ordering::Release);
         }
         let count = steps.len() as u64;
@@ -432,6 +439,7 @@ impl RunJournal {
                 }
                 Err(error) => error,
             };
+            // The epoch was outdated: another process has acquired the lease.
             if error.kind == StoreErrorKind::Conflict {
                 self.lost.store(true, Ordering::Release);
             }
@@ -439,6 +447,7 @@ impl RunJournal {
                 return Err(error);
             }
             sleep(PAUSE).await;
+            // The events may have arrived although the confirmation was lost.
             if let Ok(Some(head)) = journal.head(run).await
                 && head.last >= *last + count
             {
@@ -508,7 +517,7 @@ impl ReplayState {
                 );
                 known.called = Some((tool, (!is_edited).then_some(arguments)));
                 known.made = Some(repeat);
-                // A permit covers one call only; the next needs its own.
+                // A decision covers one attempt of the call; a repetition needs its own.
                 known.decision = None;
             }
             JournalEvent::Returned { call, result } => {
@@ -535,6 +544,7 @@ async fn renew(
     stop: CancellationToken,
 ) {
     loop {
+        // A third of the lease leaves time for another attempt before it expires.
         sleep(lease / 3).await;
         match journal.renew(&run, epoch, lease).await {
             Ok(true) => {}

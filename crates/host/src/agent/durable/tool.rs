@@ -70,6 +70,8 @@ impl JournalledTool {
         if lent.is_some_and(|lent| !lent.may_call(&context.call, &called)) {
             return Err(paused_error());
         }
+        // The call is recorded before it is made, so that after a crash the next process knows that it
+        // may have happened.
         self.book.go_live();
         self.book
             .write(called)

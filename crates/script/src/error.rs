@@ -63,7 +63,7 @@ impl ErrorKind {
 pub struct ScriptError {
     /// What kind of failure.
     pub kind: ErrorKind,
-    /// All findings; the first says what ended the run. Never empty.
+    /// All diagnostics; the first says what ended the run. Never empty.
     pub diagnostics: Vec<Diagnostic>,
     /// Scripts that were being run, outermost first.
     pub chain: Vec<String>,

@@ -71,48 +71,50 @@ pub trait Tools: Send + Sync + fmt::Debug {
         None
     }
 
-    /// The tool of a name as it is called where a script's `ask` says that somebody agrees first.
-    /// By default nobody can be asked, and calls are refused.
+    /// Returns the tool of a name for calls that need approval (`ask` of a script). By default no
+    /// approval is possible, and calls are rejected.
     fn asked(&self, name: &str) -> Option<Arc<dyn Tool>> {
         let inner = self.tool(name)?;
         Some(Arc::new(DeniedTool { inner }))
     }
 
-    /// The way out for `$fetch` in the same way.
+    /// Returns the network access of `$fetch` for requests that need approval.
     fn asked_network(&self) -> Option<Arc<dyn Network>> {
         self.network()?;
         Some(Arc::new(UnaskedNetwork))
     }
 
-    /// The way out for `$fetch`, where there is one. The script's grants say whether it may use
-    /// that.
+    /// Returns the network access of `$fetch`, if there is one. The permissions of the run decide
+    /// whether a script may use it.
     fn network(&self) -> Option<Arc<dyn Network>> {
         None
     }
 
-    /// Whether there are servers that were not asked for their tools, as in a dry run.
+    /// Returns whether some servers were not contacted for their tools, as in a dry run.
     fn has_unasked(&self) -> bool {
         false
     }
 }
 
-/// Requests to addresses, with whatever checks the host has.
+/// HTTP access of scripts, with the checks of the host.
 pub trait Network: Send + Sync + fmt::Debug {
-    /// Fetches what an address has.
+    /// Sends a request.
     ///
     /// # Errors
-    /// Why there is no whole answer, for the script's author. A status of 400 or above is an
-    /// answer.
+    /// The reason why there is no complete response, for the script's author. A status of 400 or
+    /// above is not an error.
     fn fetch(&self, request: WebRequest) -> BoxFuture<'_, Result<WebAnswer, String>>;
 }
 
 fn nobody_to_ask(tool: &str) -> String {
     format!(
-        "`{tool}` is not called before somebody has agreed (`ask` of the script), and nobody can be asked here: run the script durably, with `quillet run --durable` or `features.durable`, or at a terminal; one that calls it imports it"
+        "`{tool}` needs approval (`ask` of the script), which is not available here: run the \
+        script durably with `quillet run --durable` or `features.durable`, or at a terminal; a \
+        script that calls this one must import it"
     )
 }
 
-/// A tool that somebody would have to agree to.
+/// A tool whose calls need approval that is not available.
 #[derive(Debug)]
 struct DeniedTool {
     inner: Arc<dyn Tool>,
@@ -156,7 +158,7 @@ impl Tools for NoTools {
     }
 }
 
-/// Permissions of a script for everything outside of itself. Nothing by default.
+/// Permissions of a script for everything outside automatically. Nothing by default.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Grants {
     /// Folders that `fs`, `file()` and the like may read, besides the script's own.
@@ -175,7 +177,7 @@ pub struct Grants {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RunAccess {
     /// Nothing: a dry run. It records its requests and asks no model; no tool is called, no granted
-    /// file read or written, no process started. What it left out are warnings
+    /// file read or written, no process started. What it omitted are warnings
     /// ([`crate::run::DRY_RUN`]).
     Nothing,
     /// Models, tools, and what is granted.
@@ -192,7 +194,7 @@ pub enum RunAccess {
 pub struct ReplayAccess {
     /// Whether `url()` and `fetch` may connect.
     pub net: bool,
-    /// What time it is in the run, in milliseconds since 1970. JavaScript's clock goes on by one
+    /// What time it is in the run, in milliseconds since 1970. JavaScript's clock continues by one
     /// with each look at it.
     pub began_ms: u64,
 }
@@ -281,7 +283,7 @@ impl Default for ScriptLimits {
 pub enum RunEvent {
     /// `$print`: a line for standard output.
     Printed(String),
-    /// A message after the hidden beginning is complete.
+    /// A message after the hidden prefix is complete.
     Message {
         /// Whose it is.
         role: String,

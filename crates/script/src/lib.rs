@@ -17,8 +17,8 @@
 //!     path: None,
 //!     text: "user: Greet {{name}}\nasistant: \"[[greeting]]\"\n".into(),
 //! };
-//! let findings = reader::read(Arc::new(source)).finish().unwrap_err();
-//! assert!(findings[0].to_string().starts_with("greet.ai.yaml:2:1"));
+//! let diagnostics = reader::read(Arc::new(source)).finish().unwrap_err();
+//! assert!(diagnostics[0].to_string().starts_with("greet.ai.yaml:2:1"));
 //! ```
 
 // Code that only a feature uses which this build lacks is no dead code to report.

@@ -47,7 +47,7 @@ pub struct Script {
     pub config: Node,
     /// Whether it has front matter, were it empty.
     pub has_front_matter: bool,
-    /// What it does, in order. Functions are declared, not done, and stand in `functions`.
+    /// What it does, in order. Functions are declared, not done, and are in `functions`.
     pub body: InstructionBlock,
     /// Functions declared with `!fn` and `!fn#` as items, from everywhere in the body.
     pub functions: Vec<FunctionDeclaration>,
@@ -101,9 +101,9 @@ pub struct ScriptText {
 /// A message before it is filled in.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MessageTemplate {
-    /// The role as written, without what stands in brackets; `None` for a bare string.
+    /// The role as written, without what is in brackets; `None` for a bare string.
     pub role: Option<ScriptText>,
-    /// What stands in the brackets of `user[@dobby(PM), @other]`, without the brackets.
+    /// What is in the brackets of `user[@dobby(PM), @other]`, without the brackets.
     pub to: Option<ScriptText>,
     /// Text, or the object of a structured system message, or a list of parts.
     pub content: Node,
@@ -153,11 +153,11 @@ pub struct CallExpr {
     pub name: ScriptText,
     /// Whether it takes the result before it: `$|name`, and every link of a chain.
     pub piped: bool,
-    /// What stands in its parentheses, without them: read by [`crate::argument`].
+    /// What is in its parentheses, without them: read by [`crate::argument`].
     pub arguments: Option<ScriptText>,
     /// The value after the colon: `$name: value`.
     pub value: Option<Node>,
-    /// Keys beside it: `then`, `as`, `step`… Those that hold instructions stand in `branches`.
+    /// Keys beside it: `then`, `as`, `step`… Those that hold instructions are in `branches`.
     pub fields: Vec<MapEntry>,
     /// Blocks of `$if` (`then`, `else`), `$while` and `$for` (`do`), `$match` (its patterns).
     pub branches: Vec<Branch>,

@@ -65,7 +65,7 @@ test('invalid and missing inputs are reported', async () => {
   await out(page).getByText('Invalid inputs').waitFor();
   await page.getByLabel('Inputs').fill('{}');
   await page.getByRole('button', { name: 'Run', exact: true }).click();
-  await out(page).getByText('it is required, and was not given').first().waitFor();
+  await out(page).getByText('missing required value').first().waitFor();
   await accessible(page, 'a script that was refused');
 });
 

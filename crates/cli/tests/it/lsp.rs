@@ -172,7 +172,7 @@ fn an_editor_sees_what_is_wrong_and_what_is_there() {
     );
     assert_eq!(
         found[0]["message"],
-        "nothing here gives \"topik\" a value\ndid you mean topic?"
+        "no value for \"topik\"\ndid you mean topic?"
     );
     assert_eq!(
         found[0]["relatedInformation"][0]["location"]["range"],

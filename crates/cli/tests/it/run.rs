@@ -150,7 +150,7 @@ fn exit_codes_say_what_failed() {
     place.run(&["run"]).fails(2, &["SCRIPT"]);
     place
         .run(&["run", "gret", "-I", "."])
-        .fails(1, &["there is no script \"gret\"", "greet"]);
+        .fails(1, &["unknown script \"gret\"", "greet"]);
     place
         .run(&["run", "greet", "--allow-read", "nowhere"])
         .fails(2, &["--allow-read nowhere"]);
@@ -258,7 +258,7 @@ fn a_dry_run_leaves_everything_as_it_was() {
             "reaches nothing",
         ),
         ("write", &["--allow-net"], "reaches nothing"),
-        ("python", &["--allow-run"], "`touch` in Python was not run"),
+        ("python", &["--allow-run"], "Python function `touch` was not executed"),
         ("env", &["--allow-env", "SECRET"], "reaches nothing"),
         (
             "rest",
@@ -563,7 +563,7 @@ fn tokens_and_money_of_a_run_have_bounds() {
         assert!(asked.len() < 2, "{flags:?}: {}", asked.len());
     }
     let unknown = place.run(&["run", "s", "-m", "mock", "--max-cost", "1"]);
-    unknown.fails(3, &["the price of `mock` is not known"]);
+    unknown.fails(3, &["the price of `mock` is unknown"]);
 }
 
 #[test]

@@ -14,9 +14,9 @@ pub struct ChoiceConstraint {
     pub min_pick: usize,
     /// What stands between several.
     pub separator: String,
-    /// What stands before each.
+    /// What comes before each.
     pub prefix: String,
-    /// What stands behind each.
+    /// What follows each.
     pub suffix: String,
     /// Whether this machine draws, and no model is asked.
     pub random: bool,
@@ -97,11 +97,11 @@ impl ChoiceConstraint {
         };
         match picked.len() {
             count if count > self.max_pick.max(1) => Err(format!(
-                "{count} options were named, and at most {} may be",
+                "too many options: {count} (at most {})",
                 self.max_pick.max(1)
             )),
             count if count < self.min_pick => Err(format!(
-                "{count} options were named, and at least {} have to be",
+                "too few options: {count} (at least {})",
                 self.min_pick
             )),
             _ => Ok(picked),
@@ -112,23 +112,25 @@ impl ChoiceConstraint {
         let mut picked = Vec::new();
         for piece in pieces {
             let index = self.find(piece).ok_or_else(|| self.unknown(piece))?;
+            // Models repeat options; a repetition is not a second choice.
             if !picked.contains(&index) {
                 picked.push(index);
             }
         }
         if picked.is_empty() && self.min_pick > 0 {
-            Err("the answer was empty".to_owned())
+            Err("the answer is empty".to_owned())
         } else {
             Ok(picked)
         }
     }
 
     fn unknown(&self, piece: &str) -> String {
+        // An answer without separators can be very long; the message needs only its start.
         let shown: String = piece.chars().take(80).collect();
         let options = self.options.iter().map(String::as_str);
         match nearest(&shown, options) {
-            Some(near) => format!("{shown:?} is none of the options (is it {near:?}?)"),
-            None => format!("{shown:?} is none of the options: {}", self.some()),
+            Some(near) => format!("{shown:?} is not one of the options (did you mean {near:?}?)"),
+            None => format!("{shown:?} is not one of the options: {}", self.some()),
         }
     }
 

@@ -3,7 +3,7 @@
 use quillet_core::{Map, MapTable, Value, ValueList, json};
 use serde_json::Value as Json;
 
-/// The value as the schema wants it. What does not fit stays as it is, for the check to name.
+/// The value as the schema wants it. What is invalid stays as it is, for the check to name.
 #[must_use]
 pub fn coerce(value: Value, schema: &Json) -> Value {
     let wanted = types(schema);

@@ -1,6 +1,6 @@
 //! The fence of code that models like to put around what they were asked for.
 
-/// What stands in a fence, and where that begins in the text.
+/// What is in a fence, and where that begins in the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FencedText<'a> {
     /// The text between the fences.

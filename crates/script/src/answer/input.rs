@@ -23,7 +23,7 @@ pub struct InputField {
     pub name: String,
     /// Whether it has to be given.
     pub required: bool,
-    /// Its place among arguments without names, from 0.
+    /// Its location among arguments without names, from 0.
     pub index: Option<usize>,
     /// What it is where nobody gives it.
     pub default: Option<Value>,
@@ -41,7 +41,7 @@ pub struct InputField {
 pub struct InputProblem {
     /// The input.
     pub field: String,
-    /// What is wrong, one sentence.
+    /// The problem, one sentence.
     pub message: String,
     /// How to fix it.
     pub help: Option<String>,
@@ -106,10 +106,7 @@ impl Inputs {
             }
             other => problems.push(problem(
                 "input",
-                format!(
-                    "it is {}: it takes a list of names and objects",
-                    other.kind()
-                ),
+                format!("expected a list of names and objects, not {}", other.kind()),
             )),
         }
         inputs.check_indices(&mut problems);
@@ -129,7 +126,10 @@ impl Inputs {
             },
             other => problems.push(problem(
                 "input",
-                format!("{} in the list: it takes names and objects", other.kind()),
+                format!(
+                    "expected names and objects in the list, not {}",
+                    other.kind()
+                ),
             )),
         }
     }
@@ -148,6 +148,8 @@ impl Inputs {
         }
         match InputField::read(name, about) {
             Ok(field) => {
+                // Inherited declarations come first, so a later one of the same name overrides
+                // them.
                 self.fields.retain(|other| other.name != field.name);
                 self.fields.push(field);
             }
@@ -160,7 +162,7 @@ impl Inputs {
             let before = self.fields.iter().take(at);
             let same = |other: &&InputField| other.index == field.index;
             if let (Some(index), Some(other)) = (field.index, before.clone().find(same)) {
-                let message = format!("index {index} is also that of {}", other.name);
+                let message = format!("duplicate index {index}: {} has the same", other.name);
                 problems.push(problem(&field.name, message));
             }
         }
@@ -182,7 +184,7 @@ impl Inputs {
     /// an input that has one there is not missing.
     ///
     /// # Errors
-    /// Each input that is missing or does not fit.
+    /// Each input that is missing or is invalid.
     pub fn bind(
         &self,
         input: ScriptInput,
@@ -223,10 +225,12 @@ impl Inputs {
         let absent: Vec<&str> = absent.map(|field| field.name.as_str()).collect();
         let unknown = given.table().keys().filter(|name| !known(name));
         unknown.into_iter().find_map(|name| {
+            // Only inputs without a value are candidates: a name next to a given input is unlikely
+            // to be its typo.
             let near = nearest(name, absent.iter().copied())?;
             Some(InputProblem {
                 help: Some(format!("did you mean `{near}`?")),
-                ..problem(name, "there is no such input")
+                ..problem(name, "unknown input")
             })
         })
     }
@@ -254,7 +258,8 @@ impl Inputs {
         let unknown = given.table().keys().map(|name| &**name);
         let mut unknown = unknown.filter(|name| self.get(name).is_none());
         let near = unknown.find(|name| nearest(name, [field.name.as_str()]).is_some());
-        let help = near.map(|name| format!("{name} was given: is it {}?", field.name));
+        let help =
+            near.map(|name| format!("unknown argument {name}: did you mean {}?", field.name));
         InputProblem {
             help: help.or_else(|| self.usage(field)),
             ..problem(&field.name, message)
@@ -267,11 +272,12 @@ impl Inputs {
     }
 
     /// The JSON Schema of the arguments, for a script as a tool: inputs with a place first, in
-    /// the order of their places; hidden ones are left out.
+    /// the order of their places; hidden ones are omitted.
     #[must_use]
     pub fn to_parameters_schema(&self) -> Json {
         let shown = self.fields.iter().filter(|field| !field.hidden);
         let mut shown: Vec<&InputField> = shown.collect();
+        // Positional inputs first, so models see arguments in the order of a call.
         shown.sort_by_key(|field| field.index.unwrap_or(usize::MAX));
         let required = shown.iter().filter(|field| field.is_needed());
         let required: Vec<&str> = required.map(|field| field.name.as_str()).collect();
@@ -315,11 +321,12 @@ impl InputField {
     /// A default is text in a template, or it fits.
     fn check_default(&self) -> Result<(), String> {
         match &self.default {
+            // Its value is known only when the script runs.
             Some(Value::Str(text)) if text.contains("{{") || text.starts_with("?=") => Ok(()),
             Some(default) => self
                 .fit(default.clone())
                 .map(drop)
-                .map_err(|message| format!("its default does not fit: {message}")),
+                .map_err(|message| format!("invalid default: {message}")),
             None => Ok(()),
         }
     }
@@ -336,7 +343,7 @@ impl InputField {
     /// The value as the input's type wants it.
     ///
     /// # Errors
-    /// Why it does not fit.
+    /// Why it is invalid.
     pub fn fit(&self, value: Value) -> Result<Value, String> {
         let value = coerce(value, self.schema.tree());
         match self.schema.check(&value) {
@@ -358,7 +365,7 @@ impl InputField {
             (None, Some(_)) => Ok(None),
             (None, None) => match &self.default {
                 Some(default) => Ok(Some(coerce(default.clone(), self.schema.tree()))),
-                None if self.required => Err("it is required, and was not given".to_owned()),
+                None if self.required => Err("missing required value".to_owned()),
                 None => Ok(None),
             },
         }
@@ -398,7 +405,7 @@ fn flag(map: &Map, name: &str) -> Result<bool, String> {
         // Names of an object's fields that have to be there: a schema's word.
         Some(Value::List(_)) if name == "required" => Ok(false),
         Some(other) => Err(format!(
-            "{name} is {}: it takes true or false",
+            "{name} must be true or false, not {}",
             other.kind()
         )),
     }
@@ -409,7 +416,7 @@ fn index(map: &Map) -> Result<Option<usize>, String> {
         None | Some(Value::Null) => Ok(None),
         Some(Value::Int(index)) if *index >= 0 => Ok(usize::try_from(*index).ok()),
         Some(other) => Err(format!(
-            "index is {}: it takes a whole number from 0",
+            "index must be a whole number from 0, not {}",
             quillet_core::json::to_string(other)
         )),
     }
@@ -434,8 +441,9 @@ fn schema_of(map: &Map) -> Result<Json, String> {
         }
         if !SCHEMA.contains(&&**name) {
             let known = OWN.iter().chain(&SCHEMA).copied();
+            // Unknown keys are allowed in JSON Schema; only probable typos are errors.
             if let Some(near) = nearest(name, known) {
-                return Err(format!("{name} is unknown (is it {near}?)"));
+                return Err(format!("unknown key {name} (did you mean {near}?)"));
             }
         }
         out.insert(name.clone(), value.clone());

@@ -2,9 +2,10 @@
 
 use quillet_core::{Value, json};
 
-use super::{AnswerParseError, fence};
+use super::fence;
+use super::parse_error::AnswerParseError;
 
-/// Reads the answer as it is, else what stands in its fence, else what stands from the first
+/// Reads the answer as it is, else what is in its fence, else what stands from the first
 /// bracket to the last one of its kind.
 pub(super) fn read(text: &str) -> Result<Value, AnswerParseError> {
     let whole = text.trim();
@@ -43,7 +44,7 @@ fn parse(text: &str, start: usize, piece: &str) -> Result<Value, AnswerParseErro
         };
         let message = error.to_string();
         let message = message.split(" at line ").next().unwrap_or(&message);
-        AnswerParseError::new(format!("it is not JSON: {message}"))
+        AnswerParseError::new(format!("invalid JSON: {message}"))
             .at(lines + error.line().max(1), in_line + error.column().max(1))
     })
 }

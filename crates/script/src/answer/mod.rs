@@ -11,16 +11,18 @@ mod input;
 mod json;
 mod nobj;
 mod output;
+mod parse_error;
 mod schema;
 mod thinking;
 mod yaml;
 
-use quillet_core::{LineColumn, Value};
+use quillet_core::Value;
 
 pub use choice::{ChoiceConstraint, Random};
 pub use coerce::coerce;
 pub use input::{BoundArguments, InputField, InputProblem, Inputs};
 pub use output::{describe, section};
+pub use parse_error::AnswerParseError;
 pub use schema::{AnswerSchema, ProviderSchema};
 pub use thinking::{SplitAnswer, Splitter, Thinking, ThinkingMode, ThinkingTag};
 
@@ -65,36 +67,6 @@ impl AnswerFormat {
             AnswerFormat::Yaml => "YAML",
             AnswerFormat::NObj => "NObj",
         }
-    }
-}
-
-/// An answer that does not have its form.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{message}{}", place(*.position))]
-pub struct AnswerParseError {
-    /// What is wrong with it.
-    pub message: String,
-    /// Where in the answer.
-    pub position: Option<LineColumn>,
-}
-
-fn place(position: Option<LineColumn>) -> String {
-    position.map_or(String::new(), |at| {
-        format!(" at line {} column {} of the answer", at.line, at.column)
-    })
-}
-
-impl AnswerParseError {
-    fn new(message: impl Into<String>) -> Self {
-        AnswerParseError {
-            message: message.into(),
-            position: None,
-        }
-    }
-
-    fn at(mut self, line: usize, column: usize) -> Self {
-        self.position = Some(LineColumn { line, column });
-        self
     }
 }
 

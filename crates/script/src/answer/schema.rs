@@ -4,9 +4,9 @@ use quillet_core::{Value, nearest};
 use quillet_schema::{Rules, SchemaViolation, Validator};
 use serde_json::{Map as JsonMap, Value as Json, json};
 
-/// Most findings that a model or an author gets at once.
+/// Most diagnostics that a model or an author gets immediately.
 const MOST_FINDINGS: usize = 8;
-/// Characters of a finding.
+/// Characters of a diagnostic.
 const MOST_CHARACTERS: usize = 300;
 
 /// The types of JSON Schema.
@@ -46,9 +46,9 @@ pub(super) fn type_name(name: &str) -> Result<Option<&'static str>, String> {
     if let Some(found) = known.copied().or(alias.map(|(_, name)| *name)) {
         return Ok(Some(found));
     }
-    let near = nearest(&lower, TYPES).map(|near| format!(" (is it {near:?}?)"));
+    let near = nearest(&lower, TYPES).map(|near| format!(" (did you mean {near:?}?)"));
     Err(format!(
-        "type {name:?} is unknown{}; there are {}",
+        "unknown type {name:?}{}; known types: {}",
         near.unwrap_or_default(),
         TYPES.join(", ")
     ))
@@ -66,7 +66,7 @@ impl AnswerSchema {
     /// place of a schema, `required: true` in a property.
     ///
     /// # Errors
-    /// What is wrong with it, in words.
+    /// The problem, in words.
     pub fn new(schema: &Json) -> Result<Self, String> {
         let tree = normal(schema)?;
         let validator = Validator::new(&tree, Rules::default());
@@ -127,7 +127,7 @@ pub(super) fn normal(schema: &Json) -> Result<Json, String> {
         Json::Object(fields) => normal_object(fields),
         Json::Bool(_) => Ok(schema.clone()),
         Json::Null => Ok(json!({})),
-        other => Err(format!("{other} is no schema: it takes an object")),
+        other => Err(format!("invalid schema: expected an object, not {other}")),
     }
 }
 

@@ -2,9 +2,10 @@
 
 use quillet_core::{Diagnostic, Value};
 
-use super::{AnswerParseError, fence};
+use super::fence;
+use super::parse_error::AnswerParseError;
 
-/// Reads what stands in the answer's fence, else the answer.
+/// Reads what is in the answer's fence, else the answer.
 pub(super) fn read(text: &str) -> Result<Value, AnswerParseError> {
     let fenced = fence::find(text);
     let (start, piece) = fenced.map_or((0, text), |fenced| (fenced.start, fenced.text));
@@ -17,9 +18,9 @@ pub(super) fn read(text: &str) -> Result<Value, AnswerParseError> {
 
 fn unreadable(findings: &[Diagnostic], lines: usize) -> AnswerParseError {
     let Some(first) = findings.first() else {
-        return AnswerParseError::new("it is not YAML");
+        return AnswerParseError::new("invalid YAML");
     };
-    let problem = AnswerParseError::new(format!("it is not YAML: {}", first.message));
+    let problem = AnswerParseError::new(format!("invalid YAML: {}", first.message));
     match first.position {
         Some(at) => problem.at(lines + at.line, at.column),
         None => problem,

@@ -20,7 +20,7 @@ pub enum ArgumentSlot {
 pub struct EvaluatedArguments {
     /// Values by place; `None` is `undefined`.
     pub positional: Vec<Option<Value>>,
-    /// Values by name. A name whose value is `undefined` is left out.
+    /// Values by name. A name whose value is `undefined` is omitted.
     pub named: MapTable,
     /// Whether a name was given with `=`, were its value `undefined`.
     has_names: bool,

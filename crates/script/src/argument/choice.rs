@@ -19,7 +19,7 @@ pub struct ArgumentChoice {
     pub min_pick: Option<u32>,
     /// What stands between several picks.
     pub separator: Option<Arc<str>>,
-    /// What stands before each pick.
+    /// What comes before each pick.
     pub prefix: Option<Arc<str>>,
     /// What stands after each pick.
     pub suffix: Option<Arc<str>>,
@@ -115,11 +115,11 @@ impl ArgumentChoice {
 fn unknown(argument: &Argument, meant: Option<&str>) -> ArgumentError {
     let name = argument.name.as_deref().unwrap_or(&argument.text);
     ArgumentError {
-        message: format!("a choice has no parameter `{name}`"),
+        message: format!("unknown parameter `{name}` of a choice"),
         span: argument.span,
         help: Some(match meant {
             Some(meant) => format!("did you mean `{meant}`?"),
-            None => format!("a choice knows random, {}", PARAMETERS.join(", ")),
+            None => format!("known parameters: random, {}", PARAMETERS.join(", ")),
         }),
     }
 }
@@ -136,13 +136,16 @@ fn text(name: &str, argument: &Argument) -> Result<Arc<str>, ArgumentError> {
     match &argument.value {
         ArgumentValue::Literal(Value::Str(text)) => Ok(Arc::clone(text)),
         ArgumentValue::Expression(_) if name == "type" => Ok(Arc::clone(&argument.text)),
-        _ => Err(wrong(name, "a text in quotes", argument)),
+        _ => Err(wrong(name, "a quoted string", argument)),
     }
 }
 
 fn wrong(name: &str, wanted: &str, argument: &Argument) -> ArgumentError {
     ArgumentError {
-        message: format!("`{name}` of a choice is {wanted}, not `{}`", argument.text),
+        message: format!(
+            "`{name}` of a choice must be {wanted}, not `{}`",
+            argument.text
+        ),
         span: argument.span,
         help: None,
     }
@@ -161,7 +164,7 @@ pub(super) fn read(
     }
     if choice.items.is_empty() {
         return Err(ArgumentError {
-            message: "a choice has nothing to choose from".to_owned(),
+            message: "a choice needs at least one option".to_owned(),
             span: reader.span(piece.start, piece.end()),
             help: Some("write `|one|other`".to_owned()),
         });

@@ -11,7 +11,7 @@ pub struct TextCommand {
     pub name: String,
     /// The name's place in the file.
     pub name_span: Span,
-    /// What stands in the parentheses; nothing where there are none.
+    /// What is in the parentheses; nothing where there are none.
     pub arguments: Arguments,
 }
 
@@ -31,7 +31,10 @@ pub fn parse_command(
     let start = text.find(name).unwrap_or(0);
     let name_span = reader.span(start, start + name.len());
     if name.is_empty() || name.contains(char::is_whitespace) {
-        return Err(no_call("a call begins with one name", name_span));
+        return Err(no_call(
+            "expected one name at the start of the call",
+            name_span,
+        ));
     }
     Ok(TextCommand {
         name: name.to_owned(),
@@ -54,7 +57,7 @@ fn inside(reader: &ArgumentReader<'_>, open: usize) -> Result<Arguments, Argumen
     let mut behind = reader.text[close..].chars().skip(1);
     if !behind.all(char::is_whitespace) {
         let span = reader.span(close, reader.text.len());
-        return Err(no_call("something stands behind the call", span));
+        return Err(no_call("unexpected text after the call", span));
     }
     let text = &reader.text[inner..close];
     parse_with(text, reader.span(inner, close), reader.words)

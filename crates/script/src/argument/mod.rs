@@ -64,7 +64,7 @@ pub enum ArgumentValue {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct ArgumentError {
-    /// What is wrong, one sentence without a full stop.
+    /// The problem, one sentence without a full stop.
     pub message: String,
     /// Where, in the file.
     pub span: Span,
@@ -221,9 +221,9 @@ impl ArgumentReader<'_> {
         }
         let start = piece.start + error.span.start;
         Err(ArgumentError {
-            message: format!("`{}` is no value: {}", brief(piece.text), error.message),
+            message: format!("invalid value `{}`: {}", brief(piece.text), error.message),
             span: self.span(start, piece.start + error.span.end),
-            help: Some("text stands in quotes".to_owned()),
+            help: Some("put text in quotes".to_owned()),
         })
     }
 }

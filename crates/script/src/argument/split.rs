@@ -147,7 +147,7 @@ impl<'a> BracketScanner<'a> {
         }
     }
 
-    /// The next character that stands in no bracket and no quote.
+    /// The next character that is in no bracket and no quote.
     fn next_outside(&mut self) -> Option<(usize, char)> {
         loop {
             let inside = self.depth > 0;
@@ -158,7 +158,7 @@ impl<'a> BracketScanner<'a> {
         }
     }
 
-    /// The next character that stands in no quote.
+    /// The next character that is in no quote.
     fn step(&mut self) -> Option<(usize, char)> {
         loop {
             let rest = self.text.get(self.at..)?;

@@ -7,7 +7,7 @@ use quillet_core::tool::Tool;
 use quillet_core::{Map, Message, Value};
 
 use super::CallSettings;
-use crate::answer::{AnswerFormat, ChoiceConstraint};
+use super::constraint::Constraint;
 use crate::host::ModelHandle;
 use crate::run::EnforcedConstraint;
 use crate::text::bias::Bias;
@@ -46,35 +46,13 @@ impl ModelCall {
             settings: CallSettings::default(),
             constraint: None,
             suffix: String::new(),
+            // No tools by default: a call can use only what its caller lists.
             tools: Vec::new(),
             biases: Vec::new(),
             seed: 0,
             dry: false,
         }
     }
-}
-
-/// The form that an answer has to have.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Constraint {
-    /// Some of these texts.
-    Choice(ChoiceConstraint),
-    /// A value of this schema, written like this.
-    Schema {
-        /// JSON Schema, as the script's `output` has it.
-        schema: serde_json::Value,
-        /// How it is written.
-        format: AnswerFormat,
-        /// Whether text that cannot be read is an error (`forceJson`); else it is the answer.
-        force: bool,
-    },
-    /// Any value, written like this.
-    Format {
-        /// How it is written.
-        format: AnswerFormat,
-        /// As for a schema.
-        force: bool,
-    },
 }
 
 /// The result of a call of a model.
@@ -121,6 +99,7 @@ impl ModelAnswer {
     /// `{content, finishReason, model, usage, retries, value?, thinking?, tools?}`.
     #[must_use]
     pub fn raw(&self) -> Map {
+        // Values have no unsigned integers; a count beyond `i64` is impossible in practice.
         let count = |tokens: u64| Value::Int(i64::try_from(tokens).unwrap_or(i64::MAX));
         let usage: Map = [
             ("inputTokens", count(self.usage.input_tokens)),

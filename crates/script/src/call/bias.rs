@@ -21,16 +21,16 @@ pub(super) fn apply(
     let first = biases.first()?;
     let no_effect = |why: &str| Some(format!("(({}:…)) has no effect: {why}", first.text));
     if !model.abilities.logit_bias {
-        return no_effect("the provider of this model takes no logit_bias");
+        return no_effect("this model's provider does not support logit_bias");
     }
     let Some(found) = tokens(biases, model) else {
-        return no_effect("the tokens of this model are not known");
+        return no_effect("the tokenizer of this model is unknown");
     };
     let mut warning = None;
     if found.len() > MOST_TOKENS {
         warning = Some(format!(
-            "the texts of (({}:…)) and its like have {} tokens, and a bias goes to the first \
-             {MOST_TOKENS}",
+            "the texts of (({}:…)) and other biases have {} tokens; only the first {MOST_TOKENS} \
+            are biased",
             first.text,
             found.len()
         ));
@@ -45,7 +45,7 @@ pub(super) fn apply(
     warning
 }
 
-/// Biases by token: of each text as it is, and behind a blank, as it mostly stands in a sentence. A
+/// Biases by token: of each text as it is, and behind a blank, as it mostly is in a sentence. A
 /// text that may never come loses only the token that it begins with: the others are in many words.
 fn tokens(biases: &[Bias], model: &ModelHandle) -> Option<JsonMap<String, Json>> {
     // Where a word has no token with the blank before it, the blank is one of its own.

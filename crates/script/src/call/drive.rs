@@ -108,9 +108,7 @@ impl CallDriver<'_> {
         };
         for _ in 1..rounds {
             answered(&mut messages, &said.raw, thinking.again());
-            self.telling
-                .again("the model looks at its answer again")
-                .await?;
+            self.telling.again("the model reviews its answer").await?;
             let before = said.thinking;
             said = self.take(messages.clone()).await?;
             said.thinking = join(before, &said.thinking);
@@ -258,22 +256,22 @@ impl CallDriver<'_> {
         let settings = &self.ask.settings;
         if let Some((value, said, why)) = best {
             if settings.strict_output {
-                let message = format!("the answer does not follow output: {why}");
+                let message = format!("the answer does not match output: {why}");
                 return Err(CallError::new(ErrorKind::Output, message).partial(&said.raw));
             }
-            let warning = format!("the answer does not follow output, and is kept: {why}");
+            let warning = format!("the answer does not match output; it is returned anyway: {why}");
             self.done.warnings.push(warning);
             return self.finish(said, None, Some(value)).await;
         }
         if form.may_stay_text() {
             return self.finish(said, None, None).await;
         }
-        let message = format!("the answer does not have the form that was asked for: {why}");
+        let message = format!("the answer does not have the requested form: {why}");
         let error = CallError::new(ErrorKind::Output, message).partial(&said.raw);
         Err(match said.finish {
             FinishReason::Length => error.help(
-                "the limit on tokens cut it: raise parameters.max_tokens, since a value has to \
-                 come in one piece",
+                "the token limit truncated the answer: raise parameters.max_tokens, because a \
+                value cannot be continued in another call",
             ),
             _ => error,
         })
@@ -290,13 +288,13 @@ impl CallDriver<'_> {
         if let Err(cut) = said.finish.whole() {
             self.done
                 .warnings
-                .push(format!("the answer is kept as it came: {cut}"));
+                .push(format!("the truncated answer is returned as it is: {cut}"));
         }
         if self.model.repeated() {
             let count = self.ask.settings.repeats;
             self.done.warnings.push(format!(
-                "the answer was ended, since its end came {count} times \
-                 (parameters.minTailRepeatCount)"
+                "the answer was stopped because its end repeated {count} times \
+                (parameters.minTailRepeatCount)"
             ));
         }
         let thinking = said.thinking;

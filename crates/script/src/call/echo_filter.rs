@@ -1,4 +1,4 @@
-//! A model that is to go on from a text often writes that text again first.
+//! A model that is to continue from a text often writes that text again first.
 
 /// Shorter beginnings are not taken for an echo: a word may well come twice.
 const SHORTEST: usize = 4;
@@ -10,12 +10,12 @@ pub(super) struct EchoFilter {
     held: String,
     /// Whether the beginning ended with a blank, which the answer need not bring again.
     blank: bool,
-    /// Whether blanks are being left out.
+    /// Whether blanks are being omitted.
     skips: bool,
 }
 
 impl EchoFilter {
-    /// An answer that goes on from this text.
+    /// An answer that continues from this text.
     pub(super) fn of(beginning: &str) -> Self {
         let blank = beginning.ends_with(char::is_whitespace);
         let beginning = beginning.trim();

@@ -51,7 +51,7 @@ impl AnswerConstraint {
                 force,
             } => {
                 let schema = AnswerSchema::new(schema).map_err(|error| {
-                    CallError::new(ErrorKind::Script, format!("output is no schema: {error}"))
+                    CallError::new(ErrorKind::Script, format!("invalid output schema: {error}"))
                 })?;
                 Ok(value(format, Some(Box::new(schema)), force))
             }

@@ -92,7 +92,7 @@ impl ChatModel for BoundedModel {
     }
 }
 
-/// A model that records what it is asked, for observers that cannot be called at once.
+/// A model that records what it is asked, for observers that cannot be called immediately.
 #[derive(Debug)]
 pub(super) struct RecordingModel {
     model: BoundedModel,
@@ -183,7 +183,7 @@ impl BoundedStream {
             ("idleTimeout", self.bounds.idle)
         };
         let message = format!(
-            "the model took longer than parameters.{name} ({} ms)",
+            "model timeout: no answer within parameters.{name} ({} ms)",
             limit.as_millis()
         );
         ModelError::new(ModelErrorKind::Timeout, message)

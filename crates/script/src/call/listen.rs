@@ -7,12 +7,13 @@ use quillet_core::chat::{
 
 use super::echo_filter::EchoFilter;
 use super::protocol::ToolCallFilter;
-use super::turn::StreamSplitter;
+use super::stream_splitter::{StreamSplitter, VisibleDelta};
 use super::{CallError, CallEvent, CallObserver, CallSettings};
 use crate::ErrorKind;
-use crate::answer::SplitAnswer;
 
-/// Bytes of one answer, thinking included: far above what any model writes at once.
+/// Bytes of one answer, thinking included: far above what any model writes immediately.
+// A model that never stops must not fill the memory; providers usually limit answers far below
+// this.
 const MOST_BYTES: usize = 8 << 20;
 
 /// What one answer has said until now.
@@ -25,22 +26,6 @@ pub(super) struct StreamedAnswer {
     pub(super) refusal: String,
     pub(super) finish: Option<FinishReason>,
     pub(super) usage: Option<Usage>,
-}
-
-/// What a piece adds to what people see.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct VisibleDelta {
-    pub(super) answer: String,
-    pub(super) thinking: String,
-}
-
-impl From<SplitAnswer> for VisibleDelta {
-    fn from(split: SplitAnswer) -> Self {
-        VisibleDelta {
-            answer: split.answer,
-            thinking: split.thinking,
-        }
-    }
 }
 
 /// The listener for pieces of an answer, and how far the answer had come before.
@@ -205,7 +190,7 @@ fn failed(error: ModelError, heard: &StreamedAnswer) -> CallError {
 }
 
 fn cut() -> ModelError {
-    let message = "the answer was cut: its stream ended without an end";
+    let message = "truncated answer: the stream closed before its last event";
     ModelError::new(ModelErrorKind::Cut, message)
 }
 

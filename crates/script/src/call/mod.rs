@@ -7,6 +7,7 @@
 
 mod ask;
 mod bias;
+mod constraint;
 mod drive;
 mod echo_filter;
 mod error;
@@ -18,10 +19,12 @@ mod progress;
 mod protocol;
 mod reading;
 mod settings;
+mod stream_splitter;
 mod tools;
 mod turn;
 
-pub use ask::{Constraint, ModelAnswer, ModelCall, ToolUse};
+pub use ask::{ModelAnswer, ModelCall, ToolUse};
+pub use constraint::Constraint;
 pub use drive::ask;
 pub use error::{CallError, Cause};
 pub use progress::{CallEvent, CallObserver, NoCallObserver, request_map};

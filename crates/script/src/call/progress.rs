@@ -7,7 +7,7 @@ use crate::ScriptError;
 
 /// The observer of a call. The interpreter raises `llmRequest`, `llmStream` and the like from here.
 pub trait CallObserver: Send + Sync {
-    /// Something happened; the call goes on when the future is ready.
+    /// Something happened; the call continues when the future is ready.
     ///
     /// # Errors
     /// Whatever ends the call: a limit on calls, a listener that threw, `$abort`.

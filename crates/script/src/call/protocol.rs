@@ -147,7 +147,7 @@ fn read(name: &str, lines: &[&str], tools: &[Arc<dyn Tool>]) -> (Option<ToolCall
     let call = tool.map(|tool| ToolCallLine {
         name: name.to_owned(),
         tool: Some(tool),
-        arguments: Err(format!("the call cannot be read: {problem}")),
+        arguments: Err(format!("invalid call: {problem}")),
     });
     (call, 1)
 }

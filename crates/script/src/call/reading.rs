@@ -37,7 +37,7 @@ impl<'a> ParameterReader<'a> {
 
     fn refuse(&mut self, name: &str, value: &Value, wanted: &str) {
         self.warn(format!(
-            "{name} is {}, and is left out: it takes {wanted}",
+            "{name} is ignored: expected {wanted}, not {}",
             value.kind()
         ));
     }
@@ -63,7 +63,7 @@ impl<'a> ParameterReader<'a> {
         if number < 0.0 || number.fract() != 0.0 {
             let name = names.first().copied().unwrap_or_default();
             self.warn(format!(
-                "{name} is {number}, and is left out: it takes a whole number from 0"
+                "{name} is ignored: expected a whole number from 0, not {number}"
             ));
             return None;
         }
@@ -110,7 +110,7 @@ impl<'a> ParameterReader<'a> {
                 .map(str::to_owned)
                 .collect(),
             other => {
-                self.refuse(name, other, "a text or a list of texts");
+                self.refuse(name, other, "a string or a list of strings");
                 Vec::new()
             }
         }

@@ -7,7 +7,7 @@ use quillet_core::chat::ChatOptions;
 use quillet_core::{Map, Value, nearest};
 use serde_json::Value as Json;
 
-use super::Constraint;
+use super::constraint::Constraint;
 use super::reading::ParameterReader;
 use crate::answer::{AnswerFormat, Thinking};
 
@@ -31,9 +31,9 @@ pub struct CallSettings {
     pub model: Option<String>,
     /// `stream`; the engine decides where `None`.
     pub stream: Option<bool>,
-    /// `continueOnLengthLimit`: go on where the limit on tokens cut the answer.
+    /// `continueOnLengthLimit`: continue where the limit on tokens cut the answer.
     pub continues: bool,
-    /// `maxRetry`: how often to go on. Default 7.
+    /// `maxRetry`: how often to continue. Default 7.
     pub retries: u32,
     /// `maxToolRounds`: in how many turns the model may call tools on the way to an answer; then it
     /// has one without. Default 30.
@@ -199,13 +199,13 @@ impl CallSettings {
         self.timeout = milliseconds(given.count(&["timeout"]), TIMEOUT);
         self.idle = milliseconds(given.count(&["idleTimeout"]), self.timeout);
         if given.map.get("SystemTemplate").is_some() {
-            given.warn("SystemTemplate has no effect: models are sent messages, not raw text");
+            given.warn("SystemTemplate has no effect: models receive messages, not raw text");
         }
         for name in LOCAL_ONLY {
             if given.map.get(name).is_some() {
                 given.warn(format!(
-                    "{name} is not sent, since most providers refuse it: put it under \
-                     parameters.extra_body for one that takes it"
+                    "{name} is not sent because most providers reject it: move it to \
+                    parameters.extra_body for a provider that accepts it"
                 ));
             }
         }
@@ -234,7 +234,7 @@ impl CallSettings {
             other => {
                 let kind = other.kind();
                 given.warn(format!(
-                    "response_format is {kind}: it takes an object with a type"
+                    "response_format must be an object with a type, not {kind}"
                 ));
                 None
             }
@@ -244,8 +244,8 @@ impl CallSettings {
             Some(name) => match AnswerFormat::parse(name) {
                 Some(format) => self.format = Some(format),
                 None => given.warn(format!(
-                    "response_format.type {name:?} is unknown, and the answer stays text: \
-                     there are text, json, yaml and nobj"
+                    "unknown response_format.type {name:?}: the answer stays text; use text, \
+                    json, yaml or nobj"
                 )),
             },
         }

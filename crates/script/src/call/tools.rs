@@ -14,7 +14,8 @@ use tokio::time::timeout;
 use super::guard::{BoundedModel, RecordingModel};
 use super::listen::StreamObserver;
 use super::protocol::{self, ToolCallLine};
-use super::turn::{StreamSplitter, TurnResult};
+use super::stream_splitter::StreamSplitter;
+use super::turn::TurnResult;
 use super::{CallError, CallEvent, CallObserver, ModelCall, ToolUse};
 use crate::ErrorKind;
 use crate::run::call_sequence::{self, CallSequence};
@@ -107,7 +108,10 @@ pub(super) async fn run(
             event => uses.extend(turn.forward_events(event, telling).await?),
         }
     }
-    Err(CallError::new(ErrorKind::Model, "the run had no end"))
+    Err(CallError::new(
+        ErrorKind::Model,
+        "the run stopped without a result",
+    ))
 }
 
 fn task(
@@ -286,7 +290,8 @@ impl<'a> ModelTurn<'a> {
             EndReason::Repeated { .. } if has_answer(&outcome.messages) => FinishReason::Stop,
             EndReason::Repeated { times } => {
                 let message = format!(
-                    "the model made the same calls {times} times, with the same results, and no answer"
+                    "the model repeated the same calls {times} times with the same results and \
+                    gave no answer"
                 );
                 return Err(CallError::new(ErrorKind::Limit, message));
             }
@@ -295,7 +300,7 @@ impl<'a> ModelTurn<'a> {
             | EndReason::ApprovalRequired
             | EndReason::Silent { .. }
             | EndReason::Cancelled => {
-                return Err(CallError::new(ErrorKind::Aborted, "the run was ended"));
+                return Err(CallError::new(ErrorKind::Aborted, "the run was cancelled"));
             }
         };
         let (shown, split) = self.ear.finish();
@@ -313,11 +318,12 @@ impl<'a> ModelTurn<'a> {
     }
 }
 
-/// What a model ends with that goes on calling tools.
+/// What a model ends with that continues calling tools.
 pub(super) fn too_many_rounds(ask: &ModelCall) -> CallError {
     let rounds = ask.settings.tool_rounds;
     let message = format!(
-        "the model called tools in {rounds} turns, the most that maxToolRounds lets it, and again when it was to answer; set parameters.maxToolRounds higher, or say in the prompt when to stop"
+        "the model used all {rounds} tool rounds and called tools again instead of answering; \
+        raise parameters.maxToolRounds, or say in the prompt when to stop"
     );
     CallError::new(ErrorKind::Limit, message)
 }

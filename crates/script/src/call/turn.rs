@@ -4,9 +4,10 @@ use quillet_core::chat::{ChatModel, ChatOptions, ChatRequest, FinishReason, Usag
 use quillet_core::{Message, MessageContent, Role};
 
 use super::echo_filter::EchoFilter;
-use super::listen::{StreamObserver, StreamedAnswer, VisibleDelta, listen};
+use super::listen::{StreamObserver, StreamedAnswer, listen};
+use super::stream_splitter::StreamSplitter;
 use super::{CallError, ModelCall};
-use crate::answer::{SplitAnswer, Splitter, Thinking};
+use crate::answer::SplitAnswer;
 
 /// What the model said in one answer.
 #[derive(Clone, Debug, Default)]
@@ -24,44 +25,7 @@ pub(super) struct TurnResult {
     pub(super) retries: u32,
 }
 
-/// Takes what the model says apart, and keeps both parts.
-#[derive(Debug)]
-pub(super) struct StreamSplitter {
-    splitter: Splitter,
-    heard: SplitAnswer,
-}
-
-impl StreamSplitter {
-    pub(super) fn new(thinking: &Thinking) -> Self {
-        StreamSplitter {
-            splitter: Splitter::new(thinking),
-            heard: SplitAnswer::default(),
-        }
-    }
-
-    /// A piece of text; gives what can be shown of it.
-    pub(super) fn text(&mut self, piece: &str) -> VisibleDelta {
-        let split = self.splitter.push(piece);
-        self.keep(&split);
-        VisibleDelta::from(split)
-    }
-
-    fn keep(&mut self, split: &SplitAnswer) {
-        self.heard.answer.push_str(&split.answer);
-        self.heard.thinking.push_str(&split.thinking);
-    }
-
-    /// What was held back, and all that was heard.
-    pub(super) fn finish(self) -> (VisibleDelta, SplitAnswer) {
-        let rest = self.splitter.finish();
-        let mut heard = self.heard;
-        heard.answer.push_str(&rest.answer);
-        heard.thinking.push_str(&rest.thinking);
-        (VisibleDelta::from(rest), heard)
-    }
-}
-
-/// Asks, and goes on where the limit on tokens cut the answer, if the settings say so.
+/// Asks, and continues where the limit on tokens cut the answer, if the settings say so.
 pub(super) async fn take(
     model: &dyn ChatModel,
     ask: &ModelCall,
@@ -109,6 +73,8 @@ pub(super) async fn take(
 impl TurnResult {
     fn note(&mut self, heard: StreamedAnswer, ear: &mut StreamSplitter) {
         if heard.text.is_empty() && !heard.refusal.is_empty() {
+            // A refusal is the answer as far as people are concerned, so it is shown and kept like
+            // text.
             ear.text(&heard.refusal);
             self.raw.push_str(&heard.refusal);
         }
@@ -130,7 +96,7 @@ impl TurnResult {
     }
 }
 
-/// What the model is to go on from: the text of a last message of the assistant.
+/// What the model is to continue from: the text of a last message of the assistant.
 pub(super) fn beginning(messages: &[Message]) -> &str {
     match messages.last() {
         Some(Message {

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use quillet_core::Span;
 
-use super::hover::role_script;
 use super::names::{MarkKind, NamedSymbol, mark_at, marks};
+use super::role_script::role_script;
 use super::{EditorContext, ScriptDocument};
 use crate::library::import::bare_name;
 use crate::library::resolve;
@@ -37,6 +37,7 @@ pub async fn definition(
         MarkKind::Call(name) | MarkKind::Function(name) => {
             match function_place(document, &name, around).await {
                 Some(place) => Some(place),
+                // A call without a function of that name may name a script or an imported one.
                 None => script_place(document, &name, around).await,
             }
         }
@@ -60,6 +61,7 @@ async fn script_place(
 ) -> Option<SourceLocation> {
     let found = around.library.find(name, Some(&document.source)).await;
     let source = found.ok()??.source.clone();
+    // Built-in scripts have no file that an editor could open.
     source.path.as_ref()?;
     let span = Span::default();
     Some(SourceLocation { source, span })
@@ -78,6 +80,7 @@ pub(super) async fn function_place(
     let resolved = resolve(document.script.clone(), around.library)
         .await
         .ok()?;
+    // From the script itself up to its oldest parent: the nearest declaration is the one that runs.
     let mut bodies = resolved.bodies.iter().rev();
     bodies.find_map(|script| {
         let source = script.source.clone();
@@ -95,7 +98,7 @@ fn declared(script: &Script, name: &str) -> Option<Span> {
     Some(Span { start, end })
 }
 
-/// Where a variable gets a value first; the front matter stands before all.
+/// Where a variable gets a value first; the front matter comes before all.
 pub(super) fn first_set(document: &ScriptDocument, name: &str) -> Option<Span> {
     let sets = |mark: &NamedSymbol| matches!(&mark.kind, MarkKind::Variable { name: other, sets: true } if other == name);
     let spans = marks(document, None)
@@ -116,6 +119,7 @@ pub fn references(document: &ScriptDocument, at: usize) -> Vec<Span> {
         .filter(|mark| same(&mark.kind, &found.kind));
     let mut spans: Vec<Span> = same.map(|mark| mark.span).collect();
     spans.sort_by_key(|span| span.start);
+    // A key and its variable can have the same span.
     spans.dedup();
     spans
 }

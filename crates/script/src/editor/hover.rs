@@ -5,6 +5,7 @@ use quillet_yaml::Node;
 
 use super::define::{first_set, function_place};
 use super::names::{MarkKind, mark_at, message_at};
+use super::role_script::role_script;
 use super::{EditorContext, ScriptDocument, hover_text, keys, render};
 use crate::answer::Inputs;
 use crate::directive::Directive;
@@ -55,7 +56,7 @@ async fn named(
             key(&path)
         }
         MarkKind::Pattern(pattern) => Some(format!("{}\n\n{PATTERNS}", what_matches(pattern))),
-        MarkKind::Regex => Some("A regular expression, as in JavaScript. Group 1 is taken where there is one, else all of the match.".to_owned()),
+        MarkKind::Regex => Some("A regular expression, as in JavaScript. The result is group 1 if there is one, else the whole match.".to_owned()),
         MarkKind::Hole(what) => Some((*what).to_owned()),
     }
 }
@@ -94,20 +95,6 @@ async fn role(document: &ScriptDocument, name: &str, around: EditorContext<'_>) 
     let script = role_script(&document.script, name)?;
     let about = called(document, script, around).await?;
     Some(format!("Role `{name}`: {about}"))
-}
-
-/// The script of a role of the group chat.
-pub(super) fn role_script<'s>(script: &'s Script, name: &str) -> Option<&'s str> {
-    let roles = script.config.get("roles")?;
-    if let Some(items) = roles.items() {
-        return items
-            .iter()
-            .filter_map(Node::as_str)
-            .find(|item| *item == name);
-    }
-    let node = roles.get(name)?;
-    let id = node.get("id").or_else(|| node.get("script"));
-    id.unwrap_or(node).as_str()
 }
 
 fn key(path: &[&str]) -> Option<String> {
@@ -176,19 +163,17 @@ pub(super) fn value_of(script: &Script, name: &str) -> Option<quillet_core::Valu
     Some(prompt.or_else(own).or_else(parameters)?.value())
 }
 
-const PATTERNS: &str = "Patterns: `:/re/flags`, `:> 1`, `:1..5`, `:\"text\"`, `:a || b`, `:[first, _, ..]`, `:{key: value, ..}`, and `_` for else.";
+const PATTERNS: &str = "Patterns: `:/re/flags`, `:> 1`, `:1..5`, `:\"text\"`, `:a || b`, `:[first, _, ..]`, `:{key: value, ..}`, and `_` for everything else.";
 
 fn what_matches(pattern: &str) -> &'static str {
     let pattern = pattern.trim_start_matches(':').trim_start();
     match pattern.chars().next() {
-        Some('/') => "Matches a text in which the regular expression is found.",
+        Some('/') => "Matches a text that contains a match of the regular expression.",
         Some('[') => "Matches a list, item by item; names in it become variables.",
         Some('{') => "Matches an object with these fields.",
         Some('>' | '<' | '=' | '!') => "Matches by a comparison.",
         _ if pattern.contains("..") => "Matches a number in the range.",
-        _ if pattern.contains("||") || pattern.contains("&&") => {
-            "Matches as its parts together say."
-        }
+        _ if pattern.contains("||") || pattern.contains("&&") => "Matches if its parts match.",
         _ => "Matches a value that is equal.",
     }
 }

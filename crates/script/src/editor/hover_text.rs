@@ -23,7 +23,7 @@ pub(super) fn directive(directive: &DirectiveSpec) -> String {
         out += &format!("\n- takes instructions below {}", keys.join(" and "));
     }
     if let DirectiveForm::Patterns = directive.form {
-        out += "\n- takes instructions below patterns such as `:/re/`, `:> 1`, `:1..5`, and `_` for else";
+        out += "\n- takes instructions below patterns such as `:/re/`, `:> 1`, `:1..5`, and `_` for everything else";
     }
     if !directive.aliases.is_empty() {
         out += &format!("\n\nAlso called `${}`.", directive.aliases.join("`, `$"));

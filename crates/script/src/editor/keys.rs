@@ -5,7 +5,7 @@
 /// A key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConfigKey {
-    /// Its name, behind those of the keys that it stands in, with dots between.
+    /// Its name, behind those of the keys that it is in, with dots between.
     pub path: &'static str,
     /// Values to choose from; empty where there is no such choice.
     pub values: &'static [&'static str],
@@ -60,7 +60,7 @@ const YES_NO: &[&str] = &["true", "false"];
 pub const KEYS: &[ConfigKey] = &[
     key_of(
         "ProtectedStartup",
-        "Keys of the front matter that a caller may not set; narrows the usual list.",
+        "Front matter keys that a caller cannot set; narrows the default list.",
     ),
     key_of(
         "SystemNotesTitle",
@@ -68,7 +68,7 @@ pub const KEYS: &[ConfigKey] = &[
     ),
     key_of(
         "SystemOutputTitle",
-        "The title of the output in a structured system message; must have `{{type}}` in it.",
+        "The title of the output in a structured system message; must contain `{{type}}`.",
     ),
     key_of(
         "SystemTemplate",
@@ -82,133 +82,124 @@ pub const KEYS: &[ConfigKey] = &[
     one_of(
         "add_generation_prompt",
         YES_NO,
-        "Whether the assistant's turn is begun for the model; true by default.",
+        "Whether the assistant's turn is started for the model; true by default.",
     ),
     key_of(
         "ask",
-        "Tools that are not called before somebody has agreed: patterns, of the script's own calls and of its model's.",
+        "Tools that need approval: patterns, for calls of the script and of its model.",
     ),
     one_of(
         "autoBuildOutputPrompt",
         YES_NO,
-        "Whether the model is told about `output`; true by default.",
+        "Whether the model receives a description of `output`; true by default.",
     ),
     one_of(
         "autoRunLLMIfPromptAvailable",
         YES_NO,
-        "Whether the model is asked at the end where messages were left unanswered; true by default.",
+        "Whether the model answers unanswered messages at the end; true by default.",
     ),
     key_of(
         "completion_delimiter",
-        "A text that ends an answer, and that the model is told of.",
+        "A text that ends an answer; the model is instructed to write it.",
     ),
-    key_of("contentType", "What the file is: `script`."),
+    key_of("contentType", "The kind of the file: `script`."),
     key_of(
         "description",
-        "What the script does: told to whoever may call it as a tool.",
+        "The purpose of the script, shown to models that can call it as a tool.",
     ),
     one_of(
         "disableLlmRequest",
         YES_NO,
-        "Whether the event `llmRequest` is left out; false by default.",
+        "Whether the event `llmRequest` is suppressed; false by default.",
     ),
-    key_of("export", "What a package gives to scripts that import it."),
+    key_of(
+        "export",
+        "Names that a package exports to importing scripts.",
+    ),
     key_of(
         "extends",
-        "Scripts that this one takes everything over from: an id, or a list.",
+        "Scripts from which this one inherits: an id or a list.",
     ),
     one_of(
         "forceJson",
         YES_NO,
-        "Whether an answer has to be JSON; by default it has to where `response_format` and `output` say so.",
+        "Whether an answer must be JSON; by default if both `response_format` and `output` are set.",
     ),
     one_of(
         "formatStringStrategy",
         &["Deferred", "Immediate", "Raw"],
-        "When templates are filled in: when a model is asked, at once, or never.",
+        "When templates are rendered: before a model call, immediately, or never.",
     ),
     key_of(
         "import",
-        "Modules and scripts whose functions are taken: a text, a list, or an object of names.",
+        "Modules and scripts to import functions from: a string, a list, or an object of names.",
     ),
     key_of(
         "input",
-        "What the script takes: a list of names and objects.",
+        "The inputs of the script: a list of names and objects.",
     ),
     one_of(
         "keepOriginal",
         &["true", "false"],
-        "Whether the result keeps the model's own words: true for `_original`, or the field's name.",
+        "Whether the result includes the original answer: true for `_original`, or a field name.",
     ),
     one_of(
         "keepThinking",
         &["true", "false"],
-        "Whether the result keeps what the model thought: true for `_thinking`, or the field's name.",
+        "Whether the result includes the thinking: true for `_thinking`, or a field name.",
     ),
     key_of(
         "llmReturnResult",
-        "Which field of the model's answer is the result; `.` is all of it.",
+        "The field of the model's answer that is the result; `.` is the whole answer.",
     ),
     one_of(
         "llmStream",
         YES_NO,
         "Whether answers stream; true by default.",
     ),
-    key_of("modelPattern", "Models that the script was made for."),
-    key_of(
-        "name",
-        "The name of the script, or of the character that it plays.",
-    ),
-    key_of("on", "Listeners: a list of events and what is called."),
-    key_of(
-        "output",
-        "What the result is: a JSON Schema, or its fields.",
-    ),
-    key_of(
-        "parameters",
-        "Parameters of the model, and of how it is asked.",
-    ),
+    key_of("modelPattern", "Models for which the script was written."),
+    key_of("name", "The name of the script or of its character."),
+    key_of("on", "Listeners: a list of events and callbacks."),
+    key_of("output", "The result: a JSON Schema or its fields."),
+    key_of("parameters", "Parameters of the model and of its requests."),
     one_of(
         "parameters.continueOnLengthLimit",
         YES_NO,
-        "Whether an answer that was cut at its length goes on in another call; false by default.",
+        "Whether an answer truncated by its token limit is continued in another call; false by default.",
     ),
     key_of(
         "parameters.extra_body",
-        "Fields that are sent to the provider as they are.",
+        "Fields that are sent to the provider unchanged.",
     ),
     key_of(
         "parameters.frequency_penalty",
-        "How much words that came often are avoided.",
+        "Penalty for tokens by how often they occurred.",
     ),
     key_of(
         "parameters.idleTimeout",
-        "Milliseconds in which nothing may come from the model.",
+        "Maximum milliseconds between two events of the model.",
     ),
-    key_of(
-        "parameters.logit_bias",
-        "Biases of tokens, by their numbers.",
-    ),
+    key_of("parameters.logit_bias", "Biases of tokens, by token id."),
     key_of(
         "parameters.maxRetry",
         "How often an answer may be continued; 7 by default.",
     ),
     key_of(
         "parameters.maxToolRounds",
-        "Turns in which the model may call tools on the way to an answer; 30 by default.",
+        "Maximum turns of tool calls for an answer; 30 by default.",
     ),
     key_of(
         "parameters.max_tokens",
-        "Most tokens of an answer; 2048 by default.",
+        "Maximum tokens of an answer; 2048 by default.",
     ),
     one_of(
         "parameters.memoized",
         YES_NO,
-        "Whether an answer that was given before may be taken again.",
+        "Whether a cached answer may be reused.",
     ),
     key_of(
         "parameters.minTailRepeatCount",
-        "How often an answer's end may repeat before it is cut; 7 by default, 0 is never.",
+        "How often the end of an answer may repeat before it is cut; 7 by default, 0 disables this.",
     ),
     key_of(
         "parameters.model",
@@ -217,85 +208,82 @@ pub const KEYS: &[ConfigKey] = &[
     one_of(
         "parameters.naturalOutput",
         YES_NO,
-        "Whether `{{output}}` is words; true by default, else JSON.",
+        "Whether `{{output}}` is prose (the default) or JSON.",
     ),
     key_of(
         "parameters.presence_penalty",
-        "How much words that came at all are avoided.",
+        "Penalty for tokens that occurred at all.",
     ),
     one_of(
         "parameters.reasoning_effort",
         &["minimal", "low", "medium", "high"],
-        "How much a reasoning model thinks.",
+        "The reasoning effort of the model.",
     ),
     key_of(
         "parameters.response_format",
-        "How the answer is written, and what of it is read.",
+        "The format of the answer, and which part of it is read.",
     ),
     one_of(
         "parameters.response_format.conversionScope",
         &["message", "response"],
-        "Whether all of the assistant's message is read, or the answer alone; the message by default.",
+        "Whether the whole assistant message is read, or only the answer; the message by default.",
     ),
     one_of(
         "parameters.response_format.type",
         &["text", "json", "json_object", "json_schema", "yaml", "nobj"],
-        "How the answer is written; text by default.",
+        "The format of the answer; text by default.",
     ),
-    key_of(
-        "parameters.seed",
-        "Where the model's random choices start from.",
-    ),
+    key_of("parameters.seed", "The seed of the model's sampling."),
     key_of(
         "parameters.stop_words",
-        "Texts that end an answer: a list, or with commas between.",
+        "Texts that end an answer: a list, or separated by commas.",
     ),
     one_of(
         "parameters.stream",
         YES_NO,
-        "Whether answers stream; wins over `llmStream`.",
+        "Whether answers stream; overrides `llmStream`.",
     ),
     one_of(
         "parameters.strictOutput",
         YES_NO,
-        "Whether a result that breaks `output` is an error; false by default.",
+        "Whether a result that does not match `output` is an error; false by default.",
     ),
     key_of("parameters.temperature", "Randomness, 0 to 2."),
     key_of(
         "parameters.timeout",
-        "Milliseconds for an answer; 120000 by default.",
+        "Timeout of an answer in milliseconds; 120000 by default.",
     ),
     key_of(
         "parameters.top_p",
-        "The part of the likeliest words that are chosen from, 0 to 1.",
+        "The probability mass of tokens to sample from, 0 to 1.",
     ),
     key_of(
         "permissions",
         "What the model may call: `ai.call` is a list of patterns, `!` denies.",
     ),
-    key_of("permissions.ai", "What the model itself may do."),
+    key_of("permissions.ai", "Permissions of the model."),
     key_of(
         "prompt",
-        "Variables of the prompt; they win over those of the front matter.",
+        "Variables of the prompt; they override those of the front matter.",
     ),
     key_of("prompt.messages", "Messages before those of the body."),
     key_of(
         "response_format",
-        "How the answer is written, and what of it is read.",
+        "The format of the answer, and which part of it is read.",
     ),
     one_of(
         "response_format.conversionScope",
         &["message", "response"],
-        "Whether all of the assistant's message is read, or the answer alone; the message by default.",
+        "Whether the whole assistant message is read, or only the answer; the message by default.",
     ),
     one_of(
         "response_format.type",
         &["text", "json", "json_object", "json_schema", "yaml", "nobj"],
-        "How the answer is written; text by default.",
+        "The format of the answer; text by default.",
     ),
     key_of(
         "roles",
-        "Who takes part in a group chat: names and their scripts.",
+        "Participants of a group chat: names and their scripts.",
     ),
     one_of(
         "runSelfBeforeInitModule",
@@ -305,42 +293,42 @@ pub const KEYS: &[ConfigKey] = &[
     one_of(
         "shouldThink",
         &["true", "false", "off", "last", "first", "deep"],
-        "Whether the model is told to think, and when.",
+        "Whether and when the model is instructed to think.",
     ),
     key_of(
         "shouldThink.answerRegex",
-        "What finds the answer, in place of the tag.",
+        "A regular expression that finds the answer, instead of the tag.",
     ),
     key_of(
         "shouldThink.answerTag",
-        "What marks the answer: a heading, or a list of what begins and what ends it.",
+        "The tag of the answer: a heading, or a list of an opening and a closing text.",
     ),
     key_of(
         "shouldThink.depth",
-        "Rounds in which the model looks at its own answer again, 1 to 16; 1 by default.",
+        "Rounds in which the model reviews its own answer, 1 to 16; 1 by default.",
     ),
     one_of(
         "shouldThink.mode",
         &["off", "last", "first", "deep"],
         "When the model thinks.",
     ),
-    key_of("shouldThink.steps", "Most steps that it is asked for."),
+    key_of("shouldThink.steps", "Maximum number of thinking steps."),
     key_of(
         "shouldThink.thinkRegex",
-        "What finds the thinking, in place of the tag.",
+        "A regular expression that finds the thinking, instead of the tag.",
     ),
     key_of(
         "shouldThink.thinkTag",
-        "What marks the thinking: a heading, or a list of what begins and what ends it.",
+        "The tag of the thinking: a heading, or a list of an opening and a closing text.",
     ),
     one_of(
         "shouldThink.visible",
         YES_NO,
-        "Whether the thinking is shown while it comes.",
+        "Whether the thinking is streamed.",
     ),
     key_of(
         "stop_words",
-        "Texts that end an answer: a list, or with commas between.",
+        "Texts that end an answer: a list, or separated by commas.",
     ),
     one_of(
         "templateFormat",
@@ -348,11 +336,11 @@ pub const KEYS: &[ConfigKey] = &[
         "The format of templates; `hf` (Jinja) by default.",
     ),
     key_of("test", "Settings for `quillet test`: `skip`, `only`."),
-    key_of("title", "What the script is called where it is shown."),
+    key_of("title", "The display name of the script."),
     key_of("tools", "Scripts and tools that the model may call."),
     one_of(
         "type",
         &["script", "char", "lib", "type"],
-        "What the script is, or the script of a type that it inherits from.",
+        "The type of the script, or the script of a type that it inherits from.",
     ),
 ];

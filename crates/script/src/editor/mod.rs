@@ -24,6 +24,7 @@ mod overlay;
 pub mod position;
 mod related;
 mod render;
+mod role_script;
 mod symbols;
 mod tokens;
 
@@ -35,7 +36,7 @@ pub use related::related;
 pub use symbols::{Symbol, SymbolKind, folds, symbols};
 pub use tokens::tokens;
 
-/// A script as it stands in an editor.
+/// A script as it is in an editor.
 #[derive(Clone, Debug)]
 pub struct ScriptDocument {
     /// Its text and its name.

@@ -1,4 +1,4 @@
-//! Other places that a finding is about.
+//! Other places that a diagnostic is about.
 
 use quillet_core::{Diagnostic, Span};
 
@@ -6,7 +6,7 @@ use super::ScriptDocument;
 use super::names::{MarkKind, NamedSymbol, marks};
 use crate::library::import::bare_name;
 
-/// Where else one should look for a finding: the declaration of a name that stands in two places,
+/// Where else one should look for a diagnostic: the declaration of a name that is in two places,
 /// and what a mistyped name was probably meant for.
 #[must_use]
 pub fn related(document: &ScriptDocument, finding: &Diagnostic) -> Option<(Span, String)> {

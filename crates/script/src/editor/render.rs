@@ -44,7 +44,7 @@ pub(super) async fn message(
     let text = shortened(&text);
     let mut out = format!("{}\n\n{}", heading(role), hover_text::fenced(text));
     if may_have_holes(text) {
-        notes.push("`[[…]]` is filled in when it runs.".to_owned());
+        notes.push("`[[…]]` is filled at run time.".to_owned());
     }
     for note in notes {
         out += &format!("\n\n{note}");
@@ -56,9 +56,7 @@ fn heading(role: &str) -> String {
     if SENT.contains(&role) {
         format!("**{role}**, as the model gets it")
     } else {
-        format!(
-            "**{role}**, as the model gets it: a message of the user, with `{role}: ` before it"
-        )
+        format!("**{role}**, as the model receives it: a user message with the prefix `{role}: `")
     }
 }
 
@@ -245,7 +243,10 @@ impl Renderer {
             }
         }
         if !unknown.is_empty() {
-            notes.push(format!("Known only in a run: `{}`.", unknown.join("`, `")));
+            notes.push(format!(
+                "Known only at run time: `{}`.",
+                unknown.join("`, `")
+            ));
         }
         Map::new(table)
     }

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use quillet_core::value::MAX_DEPTH;
 use quillet_core::{Map, Span, Value};
 
+use super::error::EvalError;
+use super::limits::MAX_BYTES;
 use super::number::{format_number, from_number, parse_number};
-use super::{EvalError, MAX_BYTES};
 
 /// A value on the way; `None` is `undefined`.
 pub(super) type Js = Option<Value>;
@@ -213,7 +214,7 @@ pub(super) fn join(
 ) -> Result<(), EvalFault> {
     if depth >= MAX_DEPTH {
         return Err(EvalFault::Limit(format!(
-            "a list nested deeper than {MAX_DEPTH} levels has no text"
+            "cannot convert a list nested deeper than {MAX_DEPTH} levels to text"
         )));
     }
     for (index, item) in items.iter().enumerate() {
@@ -231,7 +232,7 @@ pub(super) fn join(
 pub(super) fn push(out: &mut String, text: &str) -> Result<(), EvalFault> {
     if out.len() + text.len() > MAX_BYTES {
         return Err(EvalFault::Limit(format!(
-            "an expression makes no text longer than {MAX_BYTES} bytes"
+            "the expression's text exceeds {MAX_BYTES} bytes"
         )));
     }
     out.push_str(text);

@@ -17,7 +17,7 @@ pub enum DataError {
 
 /// Reads JSON, or an object or list as JavaScript writes it: keys without quotes, single
 /// quotes, trailing commas, comments, and names of `names` as values. A name that is not
-/// known is `undefined`, so its field is left out. An empty text is `undefined`.
+/// known is `undefined`, so its field is omitted. An empty text is `undefined`.
 ///
 /// # Errors
 /// Text that is neither, or that needs an engine: data runs no code.
@@ -32,7 +32,7 @@ pub fn data(text: &str, names: &dyn NameResolver) -> Result<Option<Value>, DataE
         ParsedExpression::Native(expression) => Ok(expression.evaluate(&Lenient(names))?),
         ParsedExpression::Invalid(error) => Err(error.into()),
         ParsedExpression::JavaScript => Err(DataError::Syntax(SyntaxError {
-            message: "data holds values and names, and no code".to_owned(),
+            message: "invalid data: expected values and names, not code".to_owned(),
             span: Span {
                 start: 0,
                 end: text.len(),

@@ -6,9 +6,14 @@ use std::sync::Arc;
 use quillet_core::value::MAX_DEPTH;
 use quillet_core::{Map, MapTable, Span, Value, ValueList};
 
+use super::convert::truthy;
 use super::convert::{self, EvalFault, Js};
+use super::error::EvalError;
+use super::limits::MAX_ITEMS;
+use super::name::{NameResolver, NameValue};
+use super::number::from_number;
+use super::property;
 use super::tree::{Binary, ChainStep, Element, ExprNode, ObjectProperty, StepKind, Unary};
-use super::{EvalError, MAX_ITEMS, NameResolver, NameValue, from_number, property, truthy};
 
 type EvalResult = Result<Js, EvalError>;
 
@@ -290,7 +295,7 @@ fn shallow(value: Value) -> EvalResult {
         Ok(Some(value))
     } else {
         Err(EvalError::Limit {
-            message: format!("an expression makes no value deeper than {MAX_DEPTH} levels"),
+            message: format!("the expression's value is nested deeper than {MAX_DEPTH} levels"),
             span: Span::default(),
         })
     }
@@ -318,7 +323,7 @@ fn few(count: usize) -> Result<(), EvalFault> {
         Ok(())
     } else {
         Err(EvalFault::Limit(format!(
-            "an expression makes no list or object with more than {MAX_ITEMS} entries"
+            "the expression's list or object exceeds {MAX_ITEMS} entries"
         )))
     }
 }

@@ -3,18 +3,7 @@
 
 use quillet_core::Span;
 
-/// White space and line ends of ECMAScript.
-pub(super) fn is_space(c: char) -> bool {
-    (c.is_whitespace() && c != '\u{85}') || c == '\u{feff}'
-}
-
-pub(super) fn starts_name(c: char) -> bool {
-    c.is_alphabetic() || c == '_' || c == '$'
-}
-
-pub(super) fn continues_name(c: char) -> bool {
-    c.is_alphanumeric() || matches!(c, '_' | '$' | '\u{200c}' | '\u{200d}')
-}
+use super::characters::{continues_name, is_space, radix_prefix, starts_name};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Token<'a> {
@@ -102,7 +91,7 @@ impl<'a> Lexer<'a> {
     /// Digits, point, exponent, and any letters that follow: the reader of literals judges.
     fn number(&mut self) -> &'a str {
         let rest = self.rest();
-        let radix = super::number::radix_prefix(rest).is_some();
+        let radix = radix_prefix(rest).is_some();
         let mut end = 0;
         let mut dots = 0;
         let mut before = ' ';

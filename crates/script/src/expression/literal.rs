@@ -1,7 +1,8 @@
 //! Numbers and the escapes of texts.
 
-use super::number::{radix_prefix, whole_number};
-use super::parser::{ParseRefusal, ParseResult};
+use super::characters::radix_prefix;
+use super::error::{ParseRefusal, ParseResult};
+use super::number::whole_number;
 
 /// The number, or whether an engine may still know it (`1n`, `1_000`, `010`).
 pub(super) fn literal_number(text: &str) -> Result<f64, bool> {
@@ -14,13 +15,13 @@ pub(super) fn literal_number(text: &str) -> Result<f64, bool> {
     if octal || text.contains('_') || text.ends_with('n') {
         return Err(true);
     }
-    match super::parse_number(text) {
+    match super::number::parse_number(text) {
         number if number.is_nan() => Err(false),
         number => Ok(number),
     }
 }
 
-/// What stands behind a backslash.
+/// What follows a backslash.
 pub(super) fn escape(chars: &mut std::str::CharIndices<'_>, text: &mut String) -> ParseResult<()> {
     let Some((_, c)) = chars.next() else {
         return Ok(());
@@ -37,7 +38,7 @@ pub(super) fn escape(chars: &mut std::str::CharIndices<'_>, text: &mut String) -
         '0'..='9' => return Err(ParseRefusal::JavaScript),
         'x' => hex(chars, 2)?,
         'u' => unicode(chars)?,
-        // A line that goes on below.
+        // A line that continues below.
         '\r' if next.starts_with('\n') => {
             chars.next();
             return Ok(());

@@ -32,7 +32,7 @@ type Trim = for<'a> fn(&'a str, fn(char) -> bool) -> &'a str;
 
 fn trimmed(value: &Value, trim: Trim) -> Result<Js, EvalFault> {
     match value {
-        Value::Str(text) => Ok(Some(Value::from(trim(text, super::lexer::is_space)))),
+        Value::Str(text) => Ok(Some(Value::from(trim(text, super::characters::is_space)))),
         _ => Err(EvalFault::JavaScript),
     }
 }
@@ -162,7 +162,7 @@ fn length(value: &Value) -> Result<usize, EvalFault> {
     }
 }
 
-/// ToIntegerOrInfinity of an argument that may be left out.
+/// ToIntegerOrInfinity of an argument that may be omitted.
 fn whole(argument: Option<&Js>, otherwise: f64) -> Result<f64, EvalFault> {
     match argument {
         None | Some(None) => Ok(otherwise),

@@ -9,12 +9,16 @@
 //! work is bounded by its own length, the length of the values that it names, and
 //! [`MAX_BYTES`] and [`MAX_ITEMS`] for what it makes.
 
+mod characters;
 mod convert;
 mod data;
+mod error;
 mod evaluate;
 mod lexer;
+mod limits;
 mod literal;
 mod methods;
+mod name;
 mod names;
 mod number;
 mod parser;
@@ -24,18 +28,15 @@ mod tree;
 
 use std::sync::Arc;
 
-use quillet_core::{Map, Span, Value};
+use quillet_core::Value;
 
 pub use convert::{loosely_equal, strictly_equal, to_js_string, to_number, truthy};
 pub use data::{DataError, data};
+use error::ParseRefusal;
+pub use error::{EvalError, SyntaxError};
+pub use limits::{MAX_BYTES, MAX_ITEMS, MAX_NESTING};
+pub use name::{NameResolver, NameUse, NameValue};
 pub use number::{format_number, from_number, parse_number};
-
-/// An expression nested deeper than this is refused.
-pub const MAX_NESTING: usize = 128;
-/// No text longer than this many bytes is made by an expression.
-pub const MAX_BYTES: usize = 16 << 20;
-/// No list or object with more entries than this is made by an expression.
-pub const MAX_ITEMS: usize = 1 << 20;
 
 /// An expression that was read once and is evaluated often; cloning shares it.
 #[derive(Clone, Debug)]
@@ -52,98 +53,14 @@ pub enum ParsedExpression {
     Invalid(SyntaxError),
 }
 
-/// A syntax error of an expression.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{message}")]
-pub struct SyntaxError {
-    /// What is wrong, one sentence without a full stop.
-    pub message: String,
-    /// Where, in bytes of the expression's own text.
-    pub span: Span,
-}
-
-/// An error while an expression is evaluated. Places are bytes of the expression's own text.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum EvalError {
-    /// A bare name that nobody knows.
-    #[error("`{name}` is not defined")]
-    Unknown {
-        /// The name.
-        name: Arc<str>,
-        /// Where it stands.
-        span: Span,
-    },
-    /// Found out on the way: the engine is needed.
-    #[error("this needs JavaScript")]
-    JavaScript,
-    /// JavaScript would throw here.
-    #[error("{message}")]
-    Throws {
-        /// What it would say.
-        message: String,
-        /// The part that throws.
-        span: Span,
-    },
-    /// It would make something larger than the limit that the message names.
-    #[error("{message}")]
-    Limit {
-        /// Which limit, with its figure.
-        message: String,
-        /// The part that makes it.
-        span: Span,
-    },
-}
-
-/// What a name stands for.
-#[derive(Clone, Debug, PartialEq)]
-pub enum NameValue {
-    /// Nobody declared it.
-    Missing,
-    /// Declared, with JavaScript's `undefined`.
-    Undefined,
-    /// A value.
-    Value(Value),
-    /// Something to call: only an engine can do that.
-    Function,
-}
-
-/// The names that an expression may use.
-pub trait NameResolver {
-    /// A bare name: `x`.
-    fn get(&self, name: &str) -> NameValue;
-    /// A member of the runtime: `this.x`.
-    fn this(&self, name: &str) -> NameValue;
-}
-
-/// A names table with one object behind both `x` and `this.x`.
-impl NameResolver for Map {
-    fn get(&self, name: &str) -> NameValue {
-        Map::get(self, name).map_or(NameValue::Missing, |value| NameValue::Value(value.clone()))
-    }
-    fn this(&self, name: &str) -> NameValue {
-        NameResolver::get(self, name)
-    }
-}
-
-/// A name that an expression uses without declaring it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NameUse {
-    /// The name, without `this.`.
-    pub name: Arc<str>,
-    /// Whether it was written `this.name`.
-    pub this: bool,
-    /// Where, in bytes of the expression's own text.
-    pub span: Span,
-}
-
 impl Expression {
     /// Reads an expression.
     #[must_use]
     pub fn parse(text: &str) -> ParsedExpression {
         match parser::parse(text) {
             Ok(node) => ParsedExpression::Native(Expression(Arc::new(node))),
-            Err(parser::ParseRefusal::JavaScript) => ParsedExpression::JavaScript,
-            Err(parser::ParseRefusal::Invalid(error)) => ParsedExpression::Invalid(error),
+            Err(ParseRefusal::JavaScript) => ParsedExpression::JavaScript,
+            Err(ParseRefusal::Invalid(error)) => ParsedExpression::Invalid(error),
         }
     }
 

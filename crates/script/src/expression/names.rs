@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::NameUse;
+use super::name::NameUse;
 use super::tree::{ChainStep, ExprNode, ObjectProperty, StepKind};
 
 /// All names, in the order in which they stand.

@@ -2,7 +2,7 @@
 
 use quillet_core::Value;
 
-use super::lexer::is_space;
+use super::characters::{is_space, radix_prefix};
 
 /// A number as a value: whole numbers that fit 64 bits are integers, `-0` stays a float.
 #[must_use]
@@ -90,18 +90,6 @@ pub fn parse_number(text: &str) -> f64 {
         bare if is_decimal(bare) => text.parse().unwrap_or(f64::NAN),
         _ => f64::NAN,
     }
-}
-
-/// The digits after `0x`, `0o` or `0b`, and the base.
-pub(super) fn radix_prefix(text: &str) -> Option<(&str, u32)> {
-    let rest = text.strip_prefix('0')?;
-    let radix = match rest.as_bytes().first()? {
-        b'x' | b'X' => 16,
-        b'o' | b'O' => 8,
-        b'b' | b'B' => 2,
-        _ => return None,
-    };
-    Some((rest.get(1..)?, radix))
 }
 
 /// Digits of a base as a number, rounded as a literal is: not digit by digit.

@@ -5,20 +5,13 @@ use std::sync::Arc;
 
 use quillet_core::{Span, Value};
 
+use super::error::{ParseRefusal, ParseResult, SyntaxError};
 use super::lexer::{Lexer, Token};
+use super::limits::MAX_NESTING;
 use super::literal::{escape, literal_number};
+use super::methods;
 use super::number::from_number;
 use super::tree::{Binary, ChainStep, Element, ExprNode, ObjectProperty, StepKind, Unary};
-use super::{MAX_NESTING, SyntaxError, methods};
-
-/// Why this module does not read a text.
-#[derive(Debug)]
-pub(super) enum ParseRefusal {
-    JavaScript,
-    Invalid(SyntaxError),
-}
-
-pub(super) type ParseResult<T> = Result<T, ParseRefusal>;
 
 /// Words that begin something of JavaScript which is not in the subset.
 const RESERVED: [&str; 37] = [
@@ -132,7 +125,10 @@ impl<'a> Parser<'a> {
         let unexpected = match self.token {
             Token::Other(c) => c != '\\',
             Token::Mark(")" | "]" | "}") => {
-                return invalid(format!("{} closes nothing", self.found()), self.span);
+                return invalid(
+                    format!("unexpected {}: nothing is open here", self.found()),
+                    self.span,
+                );
             }
             // Beyond a line end another statement may begin.
             _ if self.on_new_line() => false,
@@ -431,7 +427,7 @@ impl<'a> Parser<'a> {
             Token::Number(text) => {
                 let number = literal_number(text).map_err(|_| ParseRefusal::JavaScript)?;
                 self.advance();
-                super::format_number(number).into()
+                super::number::format_number(number).into()
             }
             Token::Mark("*") | Token::Other('#' | '\\') => return Err(ParseRefusal::JavaScript),
             _ => {
@@ -454,7 +450,7 @@ impl<'a> Parser<'a> {
         }
         let text = self.lexer.text.get(span.start..span.end).unwrap_or("");
         let shorthand = matches!(self.token, Token::Mark("," | "}") | Token::End);
-        if !shorthand || !text.starts_with(super::lexer::starts_name) {
+        if !shorthand || !text.starts_with(super::characters::starts_name) {
             // A method, a getter, `{a = 1}`; or no JavaScript at all.
             return Err(ParseRefusal::JavaScript);
         }
@@ -502,7 +498,7 @@ impl<'a> Parser<'a> {
             }
         }
         Err(invalid(
-            format!("the text that {quote} opens here is not closed"),
+            format!("unclosed string: {quote} is missing at its end"),
             opened,
         ))
     }
@@ -552,7 +548,7 @@ impl<'a> Parser<'a> {
             }
         }
         Err(invalid(
-            "the template that ` opens here is not closed",
+            "unclosed template literal: ` is missing at its end",
             opened,
         ))
     }

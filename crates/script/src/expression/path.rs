@@ -24,13 +24,13 @@ pub enum PathSegment {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PathError {
     /// It is no path: `a..b`, `a[`, or nothing at all.
-    #[error("`{0}` is no key path such as `a.b[0].c`")]
+    #[error("invalid key path `{0}`: use the form `a.b[0].c`")]
     Syntax(String),
     /// It would fill a list up to a far index.
-    #[error("index {0} is past {MAX_INDEX}, the longest list that a key path makes")]
+    #[error("index {0} exceeds {MAX_INDEX}, the limit of key paths")]
     Index(usize),
     /// It would nest deeper than values may.
-    #[error("a key path nests no deeper than {MAX_DEPTH} levels")]
+    #[error("the key path is nested deeper than {MAX_DEPTH} levels")]
     Depth,
 }
 

@@ -40,7 +40,7 @@ pub(super) fn field(value: &Js, name: &str) -> Result<Js, EvalFault> {
             Some(at) => character(text, at),
             None => Err(EvalFault::JavaScript),
         },
-        // Methods of numbers and truth values, or nothing.
+        // Methods of numbers and booleans, or nothing.
         Some(_) => Err(EvalFault::JavaScript),
     }
 }
@@ -89,7 +89,7 @@ pub(super) fn contains(value: &Js, key: &Js) -> Result<bool, EvalFault> {
             None => Err(EvalFault::JavaScript),
         },
         other => Err(EvalFault::Throws(format!(
-            "`in` looks into objects and lists, not into {}",
+            "`in` needs an object or a list on its right, not {}",
             describe(other)
         ))),
     }
@@ -114,7 +114,7 @@ pub(super) fn describe(value: &Js) -> &'static str {
     match value {
         None => "undefined",
         Some(Value::Null) => "null",
-        Some(Value::Bool(_)) => "a truth value",
+        Some(Value::Bool(_)) => "a boolean",
         Some(Value::Int(_) | Value::Float(_)) => "a number",
         Some(Value::Str(_)) => "a text",
         Some(Value::List(_)) => "a list",

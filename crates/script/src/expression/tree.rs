@@ -117,7 +117,7 @@ impl Binary {
         }
     }
 
-    /// How strongly an operator binds that may stand in this one's right side without
+    /// How strongly an operator binds that may are in this one's right side without
     /// parentheses. No `&&` may stand beside `??`.
     pub(super) fn right(self) -> u8 {
         match self {

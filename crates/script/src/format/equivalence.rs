@@ -1,4 +1,4 @@
-//! Whether two texts were read as the same, wherever things stand in them.
+//! Whether two texts were read as the same, wherever things are in them.
 
 use quillet_core::Span;
 use quillet_yaml::{MapEntry, Node, NodeData};

@@ -31,7 +31,7 @@ pub enum JsErrorKind {
     Module,
     /// Something that nobody granted; the message names the grant.
     Denied,
-    /// JavaScript was ended because of another piece, or could not be started.
+    /// JavaScript was stopped because of another piece, or could not be started.
     Killed,
     /// This build cannot run it.
     Missing,
@@ -63,7 +63,7 @@ pub enum Code {
     /// The expression that was evaluated.
     Expression,
     /// A function that was defined.
-    Function(super::FunctionId),
+    Function(super::id::FunctionId),
     /// A module file.
     File(String),
 }
@@ -77,7 +77,7 @@ pub struct JsError {
     pub message: String,
     /// What was thrown, if it is not an `Error`.
     pub value: Option<Value>,
-    /// Where, innermost first: frames inside of the engine itself are left out.
+    /// Where, innermost first: frames inside of the engine itself are omitted.
     pub stack: Vec<StackFrame>,
     /// A mark that the runtime set on a failure of its own ([`JsError::marked`]): it stays on the
     /// exception while it goes through JavaScript, so that the first cause is found again.

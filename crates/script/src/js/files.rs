@@ -33,7 +33,8 @@ pub(super) struct FileSandbox {
 }
 
 /// What is said of `fs` in a durable run.
-const KEPT: &str = "a durable run has no `fs`: what it read might be another when the run goes on in another process; have a tool read it";
+const KEPT: &str = "`fs` is not available in a durable run: the files could differ when another \
+process resumes the run; read them with a tool";
 
 impl FileSandbox {
     /// Those of a dry run.
@@ -44,7 +45,7 @@ impl FileSandbox {
         }
     }
 
-    /// None: those of a run that is made once more.
+    /// None: those of a run that is made again.
     pub(super) fn kept(grants: &Grants) -> Self {
         FileSandbox {
             net: grants.net,
@@ -92,7 +93,8 @@ impl FileSandbox {
         }
         if self.read.is_empty() && self.write.is_empty() {
             return Err(denied(
-                "`fs` needs a grant: --allow-read DIR or --allow-write DIR (scripts.allow_read, scripts.allow_write)",
+                "`fs` needs a permission: --allow-read DIR or --allow-write DIR \
+                (scripts.allow_read, scripts.allow_write)",
             ));
         }
         let mut arguments = call.arguments.iter().map(|argument| match argument {
@@ -169,7 +171,7 @@ impl FileSandbox {
             .any(|part| part == std::path::Component::ParentDir)
         {
             return Err(FileError::Denied(format!(
-                "`{}`: a name that is written has no `..`",
+                "invalid path `{}`: a path to write cannot contain `..`",
                 path.display()
             )));
         }
@@ -200,7 +202,7 @@ impl FileSandbox {
         }
         let path = path.display();
         Err(FileError::Denied(format!(
-            "`{path}`: no folder around it is granted ({grant})"
+            "permission denied for `{path}`: allow its folder with {grant}"
         )))
     }
 }
@@ -215,12 +217,12 @@ fn left_out(call: &FileCall, withheld: &DryRunReport) -> Result<JsValueRef, JsEr
     match &**name {
         "granted" => Ok(JsValueRef::Undefined),
         "writeFile" | "appendFile" | "mkdir" | "unlink" | "rmdir" | "rename" | "copyFile" => {
-            let what = format!("`fs.{name}` of `{path}` was not done");
+            let what = format!("`fs.{name}` of `{path}` was not executed");
             withheld.note(&what, "--allow-write FOLDER (scripts.allow_write)");
             Ok(JsValueRef::Value(Value::Null))
         }
         "exists" => {
-            let what = format!("`fs.{name}` of `{path}` was not done");
+            let what = format!("`fs.{name}` of `{path}` was not executed");
             withheld.note(&what, "--allow-read FOLDER (scripts.allow_read)");
             Ok(JsValueRef::Value(Value::Bool(false)))
         }
@@ -254,7 +256,7 @@ fn read(path: &Path) -> Result<Value, FileError> {
     let length = fs::metadata(path).map_err(FileError::System)?.len();
     if length > LARGEST {
         return Err(FileError::Denied(format!(
-            "`{}` is larger than 64 MiB",
+            "`{}` exceeds 64 MiB",
             path.display()
         )));
     }

@@ -1,4 +1,4 @@
-//! The run's side of the messages: who waits for which piece, and whether the worker still moves.
+//! The run's side of the messages: which job is awaited, and whether the worker still responds.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Mutex;
@@ -10,10 +10,10 @@ use super::files::FileSandbox;
 use super::modules::Modules;
 use super::protocol::{FromWorker, HostReply, HostRequest, ToWorker};
 
-/// What a piece's future receives.
+/// Receives the messages of a job.
 pub(super) type Inbox = mpsc::UnboundedReceiver<FromWorker>;
 
-/// Where messages of a worker arrive.
+/// Receives and distributes the messages of a worker.
 #[derive(Debug)]
 pub(super) struct WorkerMailbox {
     state: Mutex<MailboxState>,
@@ -25,26 +25,26 @@ pub(super) struct WorkerMailbox {
 #[derive(Debug)]
 struct MailboxState {
     inboxes: HashMap<u64, mpsc::UnboundedSender<FromWorker>>,
-    /// Pieces that somebody waits for and that the worker has begun.
+    /// Awaited jobs that the worker has begun.
     begun: HashSet<u64>,
     sent: u64,
-    /// Since when the worker computes without a word; `None` while it waits for us.
+    /// Start of the current computation without a message; `None` while the worker waits.
     busy: Option<Instant>,
     turn: Option<u64>,
     closed: bool,
 }
 
-/// Why a piece hears nothing more.
+/// The reason why a job gets no more messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum StallReason {
-    /// The worker computed too long in something that nothing interrupts, and it was this piece.
+    /// This job computed too long in an operation that cannot be interrupted.
     Time,
-    /// The worker is gone because of another piece, or by itself.
+    /// The worker ended because of another job, or crashed.
     Gone,
 }
 
 impl WorkerMailbox {
-    /// A board for a worker whose pieces may compute for this long.
+    /// Creates a mailbox for a worker with a time limit per job.
     pub(super) fn new(time: Duration, modules: Modules, files: FileSandbox) -> Self {
         WorkerMailbox {
             state: Mutex::new(MailboxState {
@@ -55,7 +55,8 @@ impl WorkerMailbox {
                 turn: None,
                 closed: false,
             }),
-            // The worker's own clock comes first; this one is for what its clock does not reach.
+            // Longer than the worker's own limit, which reports better. This one is for operations
+            // that do not check the worker's clock.
             patience: time + time / 10 + Duration::from_millis(50),
             modules,
             files,
@@ -63,35 +64,36 @@ impl WorkerMailbox {
     }
 
     fn state(&self) -> std::sync::MutexGuard<'_, MailboxState> {
-        // A thread that panics while it holds plain data leaves it usable.
+        // The state is plain data, which stays consistent after a panic.
         self.state
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    /// A piece is about to start.
+    /// Registers a job that is about to start.
     pub(super) fn open(&self, piece: u64) -> Inbox {
         let (sender, inbox) = mpsc::unbounded_channel();
         self.state().inboxes.insert(piece, sender);
         inbox
     }
 
-    /// Nobody waits for a piece any more.
+    /// Removes a job that is no longer awaited.
     pub(super) fn close(&self, piece: u64) {
         let mut state = self.state();
         state.inboxes.remove(&piece);
         state.begun.remove(&piece);
     }
 
-    /// A message is about to be sent to the worker.
+    /// Records that a message is about to be sent.
     pub(super) fn sending(&self) {
         let mut state = self.state();
         state.sent += 1;
+        // A second message must not restart the clock of a computation.
         state.busy.get_or_insert_with(Instant::now);
     }
 
-    /// A message of the worker. Gives what must be answered at once: questions for modules and
-    /// files, and questions of pieces that nobody waits for.
+    /// Delivers a message of the worker. Returns an immediate reply for requests of modules and
+    /// files, and for requests of jobs that are no longer awaited.
     pub(super) fn deliver(&self, message: FromWorker) -> Option<ToWorker> {
         let message = match message {
             FromWorker::Ask {
@@ -123,18 +125,21 @@ impl WorkerMailbox {
             .and_then(|question| self.reply(question, HostReply::Gone))
     }
 
-    /// Notes whether the worker computes; gives whose message it is.
+    /// Records whether the worker computes; returns the job of the message.
     fn note(&self, message: &FromWorker) -> Option<u64> {
         let mut state = self.state();
         match message {
             FromWorker::Turn { piece, handled } => {
                 state.turn = *piece;
                 state.begun.extend(piece);
+                // A message sent meanwhile is still unread, so the worker is about to compute
+                // again.
                 let is_idle = piece.is_none() && *handled >= state.sent;
                 state.busy = (!is_idle).then(Instant::now);
                 None
             }
             FromWorker::Ask { piece, .. } => {
+                // The worker blocks for the reply; the time of the run's answer is not its own.
                 state.busy = None;
                 Some(*piece)
             }
@@ -142,7 +147,7 @@ impl WorkerMailbox {
         }
     }
 
-    /// The answer to a question that is not of the run's names.
+    /// Answers a request that does not concern names of the run.
     fn attend(&self, ask: &HostRequest) -> Option<HostReply> {
         match ask {
             HostRequest::Resolve(request) => {
@@ -162,14 +167,15 @@ impl WorkerMailbox {
         Some(ToWorker::Answer { question, answer })
     }
 
-    /// The worker is gone: nothing more arrives.
+    /// Marks the worker as ended.
     pub(super) fn end(&self) {
         let mut state = self.state();
         state.closed = true;
+        // Dropping the senders ends every pending `recv`.
         state.inboxes.clear();
     }
 
-    /// Whether the worker has come to a piece that somebody still waits for.
+    /// Returns whether the worker has begun an awaited job.
     pub(super) fn has_begun(&self, piece: u64) -> bool {
         self.state().begun.contains(&piece)
     }
@@ -178,8 +184,8 @@ impl WorkerMailbox {
         self.state().closed
     }
 
-    /// Until when a piece may wait before it looks again; `Err` once the worker has been silent for
-    /// too long.
+    /// Returns how long a job may wait before it checks again; `Err` if the worker has not responded
+    /// for too long.
     pub(super) fn patience(&self, piece: u64) -> Result<Duration, StallReason> {
         let state = self.state();
         let Some(busy) = state.busy else {

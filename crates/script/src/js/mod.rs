@@ -1,9 +1,8 @@
 //! JavaScript of a run, in QuickJS; functions in Python; wasm modules.
 //!
-//! A run has one [`Js`]. It starts nothing until something needs it, and ends what it started when
-//! it is dropped. JavaScript runs in a thread of its own or in a process of its own
-//! ([`Transport`]); the messages are the same. It sees nothing of the host but what a [`Runtime`]
-//! gives it, and never more than its bounds allow.
+//! A run has one [`Js`]. It starts a worker on first use and stops it on drop. JavaScript runs in
+//! a separate thread or process ([`Transport`]) with the same messages. It can access only what a
+//! [`Runtime`] provides, within its limits.
 //!
 //! This is not the language of conditions and key paths: [`crate::expression`] evaluates most of
 //! them without any JavaScript.
@@ -11,6 +10,7 @@
 mod child;
 mod error;
 mod files;
+mod id;
 mod mailbox;
 mod modules;
 mod package;
@@ -48,6 +48,7 @@ use crate::run::{DryRunReport, call_sequence};
 pub use child::serve as serve_process;
 pub use error::{Code, CodePosition, JsError, JsErrorKind, StackFrame};
 use files::FileSandbox;
+pub use id::{FunctionId, ModuleId};
 use mailbox::{Inbox, StallReason, WorkerMailbox};
 use modules::Modules;
 use process::Process;
@@ -58,9 +59,7 @@ use protocol::{
     WorkerJob,
 };
 pub use python::{Python, PythonFunction, PythonResult};
-pub use runtime::{
-    ConsoleLevel, FunctionId, HostCallResult, JsTarget, JsValueRef, LookupResult, ModuleId, Runtime,
-};
+pub use runtime::{ConsoleLevel, HostCallResult, JsTarget, JsValueRef, LookupResult, Runtime};
 pub use signature::{Parameter, Signature, signature};
 use thread::Thread;
 pub use wasm::Wasm;
@@ -69,16 +68,16 @@ pub use wasm_shape::{WasmBounds, WasmExport};
 /// Options of one run's JavaScript.
 #[derive(Clone, Debug, Default)]
 pub struct JsOptions {
-    /// Its bounds.
+    /// Limits.
     pub bounds: WorkerLimits,
-    /// Where it runs.
+    /// Thread or process.
     pub transport: Transport,
-    /// Folders that modules are read from, and nothing outside of them, not by links either: the
-    /// script's own, its library, its project. The first is where relative names of `fs` start.
+    /// Folders from which modules load: the script's own, its library, its project. Links cannot
+    /// lead outside of them. Relative paths of `fs` start in the first.
     pub roots: Vec<PathBuf>,
-    /// What it may do outside: `read` and `write` open Node's `fs`.
+    /// Permissions; `read` and `write` enable Node's `fs`.
     pub grants: Grants,
-    /// Keeps what a dry run left out; `None` where the run is none.
+    /// Report of a dry run; `None` for other runs.
     pub withheld: Option<Arc<DryRunReport>>,
 }
 
@@ -86,53 +85,53 @@ pub struct JsOptions {
 #[derive(Clone, Debug, Default)]
 pub enum Transport {
     /// In a thread of this process. A few operations of QuickJS cannot be interrupted (large
-    /// `BigInt`, `join` and `sort` of large arrays): they are reported in time, and go on in the
-    /// background.
+    /// `BigInt`, `join` and `sort` of large arrays): they are reported in time and
+    /// continue in the background.
     #[default]
     Thread,
-    /// In a process of its own, which is killed when it does not end in time.
+    /// In a separate process, which is killed if it exceeds its time.
     Process(WorkerProgram),
-    /// In a process that was started beforehand.
+    /// In a process of a pool, started in advance.
     Pool(Arc<JsPool>),
 }
 
 /// The result of a call.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CallResult {
-    /// What the function returned; a promise was waited for.
+    /// The returned value; promises are awaited.
     pub value: JsValueRef,
     /// The arguments as they are after the call: `event.stopped = true` is seen here.
     pub arguments: Vec<JsValueRef>,
 }
 
-/// A function that was defined.
+/// A defined function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DefinedFunction {
-    /// How it is called.
+    /// Its id, for calls.
     pub id: FunctionId,
     /// Its name and parameters.
     pub signature: Signature,
 }
 
-/// A module that was imported.
+/// An imported module.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ImportedModule {
-    /// How it is called and found: `JsTarget::ModuleExport(module, names)`.
+    /// Its id, for `JsTarget::Export(module, names)`.
     pub module: ModuleId,
     /// What it exports.
     pub exports: Vec<ModuleExport>,
 }
 
-/// What is said of a promise that failed without anybody waiting for it.
-const UNHANDLED: &str = "a promise failed, and nobody waited for it";
+/// Message for a rejected promise without a handler.
+const UNHANDLED: &str = "unhandled promise rejection";
 
-/// Levels that data may nest to cross the border: what the reader of JSON takes.
+/// Maximum nesting of data passed in either direction: the limit of the JSON reader.
 const DEEPEST: u32 = quillet_core::value::MAX_DEPTH - 1;
 
-/// Workers that may end before they come to a piece.
+/// Number of restarts for a job whose worker ended before it began.
 const RESTARTS: usize = 2;
 
-/// One run's JavaScript. Cheap to make: a thread or process starts with the first piece of work.
+/// JavaScript of one run. Cheap to create: a thread or process starts with the first job.
 #[derive(Debug)]
 pub struct Js {
     options: JsOptions,
@@ -140,7 +139,7 @@ pub struct Js {
     state: Mutex<WorkerState>,
 }
 
-/// What a worker must know before it can work: kept for the next one, should this one end.
+/// The worker, and the definitions that a replacement needs.
 #[derive(Debug, Default)]
 struct WorkerState {
     worker: Option<Arc<Worker>>,
@@ -161,6 +160,8 @@ enum Link {
 
 impl Worker {
     fn send(&self, message: ToWorker) {
+        // Before the send: otherwise the worker could answer first and look idle with a message
+        // pending.
         self.board.sending();
         match &self.link {
             Link::Thread(thread) => thread.send(message),
@@ -196,14 +197,14 @@ impl Js {
         self.next.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Takes a function of a script in any written form. Only its head is read now:
-    /// its body is compiled at its first call, or by [`Js::check`].
+    /// Defines a function of a script, in any notation. Only its signature is read; its body is
+    /// compiled at the first call, or by [`Js::check`].
     ///
     /// # Errors
-    /// Kind `Syntax`, with the place in the code, where the head cannot be read.
+    /// Kind `Syntax`, with the position in the code, if the signature is invalid.
     pub fn define(&self, definition: FunctionSource) -> Result<DefinedFunction, JsError> {
         let head = signature(&definition.code)?;
-        // Even numbers: those of functions that JavaScript hands out are odd.
+        // Even numbers, because functions that JavaScript returns have odd ones (`prelude.js`).
         let id = FunctionId(self.number() * 2);
         let source = NormalizedSource {
             definition,
@@ -221,6 +222,8 @@ impl Js {
         if let Some(worker) = &state.worker {
             worker.send(message.clone());
         }
+        // Under the same lock as the send, so a worker started concurrently gets each definition
+        // exactly once and in order.
         state.known.push(message);
     }
 
@@ -318,7 +321,7 @@ impl Js {
         }
     }
 
-    /// The worker that runs, or a new one that knows all that was defined.
+    /// Returns the running worker, or a new one with all definitions.
     fn worker(&self) -> Result<Arc<Worker>, JsError> {
         let mut state = self.state();
         if let Some(worker) = &state.worker
@@ -330,7 +333,7 @@ impl Js {
         let link = self.link(&board).map_err(|error| {
             JsError::new(
                 JsErrorKind::Killed,
-                format!("JavaScript cannot start: {error}"),
+                format!("cannot start JavaScript: {error}"),
             )
         })?;
         let worker = Arc::new(Worker { board, link });
@@ -362,40 +365,45 @@ impl Js {
         } = &self.options;
         let files = match withheld {
             Some(withheld) => FileSandbox::withheld(withheld.clone()),
+            // Files are not recorded in the journal, so a durable run gets an `fs` that only
+            // explains this.
             None if bounds.fixed.is_some() => FileSandbox::kept(grants),
             None => FileSandbox::new(grants, roots),
         };
         WorkerMailbox::new(bounds.time, Modules::new(roots), files)
     }
 
-    /// Gives up a worker that does not move any more.
+    /// Stops a worker that no longer responds.
     fn abandon(&self, worker: &Arc<Worker>) {
         worker.end();
         let mut state = self.state();
         if state
             .worker
             .as_ref()
+            // Another job may already have replaced the worker.
             .is_some_and(|current| Arc::ptr_eq(current, worker))
         {
             state.worker = None;
         }
     }
 
-    /// Does work. A worker that ends before it comes to it is replaced: its end was another piece's
-    /// fault.
+    /// Runs a job. A worker that ends before the job begins is replaced, because another job caused
+    /// its end.
     async fn work(&self, work: WorkerJob, runtime: &dyn Runtime) -> Result<JobResult, JsError> {
         for _ in 0..RESTARTS {
             let mut piece = self.open(work.clone())?;
             let result = self.follow(&mut piece, runtime).await;
+            // A job that has begun may have had effects, so it is never repeated.
             if result.is_ok() || piece.worker.board.has_begun(piece.id) {
                 return result;
             }
         }
+        // The last attempt reports its error whatever the cause, so the loop cannot go on forever.
         let mut piece = self.open(work)?;
         self.follow(&mut piece, runtime).await
     }
 
-    /// Answers what a piece asks until it is over.
+    /// Answers requests of a job until it is done.
     async fn follow(
         &self,
         piece: &mut PendingJob,
@@ -405,10 +413,13 @@ impl Js {
         let mut turns = self.options.bounds.fixed.map(|_| Turns::default());
         loop {
             tokio::select! {
+                // Cancel-safe: receiving from the inbox loses no message if the other branch wins.
                 message = piece.next(self) => match message? {
                     FromWorker::Ask { question, ask, .. } => {
                         let answer = answer(runtime, question, ask, &later);
                         if let (Some(turns), HostReply::Later) = (&mut turns, &answer) {
+                            // Requests arrive in the order in which JavaScript made them, which a
+                            // replay repeats.
                             turns.asked.push_back(question);
                         }
                         piece.answer(question, answer);
@@ -416,6 +427,8 @@ impl Js {
                     FromWorker::Log { level, line, .. } => runtime.log(level, &line),
                     FromWorker::Done { result, .. } => {
                         piece.over = true;
+                        // After these errors the QuickJS heap is in an unknown state; the next job
+                        // gets a new worker.
                         if result.as_ref().is_err_and(is_end) {
                             self.abandon(&piece.worker);
                         }
@@ -423,6 +436,8 @@ impl Js {
                     }
                     FromWorker::Turn { .. } => {}
                 },
+                // An empty `FuturesUnordered` returns `None` immediately, which would disable the
+                // branch for good.
                 Some((question, result)) = later.next(), if !later.is_empty() => {
                     let ready = match &mut turns {
                         None => vec![(question, result)],
@@ -452,8 +467,8 @@ impl Js {
 
 type PendingReplies<'a> = FuturesUnordered<BoxFuture<'a, (u64, Result<JsValueRef, JsError>)>>;
 
-/// Promises of a run that is made once more are kept in the order in which they were given,
-/// whichever is done first: what JavaScript does next must not depend on that.
+/// Settles promises of a durable run in the order of their creation, whichever completes first: the
+/// next step of JavaScript must not depend on timing.
 #[derive(Default)]
 struct Turns {
     asked: VecDeque<u64>,
@@ -461,7 +476,7 @@ struct Turns {
 }
 
 impl Turns {
-    /// Takes a result; gives those whose turn it is.
+    /// Adds a result; returns those that can be settled now, in order.
     fn came(
         &mut self,
         question: u64,
@@ -479,7 +494,7 @@ impl Turns {
     }
 }
 
-/// What may cross: data that is not nested too deeply.
+/// Rejects data that is nested too deeply to be passed.
 fn flat(passed: JsValueRef) -> Result<JsValueRef, JsError> {
     match passed {
         JsValueRef::Value(value) if value.depth() > DEEPEST => Err(too_deep()),
@@ -490,11 +505,11 @@ fn flat(passed: JsValueRef) -> Result<JsValueRef, JsError> {
 fn too_deep() -> JsError {
     JsError::new(
         JsErrorKind::Data,
-        format!("a value that is nested deeper than {DEEPEST} levels cannot enter JavaScript"),
+        format!("cannot pass a value nested deeper than {DEEPEST} levels to JavaScript"),
     )
 }
 
-/// Answers a question of the worker from the run's names.
+/// Answers a request of the worker from the names of the run.
 fn answer<'a>(
     runtime: &'a dyn Runtime,
     question: u64,
@@ -515,17 +530,20 @@ fn answer<'a>(
             HostCallResult::Later(future) => {
                 let done = async move { (question, future.await.and_then(flat)) };
                 later.push(Box::pin(call_sequence::within(
+                    // Taken when the request arrives, not when the future is polled, so the
+                    // position is deterministic.
                     call_sequence::child(),
                     done,
                 )));
                 HostReply::Later
             }
         },
+        // The mailbox answers these before they reach the run; see `WorkerMailbox::attend`.
         HostRequest::Resolve(_) | HostRequest::Load(_) | HostRequest::File(_) => HostReply::Gone,
     }
 }
 
-/// A piece that a future waits for. Dropping it ends the piece.
+/// A job that a future awaits. Dropping it cancels the job.
 struct PendingJob {
     id: u64,
     worker: Arc<Worker>,
@@ -535,6 +553,8 @@ struct PendingJob {
 
 impl Drop for PendingJob {
     fn drop(&mut self) {
+        // First close the inbox, then cancel: a late answer then finds no receiver instead of a
+        // stale one.
         self.worker.board.close(self.id);
         if !self.over {
             self.worker.send(ToWorker::Cancel { piece: self.id });
@@ -543,7 +563,7 @@ impl Drop for PendingJob {
 }
 
 impl PendingJob {
-    /// The next message of the worker about this piece.
+    /// Returns the next message of the worker about this job.
     async fn next(&mut self, js: &Js) -> Result<FromWorker, JsError> {
         loop {
             let patience = match self.worker.board.patience(self.id) {
@@ -554,6 +574,8 @@ impl PendingJob {
                     return Err(silent(silence));
                 }
             };
+            // A timeout is not an error by itself: the loop asks the mailbox again whether the
+            // worker still computes.
             match tokio::time::timeout(patience, self.inbox.recv()).await {
                 Ok(Some(message)) => return Ok(message),
                 Ok(None) => {
@@ -570,7 +592,7 @@ impl PendingJob {
     }
 }
 
-/// Whether a worker ends itself after such a failure.
+/// Returns whether a worker stops after such an error.
 fn is_end(error: &JsError) -> bool {
     matches!(
         error.kind,
@@ -582,16 +604,16 @@ fn silent(silence: StallReason) -> JsError {
     match silence {
         StallReason::Time => JsError::new(
             JsErrorKind::Time,
-            "JavaScript ran longer than it may (limit js_time)",
+            "JavaScript exceeded its time limit (js_time)",
         ),
         StallReason::Gone => JsError::new(
             JsErrorKind::Killed,
-            "JavaScript was ended because other code of the same run went over a limit",
+            "JavaScript was stopped because other code of the same run exceeded a limit",
         ),
     }
 }
 
-/// Nothing to ask: for work that needs no names.
+/// A runtime without names, for jobs that need none.
 struct NoHost;
 
 impl Runtime for NoHost {

@@ -96,10 +96,10 @@ impl Modules {
         let kind = kind(&file, &self.roots);
         let length = fs::metadata(&file).map_or(0, |data| data.len());
         if length > LARGEST {
-            return Err(module(format!("module {path} is larger than 8 MiB")));
+            return Err(module(format!("module {path} exceeds 8 MiB")));
         }
         let text = fs::read(&file)
-            .map_err(|error| module(format!("module {path} cannot be read: {error}")))?;
+            .map_err(|error| module(format!("cannot read module {path}: {error}")))?;
         let mut resolved = found(file.to_string_lossy().into_owned(), kind);
         resolved.text = String::from_utf8_lossy(&text).into_owned();
         Ok(resolved)
@@ -109,13 +109,13 @@ impl Modules {
     fn inside(&self, file: &Path, name: &str) -> Result<PathBuf, JsError> {
         let truly = file
             .canonicalize()
-            .map_err(|error| module(format!("module {name} cannot be read: {error}")))?;
+            .map_err(|error| module(format!("cannot read module {name}: {error}")))?;
         if self.roots.iter().any(|root| truly.starts_with(root)) {
             return Ok(truly);
         }
         Err(JsError::new(
             JsErrorKind::Denied,
-            format!("module `{name}` leads out of the folders that modules may be read from"),
+            format!("module `{name}` is outside of the folders from which modules may be read"),
         ))
     }
 
@@ -227,18 +227,18 @@ impl Modules {
         let wanted = &request.specifier;
         if self.roots.is_empty() {
             return module(format!(
-                "module `{wanted}` was not found: this script may read no modules from files"
+                "module `{wanted}` not found: this script cannot read modules from files"
             ));
         }
         if target(wanted).is_some() {
-            return module(format!("module `{wanted}` was not found from {from}"));
+            return module(format!("module `{wanted}` not found from {from}"));
         }
         let known = NODE.iter().copied();
         let near =
             quillet_core::nearest(wanted, known).map(|name| format!("; did you mean `{name}`?"));
         let near = near.unwrap_or_default();
         module(format!(
-            "package `{wanted}` was not found in a node_modules folder at or above {from}{near}"
+            "package `{wanted}` not found in a node_modules folder at or above {from}{near}"
         ))
     }
 }
@@ -258,18 +258,19 @@ fn module(message: String) -> JsError {
 fn absent(name: &str) -> JsError {
     let instead = match name {
         "http" | "https" | "http2" | "net" | "tls" | "dns" | "undici" => {
-            "; in its place there is `fetch`, which --allow-net or scripts.allow_net lets out"
+            "; use `fetch`, with --allow-net or scripts.allow_net"
         }
         "child_process" | "worker_threads" | "cluster" => {
-            "; in its place there are functions in other languages (`[python]` at the beginning of `!fn`), which --allow-run or scripts.allow_run lets run"
+            "; use a function in another language (`[python]` at the start of `!fn`), with \
+            --allow-run or scripts.allow_run"
         }
         "os" | "process" => {
-            "; in its place there is `ENV`, with the variables that --allow-env or scripts.allow_env names"
+            "; use `ENV`, with the variables that --allow-env or scripts.allow_env names"
         }
         _ => "",
     };
     module(format!(
-        "Node's module `{name}` is not available to scripts; there are {}{instead}",
+        "Node's module `{name}` is not available to scripts; available modules: {}{instead}",
         NODE.join(", ")
     ))
 }

@@ -1,20 +1,20 @@
-//! What a run and the worker of its JavaScript are to each other, whichever worker that is.
+//! Connection between a run and its JavaScript worker, for threads and processes.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
 use super::protocol::{FromWorker, ToWorker};
 
-/// The way to the run.
+/// A worker's connection to its run.
 pub(crate) trait Port {
-    /// Says something to the run.
+    /// Sends a message to the run.
     fn send(&self, message: FromWorker);
 
     /// Waits for a message, at most until the given time.
     fn receive(&self, until: Option<Instant>) -> ReceiveResult;
 }
 
-/// What waiting for a message gave.
+/// Result of waiting for a message.
 #[derive(Debug)]
 pub(crate) enum ReceiveResult {
     Message(ToWorker),
@@ -22,7 +22,7 @@ pub(crate) enum ReceiveResult {
     Closed,
 }
 
-/// What reaches a worker while it computes: read by the interrupt handler.
+/// Signals for a computing worker, read by the interrupt handler.
 #[derive(Debug, Default)]
 pub(crate) struct Control {
     stopped: AtomicBool,
@@ -30,18 +30,20 @@ pub(crate) struct Control {
 }
 
 impl Control {
-    /// Ends the worker.
+    /// Stops the worker.
     pub(crate) fn stop(&self) {
         self.stopped.store(true, Ordering::Relaxed);
     }
 
-    /// Ends a piece, if it is the one that runs.
+    /// Cancels a job if it is running.
     pub(crate) fn cancel(&self, piece: u64) {
+        // One slot is enough: a job that is not running gets its cancellation as a message.
         self.cancelled.store(piece, Ordering::Relaxed);
     }
 
     pub(super) fn ends(&self, piece: u64) -> bool {
         let cancelled = self.cancelled.load(Ordering::Relaxed);
+        // Job numbers start at 1; 0 means that nothing was cancelled.
         self.stopped.load(Ordering::Relaxed) || (cancelled == piece && piece != 0)
     }
 }

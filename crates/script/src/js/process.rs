@@ -1,4 +1,4 @@
-//! A worker in a process of its own, which can be killed in the middle of anything.
+//! A worker in a separate process, which can be killed at any time.
 
 use std::io::{self, BufReader, BufWriter};
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use super::mailbox::WorkerMailbox;
 use super::protocol::{ToWorker, WorkerLimits};
 use super::wire;
 
-/// The command that starts a worker's process: a program that calls [`super::serve_process`].
+/// The command that starts a worker process: a program that calls [`super::serve_process`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WorkerProgram {
     /// The program's file.
@@ -20,13 +20,15 @@ pub struct WorkerProgram {
 }
 
 impl WorkerProgram {
-    /// Starts it, with nothing of this process's environment.
+    /// Starts the process with an empty environment.
     fn start(&self) -> io::Result<IdleProcess> {
         let mut child = Command::new(&self.path)
             .args(&self.arguments)
+            // Secrets of this process must not be readable from a worker.
             .env_clear()
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
+            // A full, unread stderr pipe would block the worker.
             .stderr(Stdio::null())
             .spawn()?;
         let ends = child.stdin.take().zip(child.stdout.take());
@@ -40,7 +42,7 @@ impl WorkerProgram {
     }
 }
 
-/// A process that serves nobody yet.
+/// A process without a run.
 #[derive(Debug)]
 struct IdleProcess {
     killer: Killer,
@@ -48,14 +50,14 @@ struct IdleProcess {
     output: ChildStdout,
 }
 
-/// Ends the process with its owner, and leaves nothing of it behind.
+/// Kills and reaps the process on drop.
 #[derive(Debug)]
 struct Killer(Mutex<Child>);
 
 impl Killer {
     fn kill(&self) {
         let mut child = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // One that has ended already needs only to be waited for.
+        // `kill` fails if the process has already exited; `wait` still reaps it.
         let _ = child.kill();
         let _ = child.wait();
     }
@@ -67,8 +69,8 @@ impl Drop for Killer {
     }
 }
 
-/// Processes that wait for runs: a run takes one, and another is started in its place once the run
-/// is over. No process serves two runs.
+/// A pool of processes for runs. A run takes one; after the run a new one replaces it. No process
+/// serves two runs.
 #[derive(Debug)]
 pub struct JsPool {
     program: WorkerProgram,
@@ -77,7 +79,7 @@ pub struct JsPool {
 }
 
 impl JsPool {
-    /// A pool that keeps so many processes ready. They start with [`JsPool::fill`].
+    /// Creates a pool of `size` processes, which [`JsPool::fill`] starts.
     #[must_use]
     pub fn new(program: WorkerProgram, size: usize) -> Self {
         JsPool {
@@ -87,11 +89,12 @@ impl JsPool {
         }
     }
 
-    /// Starts the processes that are missing.
+    /// Starts the missing processes.
     ///
     /// # Errors
-    /// That the program cannot be started.
+    /// The program cannot be started.
     pub fn fill(&self) -> io::Result<()> {
+        // Not under one lock: starting a process takes milliseconds and must not block `take`.
         while self.idle().len() < self.size {
             let started = self.program.start()?;
             self.idle().push(started);
@@ -99,7 +102,7 @@ impl JsPool {
         Ok(())
     }
 
-    /// How many are ready.
+    /// Returns the number of ready processes.
     #[must_use]
     pub fn ready(&self) -> usize {
         self.idle().len()
@@ -115,7 +118,7 @@ impl JsPool {
     }
 }
 
-/// The run's end of a process. Dropping it kills the process.
+/// A run's handle of a process. Dropping it kills the process.
 #[derive(Debug)]
 pub(super) struct Process {
     sender: Sender<ToWorker>,
@@ -132,14 +135,15 @@ impl Process {
         Process::serve(program.start()?, bounds, board, || {})
     }
 
-    /// Takes a process that is ready.
+    /// Takes a ready process of the pool.
     pub(super) fn take(
         pool: &Arc<JsPool>,
         bounds: &WorkerLimits,
         board: &Arc<WorkerMailbox>,
     ) -> io::Result<Self> {
         let home = Arc::clone(pool);
-        // A process that cannot be started now is missed, and reported, when one is taken.
+        // A failed start is not lost: the pool starts a process, and reports the error, when the next
+        // one is taken.
         Process::serve(pool.take()?, bounds, board, move || drop(home.fill()))
     }
 
@@ -157,10 +161,14 @@ impl Process {
         let (sender, receiver) = channel();
         let board = Arc::clone(board);
         let bounds = bounds.clone();
+        // Replies to module and file requests come from the reading thread, without a detour
+        // through the run.
         let answers = sender.clone();
         let process = Process { sender, killer };
         std::thread::Builder::new()
             .name("javascript-in".to_owned())
+            // Blocking pipes need a thread each; one thread for both directions could deadlock on
+            // full pipes.
             .spawn(move || write(input, &bounds, &receiver))?;
         std::thread::Builder::new()
             .name("javascript-out".to_owned())
@@ -172,7 +180,7 @@ impl Process {
         Ok(process)
     }
 
-    /// Says something to the worker. One that is gone hears nothing: the board tells who waits.
+    /// Sends a message. A dead worker is reported through the mailbox, so errors are ignored.
     pub(super) fn send(&self, message: ToWorker) {
         let _ = self.sender.send(message);
     }
@@ -194,7 +202,7 @@ fn write(input: ChildStdin, bounds: &WorkerLimits, receiver: &Receiver<ToWorker>
     }
 }
 
-/// Takes messages until the process ends or says what is no message.
+/// Reads messages until the process ends or sends an invalid one.
 fn read(output: ChildStdout, board: &WorkerMailbox, answers: &Sender<ToWorker>) {
     let mut output = BufReader::new(output);
     if wire::greeted(&mut output).is_err() {

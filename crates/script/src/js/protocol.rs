@@ -8,7 +8,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::error::JsError;
-use super::runtime::{ConsoleLevel, FunctionId, JsTarget, JsValueRef, LookupResult, ModuleId};
+use super::id::{FunctionId, ModuleId};
+use super::runtime::{ConsoleLevel, JsTarget, JsValueRef, LookupResult};
 
 /// Bounds of a worker: the first message to a worker in a process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,7 +20,7 @@ pub struct WorkerLimits {
     pub memory: usize,
     /// Bytes of stack. Default 512 KiB; at most 16 MiB.
     pub stack: usize,
-    /// What is to be the same when the run is made once more: then there are no timers either.
+    /// What is to be the same when the run is made again: then there are no timers either.
     /// `None` by default.
     #[serde(default)]
     pub fixed: Option<FixedEnvironment>,
@@ -36,7 +37,7 @@ impl Default for WorkerLimits {
     }
 }
 
-/// What JavaScript has from its machine, of a run that is made once more.
+/// What JavaScript has from its machine, of a run that is made again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FixedEnvironment {
     /// What `Math.random` starts from.
@@ -164,7 +165,7 @@ pub(crate) enum HostReply {
     Gone,
 }
 
-/// A module's file, and how it is written.
+/// A module's file, and its format.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ResolvedModule {
     /// Its canonical path, or the name of a module of our own (`node:path`).

@@ -13,7 +13,7 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
 use super::error::{Code, CodePosition, JsError, JsErrorKind, StackFrame};
-use super::runtime::FunctionId;
+use super::id::FunctionId;
 use super::signature::Parameter;
 
 /// Bytes of one answer.
@@ -96,13 +96,13 @@ impl Python {
         if !self.granted {
             return Err(JsError::new(
                 JsErrorKind::Denied,
-                "functions in Python need a grant: run (starting python3)",
+                "functions in Python need a permission: run (starting python3)",
             ));
         }
         let (name, parameters) = head(code).ok_or_else(|| {
             JsError::new(
                 JsErrorKind::Syntax,
-                "a function in Python begins with `def name(parameters):`",
+                "invalid Python function: expected `def name(parameters):` at its start",
             )
         })?;
         let id = self.next.fetch_add(1, Ordering::Relaxed);
@@ -140,7 +140,7 @@ impl Python {
             let seconds = self.time.as_secs_f64();
             return Err(JsError::new(
                 JsErrorKind::Time,
-                format!("Python ran longer than {seconds} s (limit js_time)"),
+                format!("Python exceeded its time limit of {seconds} s (js_time)"),
             ));
         };
         let answer = answer?;
@@ -206,7 +206,7 @@ impl Interpreter {
         let mut child = command.spawn().map_err(|error| {
             JsError::new(
                 JsErrorKind::Killed,
-                format!("python3 cannot be started: {error}"),
+                format!("cannot start python3: {error}"),
             )
         })?;
         let ends = child.stdin.take().zip(child.stdout.take());
@@ -235,15 +235,22 @@ impl Interpreter {
             return Err(gone());
         }
         let answer = String::from_utf8_lossy(&answer);
-        json::parse(&answer)
-            .map_err(|error| JsError::new(JsErrorKind::Data, format!("Python's answer: {error}")))
+        json::parse(&answer).map_err(|error| {
+            JsError::new(
+                JsErrorKind::Data,
+                format!(
+                    "invalid answer of python3: \
+            {error}"
+                ),
+            )
+        })
     }
 }
 
 fn gone() -> JsError {
     JsError::new(
         JsErrorKind::Killed,
-        "python3 ended before it answered, or answered with more than 64 MiB",
+        "python3 exited before it answered, or its answer exceeds 64 MiB",
     )
 }
 

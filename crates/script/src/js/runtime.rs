@@ -4,6 +4,7 @@ use quillet_core::{BoxFuture, Value};
 use serde::{Deserialize, Serialize};
 
 use super::error::JsError;
+use super::id::{FunctionId, ModuleId};
 
 /// Something that JavaScript has and that crosses its border: `undefined`, data, or a function
 /// that stays where it is and is called by its id.
@@ -41,14 +42,6 @@ impl From<Value> for JsValueRef {
     }
 }
 
-/// A function of one run's JavaScript: defined from a script's text, or made while it ran.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct FunctionId(pub(crate) u64);
-
-/// A module that one run's JavaScript imported.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct ModuleId(pub(crate) u64);
-
 /// What can be called, or found under a name, inside of JavaScript.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum JsTarget {
@@ -65,7 +58,7 @@ impl From<FunctionId> for JsTarget {
     }
 }
 
-/// What stands behind a name.
+/// The value of a name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum LookupResult {
     /// Nothing. As `this.x` it is `undefined`; as a bare name an error, unless JavaScript knows it.
@@ -76,13 +69,13 @@ pub enum LookupResult {
     Value(#[serde(with = "super::wire")] Value),
     /// A directive or function of the host: calling it asks [`Runtime::call`] with the same name.
     Host,
-    /// A function or module of this run's JavaScript: used at once, without asking.
+    /// A function or module of this run's JavaScript: used immediately, without asking.
     Js(JsTarget),
 }
 
 /// The result of a call back to the host.
 pub enum HostCallResult<'a> {
-    /// It is done: JavaScript goes on with the value, or the exception, at once.
+    /// It is done: JavaScript continues with the value, or the exception, immediately.
     Now(Result<JsValueRef, JsError>),
     /// JavaScript gets a promise. The future may start other JavaScript of the same run.
     Later(BoxFuture<'a, Result<JsValueRef, JsError>>),
@@ -113,7 +106,7 @@ pub enum ConsoleLevel {
 /// None of the functions may block, and none is called while JavaScript of another piece is asked
 /// for: all of them run inside the future of the piece that asks.
 pub trait Runtime: Send + Sync {
-    /// What stands behind a name, with its `$` if it was written with one.
+    /// The value of a name, with its `$` if it was written with one.
     fn get(&self, name: &str) -> LookupResult;
 
     /// `this.name = value`, and objects that were got from here and changed in place.

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::error::{Code, CodePosition, JsError, JsErrorKind, StackFrame};
-use super::runtime::FunctionId;
+use super::id::FunctionId;
 
 /// A parameter of a function.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,7 +69,7 @@ impl<'a> Scanner<'a> {
             word = self.word();
         }
         if word.is_empty() && self.peek() != Some('(') {
-            return Err(self.error("a function begins with its name or its parameters"));
+            return Err(self.error("expected a function's name or parameters"));
         }
         self.space();
         if !keyword && !word.is_empty() && self.eat("=>") {
@@ -83,7 +83,7 @@ impl<'a> Scanner<'a> {
             return Ok(head);
         }
         if self.peek() != Some('{') {
-            return Err(self.error("a function's body begins with `{`"));
+            return Err(self.error("expected `{` before the function's body"));
         }
         if !keyword {
             head.keyword = Some(start);
@@ -93,7 +93,7 @@ impl<'a> Scanner<'a> {
 
     fn parameters(&mut self) -> Result<Vec<Parameter>, JsError> {
         if !self.eat("(") {
-            return Err(self.error("a function's parameters begin with `(`"));
+            return Err(self.error("expected `(` before the function's parameters"));
         }
         let mut parameters = Vec::new();
         loop {
@@ -104,7 +104,7 @@ impl<'a> Scanner<'a> {
             parameters.push(self.parameter()?);
             self.space();
             if !self.eat(",") && self.peek() != Some(')') {
-                return Err(self.error("`,` or `)` is missing behind a parameter"));
+                return Err(self.error("missing `,` or `)` after a parameter"));
             }
         }
     }
@@ -125,7 +125,7 @@ impl<'a> Scanner<'a> {
             _ => {
                 let name = self.word();
                 if name.is_empty() {
-                    return Err(self.error("a parameter has no name"));
+                    return Err(self.error("missing name of a parameter"));
                 }
                 named(name)
             }
@@ -156,7 +156,7 @@ impl<'a> Scanner<'a> {
             }
             self.skip(&[','])?;
             if !self.eat(",") && self.peek() != Some('}') {
-                return Err(self.error("`}` is missing behind a parameter that is taken apart"));
+                return Err(self.error("missing `}` after a destructured parameter"));
             }
         }
     }
@@ -179,7 +179,7 @@ impl<'a> Scanner<'a> {
         loop {
             self.space();
             let Some(next) = self.peek() else {
-                return Err(self.error("the code ends inside of a function's parameters"));
+                return Err(self.error("unexpected end of code in a function's parameters"));
             };
             match next {
                 '(' | '[' | '{' => open.push(next),
@@ -195,7 +195,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// A string, or a template without what stands in its holes.
+    /// A string, or a template without what is in its holes.
     fn string(&mut self, quote: char) -> Result<(), JsError> {
         let rest = self.rest();
         let mut escaped = false;
@@ -210,7 +210,7 @@ impl<'a> Scanner<'a> {
                 _ => {}
             }
         }
-        Err(self.error("a string has no end"))
+        Err(self.error("unclosed string"))
     }
 
     /// Skips white space and comments.

@@ -12,10 +12,10 @@ use super::port::{Control, Port, ReceiveResult};
 use super::protocol::{FromWorker, ToWorker, WorkerLimits};
 use super::worker;
 
-/// What QuickJS's own code and ours take of the stack besides what JavaScript may.
+/// Stack in bytes for native code, in addition to the limit of JavaScript.
 pub(super) const STACK: usize = 2 << 20;
 
-/// The run's end of it. Dropping it ends the thread as soon as JavaScript can be interrupted.
+/// A run's handle of the thread. Dropping it stops the thread at the next interrupt.
 #[derive(Debug)]
 pub(super) struct Thread {
     sender: Sender<ToWorker>,
@@ -32,7 +32,7 @@ impl Thread {
     /// Starts a worker.
     ///
     /// # Errors
-    /// That the system gives no thread.
+    /// The system cannot start a thread.
     pub(super) fn start(
         bounds: &WorkerLimits,
         board: &Arc<WorkerMailbox>,
@@ -48,6 +48,8 @@ impl Thread {
         let shared = Arc::clone(&control);
         std::thread::Builder::new()
             .name("javascript".to_owned())
+            // QuickJS checks its limit only in JavaScript frames; native frames in between need
+            // room beyond it.
             .stack_size(bounds.stack + STACK)
             .spawn(move || {
                 let board = Arc::clone(&port.board);
@@ -57,15 +59,15 @@ impl Thread {
         Ok(Thread { sender, control })
     }
 
-    /// Ends JavaScript as soon as it can be interrupted.
+    /// Stops JavaScript at the next interrupt.
     pub(super) fn end(&self) {
         self.control.stop();
     }
 
-    /// Says something to the worker. One that is gone hears nothing: the board tells who waits.
+    /// Sends a message. A dead worker is reported through the mailbox, so errors are ignored.
     pub(super) fn send(&self, message: ToWorker) {
         if let ToWorker::Cancel { piece } = message {
-            // Read by the interrupt handler: a message would wait until JavaScript is done.
+            // The interrupt handler reads this; a message would wait until JavaScript yields.
             self.control.cancel(piece);
         }
         let _ = self.sender.send(message);
@@ -74,7 +76,7 @@ impl Thread {
 
 struct ThreadPort {
     receiver: Receiver<ToWorker>,
-    /// What this side answers itself. A sender of its own would keep the thread alive for ever.
+    /// Replies of this side. A sender here would keep the channel open and the thread alive forever.
     own: RefCell<VecDeque<ToWorker>>,
     board: Arc<WorkerMailbox>,
 }

@@ -36,7 +36,7 @@ impl Wasm {
     pub fn load(bytes: &[u8], bounds: &WasmBounds) -> Result<Self, JsError> {
         if bytes.len() > bounds.bytes {
             return Err(refused(format!(
-                "the wasm module is larger than {} bytes",
+                "the wasm module exceeds {} bytes",
                 bounds.bytes
             )));
         }
@@ -44,10 +44,10 @@ impl Wasm {
         config.consume_fuel(true).ignore_custom_sections(true);
         let engine = Engine::new(&config);
         let module = Module::new(&engine, bytes)
-            .map_err(|error| refused(format!("not a wasm module: {error}")))?;
+            .map_err(|error| refused(format!("invalid wasm module: {error}")))?;
         if let Some(import) = module.imports().next() {
             return Err(refused(format!(
-                "the wasm module imports `{}.{}`: modules get nothing from their host",
+                "the wasm module imports `{}.{}`: modules cannot import from their host",
                 import.module(),
                 import.name()
             )));
@@ -90,7 +90,7 @@ impl Wasm {
     ) -> Result<Option<Value>, JsError> {
         let export = self.exports.iter().find(|export| export.name == name);
         let export = export
-            .ok_or_else(|| refused(format!("the wasm module exports no function `{name}`")))?;
+            .ok_or_else(|| refused(format!("unknown function `{name}` of the wasm module")))?;
         let given = (0..export.parameters.len()).map(|index| {
             let value = arguments.get(index).and_then(Option::as_ref);
             argument(
@@ -106,7 +106,7 @@ impl Wasm {
         run.await.unwrap_or_else(|_| {
             Err(JsError::new(
                 JsErrorKind::Killed,
-                "the wasm module was ended",
+                "the wasm module was stopped",
             ))
         })
     }
@@ -117,7 +117,7 @@ impl Wasm {
         store.set_fuel(self.fuel).map_err(|error| failed(&error))?;
         let function = instance.get_func(&*store, name);
         let function = function
-            .ok_or_else(|| refused(format!("the wasm module exports no function `{name}`")))?;
+            .ok_or_else(|| refused(format!("unknown function `{name}` of the wasm module")))?;
         let mut results: Vec<Val> = function
             .ty(&*store)
             .results()
@@ -154,16 +154,16 @@ fn failed(error: &wasmi::Error) -> JsError {
     match error.as_trap_code() {
         Some(TrapCode::OutOfFuel) => JsError::new(
             JsErrorKind::Time,
-            "the wasm module ran longer than it may (limit fuel)",
+            "the wasm module exceeded its instruction limit (fuel)",
         ),
         Some(TrapCode::StackOverflow) => JsError::new(
             JsErrorKind::Stack,
-            "functions of the wasm module call each other too deeply",
+            "the wasm module exceeded its call depth",
         ),
         Some(_) => JsError::thrown(format!("the wasm module trapped: {error}")),
         None => JsError::new(
             JsErrorKind::Memory,
-            format!("the wasm module cannot start: {error}"),
+            format!("cannot start the wasm module: {error}"),
         ),
     }
 }
@@ -201,7 +201,8 @@ fn argument(name: &str, index: usize, kind: &str, value: Option<&Value>) -> Resu
         Some(other) => {
             let (place, kind_of) = (index + 1, other.kind());
             return Err(JsError::thrown(format!(
-                "argument {place} of wasm function `{name}` is {kind}, not {kind_of}: it takes numbers only"
+                "argument {place} of wasm function `{name}` must be {kind_of}, not {kind}: wasm \
+                functions accept only numbers"
             )));
         }
     };

@@ -1,7 +1,7 @@
-//! Messages as bytes: a greeting, then frames of a length (four bytes, little end first) and JSON.
+//! Wire format: a greeting, then frames of a length (four bytes, little-endian) and JSON.
 //!
-//! Data inside of a message is JSON in a text of its own: so it may nest as deeply as data may, and
-//! numbers that JSON lacks (`NaN`, the infinities) can be written in a way that nothing else is.
+//! Values in a message are JSON in a nested string. So they can nest as deeply as values may, and
+//! numbers without a JSON form (`NaN`, infinities) have an unambiguous encoding.
 
 use std::io::{self, Read, Write};
 
@@ -9,28 +9,28 @@ use quillet_core::{Map, MapTable, Value, ValueList, json};
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// What a worker in a process says first. A program that says something else is not a worker.
+/// First bytes of a worker process; a program without them is not a worker.
 pub(super) const GREETING: &[u8] = b"quillet javascript 1\n";
 
-/// Bytes of one message.
+/// Maximum size of a message in bytes.
 const LARGEST: usize = 256 << 20;
 
-/// Bytes before the greeting that are skipped.
+/// Number of bytes before the greeting that are skipped.
 const NOISE: usize = 4 << 10;
 
-/// Writes a message and sends it off.
+/// Writes and flushes a message.
 pub(super) fn write<T: Serialize>(out: &mut impl Write, message: &T) -> io::Result<()> {
     let body = serde_json::to_vec(message)?;
     let length = u32::try_from(body.len())
         .ok()
         .filter(|length| *length as usize <= LARGEST);
-    let length = length.ok_or_else(|| io::Error::other("a message is larger than 256 MiB"))?;
+    let length = length.ok_or_else(|| io::Error::other("a message exceeds 256 MiB"))?;
     out.write_all(&length.to_le_bytes())?;
     out.write_all(&body)?;
     out.flush()
 }
 
-/// Reads a message; `None` where the other side has closed.
+/// Reads a message; `None` if the other side has closed.
 pub(super) fn read<T: DeserializeOwned>(from: &mut impl Read) -> io::Result<Option<T>> {
     let mut length = [0; 4];
     match from.read_exact(&mut length) {
@@ -39,9 +39,9 @@ pub(super) fn read<T: DeserializeOwned>(from: &mut impl Read) -> io::Result<Opti
     }
     let length = u32::from_le_bytes(length) as usize;
     if length > LARGEST {
-        return Err(io::Error::other("a message is larger than 256 MiB"));
+        return Err(io::Error::other("a message exceeds 256 MiB"));
     }
-    // Grows with what arrives: a length alone takes no memory.
+    // The buffer grows with the received bytes, so a false length allocates nothing.
     let mut body = Vec::new();
     from.take(length as u64).read_to_end(&mut body)?;
     Ok(Some(serde_json::from_slice(&body)?))
@@ -51,9 +51,11 @@ pub(super) fn read<T: DeserializeOwned>(from: &mut impl Read) -> io::Result<Opti
 pub(super) fn greeted(from: &mut impl Read) -> io::Result<()> {
     let mut seen = Vec::new();
     let mut byte = [0];
+    // A runtime or wrapper may print before the worker starts, so noise before the greeting is
+    // allowed.
     while !seen.ends_with(GREETING) {
         if seen.len() >= NOISE {
-            return Err(io::Error::other("the program is no worker for JavaScript"));
+            return Err(io::Error::other("the program is not a JavaScript worker"));
         }
         from.read_exact(&mut byte)?;
         seen.extend(byte);
@@ -61,11 +63,12 @@ pub(super) fn greeted(from: &mut impl Read) -> io::Result<()> {
     Ok(())
 }
 
-/// What marks data that holds something JSON does not have, and such a thing in it.
+/// Prefix of values that JSON cannot represent, and of texts that contain them.
 const ODD: char = '\u{1}';
 
-/// For `serde(with)`: data as a text.
+/// For `serde(with)`: writes a value as a string.
 pub(super) fn serialize<S: Serializer>(value: &Value, serializer: S) -> Result<S::Ok, S::Error> {
+    // The common case skips the copy of the whole value.
     if !is_odd(value) {
         return serializer.serialize_str(&json::to_string(value));
     }
@@ -73,7 +76,7 @@ pub(super) fn serialize<S: Serializer>(value: &Value, serializer: S) -> Result<S
     serializer.serialize_str(&format!("{ODD}{text}"))
 }
 
-/// For `serde(with)`: the data of a text.
+/// For `serde(with)`: reads a value from a string.
 pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Value, D::Error> {
     let text = std::borrow::Cow::<str>::deserialize(deserializer)?;
     let Some(text) = text.strip_prefix(ODD) else {
@@ -92,7 +95,7 @@ fn is_odd(value: &Value) -> bool {
     }
 }
 
-/// The same with every scalar changed. What comes here nests no deeper than `DEEPEST`.
+/// Applies a function to every scalar. Recursion is safe: values nest at most `DEEPEST` levels.
 fn map(value: &Value, change: &dyn Fn(&Value) -> Value) -> Value {
     match value {
         Value::List(list) => Value::List(ValueList::from_iter(
@@ -111,6 +114,7 @@ fn map(value: &Value, change: &dyn Fn(&Value) -> Value) -> Value {
 fn mark(value: &Value) -> Value {
     match value {
         Value::Float(number) if !number.is_finite() => Value::from(format!("{ODD}{number}")),
+        // Doubling the prefix escapes texts that already start with it.
         Value::Str(text) if text.starts_with(ODD) => Value::from(format!("{ODD}{text}")),
         other => other.clone(),
     }

@@ -55,7 +55,10 @@ pub fn exports(script: &Script) -> Result<Vec<ExportItem>, Vec<Diagnostic>> {
 /// `"$name"`, `"."`, `"./x.ai.yaml"`, `"js:path"`.
 fn plain(item: &Node, script: &Script) -> Result<ExportItem, Vec<Diagnostic>> {
     let Some(text) = item.as_str() else {
-        let why = format!("an export is a text or an object, not {}", item.kind());
+        let why = format!(
+            "invalid export: expected a string or an object, not {}",
+            item.kind()
+        );
         return Err(vec![refusal(&script.source, why, item.span)]);
     };
     if text == "." {
@@ -69,7 +72,7 @@ fn plain(item: &Node, script: &Script) -> Result<ExportItem, Vec<Diagnostic>> {
         Some(import) => Ok(of_import(import)),
         None => Err(vec![refusal(
             &script.source,
-            format!("{text:?} cannot be exported"),
+            format!("cannot export {text:?}"),
             item.span,
         )]),
     }
@@ -90,7 +93,7 @@ fn renamed(entry: &MapEntry, script: &Script) -> Result<Option<ExportItem>, Vec<
         Some(alias) => Ok(Some(function(name, alias, entry.key.span))),
         None => {
             let why = format!(
-                "{name:?} is exported by a name, not by {}",
+                "invalid export of {name:?}: expected a name, not {}",
                 entry.value.kind()
             );
             Err(vec![refusal(&script.source, why, entry.value.span)])
@@ -125,6 +128,6 @@ fn of_import(import: ImportItem) -> ExportItem {
 }
 
 fn refusal(source: &ScriptSource, why: String, at: Span) -> Diagnostic {
-    let help = "such as \"$name\", {$name: alias}, \"./other.ai.yaml\", {\"js:path\": ['basename']} or \".\"";
+    let help = "write for example \"$name\", {$name: alias}, \"./other.ai.yaml\", {\"js:path\": ['basename']} or \".\"";
     source.error("script.export", why, at).help(help)
 }

@@ -211,12 +211,12 @@ fn unknown(
     import: &ImportItem,
     importing: &ScriptSource,
 ) -> Diagnostic {
-    let why = format!("{:?} exports no ${}", import.source, name.name);
+    let why = format!("{:?} does not export ${}", import.source, name.name);
     let found = importing.error("script.import.name", why, import.span);
     let names: Vec<&str> = offered.iter().map(|known| known.name.as_str()).collect();
     match nearest(&name.name, names.iter().copied()) {
         Some(near) => found.help(format!("did you mean ${near}?")),
-        None => found.help(format!("it has {}", names.join(", "))),
+        None => found.help(format!("known names: {}", names.join(", "))),
     }
 }
 

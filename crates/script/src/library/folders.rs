@@ -136,7 +136,7 @@ async fn blocking<T: Send + 'static>(
 ) -> Result<T, ScriptError> {
     let done = tokio::task::spawn_blocking(work).await;
     done.unwrap_or_else(|error| {
-        let why = format!("reading was cut off: {error}");
+        let why = format!("the read was interrupted: {error}");
         Err(ScriptError::plain(ErrorKind::Aborted, "library", why))
     })
 }
@@ -258,7 +258,7 @@ impl FolderCache {
 impl Root {
     fn open(shown: &Path) -> Result<Self, ScriptError> {
         let fail = |error: io::Error| {
-            let why = format!("the folder {shown:?} cannot be opened: {error}");
+            let why = format!("cannot open folder {shown:?}: {error}");
             ScriptError::plain(ErrorKind::NotFound, &shown.display().to_string(), why)
         };
         let path = shown.canonicalize().map_err(fail)?;
@@ -276,7 +276,7 @@ impl Root {
         self.index.get_or_init(|| ScriptIndex::of(&self.dir))
     }
 
-    /// Paths by the `_id` that stands in the file.
+    /// Paths by the `_id` that is in the file.
     fn ids(&self) -> &HashMap<String, String> {
         self.ids.get_or_init(|| {
             let mut ids = HashMap::new();
@@ -321,7 +321,11 @@ impl Root {
             Io::NotFound | Io::NotADirectory | Io::IsADirectory | Io::InvalidFilename => Ok(None),
             // The error for a link that leads out.
             Io::PermissionDenied => {
-                let why = format!("{path:?} may not be read, or leads out of {:?}", self.shown);
+                let why = format!(
+                    "cannot read {path:?}: permission denied, or it is outside of \
+                {:?}",
+                    self.shown
+                );
                 Err(ScriptError::plain(
                     ErrorKind::Denied,
                     &self.shown(path),
@@ -329,7 +333,7 @@ impl Root {
                 ))
             }
             _ => {
-                let why = format!("{path:?} cannot be read: {error}");
+                let why = format!("cannot read {path:?}: {error}");
                 Err(ScriptError::plain(
                     ErrorKind::NotFound,
                     &self.shown(path),
@@ -342,7 +346,7 @@ impl Root {
 
 fn whole(file: File, metadata: &Metadata, most: u64, shown: &str) -> Result<Vec<u8>, ScriptError> {
     let too_long = || {
-        let why = format!("{shown:?} is larger than {} MiB", most >> 20);
+        let why = format!("{shown:?} exceeds {} MiB", most >> 20);
         ScriptError::plain(ErrorKind::Limit, shown, why)
     };
     if metadata.len() > most {
@@ -351,7 +355,7 @@ fn whole(file: File, metadata: &Metadata, most: u64, shown: &str) -> Result<Vec<
     let mut bytes = Vec::new();
     let read = file.take(most + 1).read_to_end(&mut bytes);
     read.map_err(|error| {
-        let why = format!("{shown:?} cannot be read: {error}");
+        let why = format!("cannot read {shown:?}: {error}");
         ScriptError::plain(ErrorKind::NotFound, shown, why)
     })?;
     if bytes.len() as u64 > most {

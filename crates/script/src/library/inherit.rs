@@ -163,12 +163,12 @@ impl Lineage {
         if let Some(start) = self.open.iter().position(|open| same(open, parent)) {
             let cycle = self.open.iter().skip(start).map(|script| name::id(script));
             let cycle: Vec<&str> = cycle.chain([name::id(parent)]).collect();
-            let why = format!("scripts inherit from each other: {}", cycle.join(" → "));
+            let why = format!("inheritance cycle: {}", cycle.join(" → "));
             let found = child.source.error("script.inherit.cycle", why, at);
             return Err(ScriptError::new(ErrorKind::Script, found));
         }
         if self.open.len() + self.bodies.len() > MAX_LINEAGE {
-            let why = format!("more than {MAX_LINEAGE} scripts are inherited from");
+            let why = format!("inheritance from too many scripts (limit {MAX_LINEAGE})");
             let found = child.source.error("script.inherit.limit", why, at);
             return Err(ScriptError::new(ErrorKind::Limit, found));
         }
@@ -232,7 +232,7 @@ impl Parent<'_> {
             let why = format!("{:?} is not a type", self.name);
             let found = child.source.error("script.inherit.type", why, self.at);
             let found =
-                found.help("inherit from a script with `extends:`; a type says `type: type`");
+                found.help("inherit from a script with `extends:`; a type declares `type: type`");
             return Err(ScriptError::new(ErrorKind::Script, found));
         }
         Ok(found)

@@ -21,7 +21,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// A library of these files. Those with a script's extension are read at once.
+    /// A library of these files. Those with a script's extension are read immediately.
     #[must_use]
     pub fn new<N: Into<String>, T: AsRef<[u8]>>(files: impl IntoIterator<Item = (N, T)>) -> Self {
         let mut memory = Memory::default();

@@ -38,17 +38,17 @@ pub(super) fn not_found(
 ) -> Diagnostic {
     let found = from.error(
         ErrorKind::NotFound.code(),
-        format!("there is no script {name:?}"),
+        format!("unknown script {name:?}"),
         at,
     );
     let ids = library.ids();
     match nearest(name, ids.iter().map(String::as_str)) {
         Some(id) => found.help(format!("did you mean {id}?")),
-        None => found.help("its folder can be named with -I"),
+        None => found.help("add its folder with -I"),
     }
 }
 
-/// Gives a finding about a name the place where the name stands.
+/// Gives a diagnostic about a name the place where the name stands.
 fn placed(mut error: ScriptError, from: &ScriptSource, at: Span) -> ScriptError {
     if let Some(first) = error.diagnostics.first_mut()
         && first.span.is_none()

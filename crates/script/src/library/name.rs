@@ -6,7 +6,7 @@
 use crate::error::{ErrorKind, ScriptError};
 use crate::syntax::{Script, ScriptSource};
 
-/// Extensions of scripts; either may be left out of a name.
+/// Extensions of scripts; either may be omitted of a name.
 pub(crate) const EXTENSIONS: [&str; 2] = [".ai.yaml", ".ai.yml"];
 
 /// Bytes of a name. Longer names are refused.
@@ -21,20 +21,20 @@ pub enum NameError {
     /// It is longer than [`MAX_NAME`].
     #[error("is longer than 512 bytes")]
     Long,
-    /// It has a control character, such as NUL.
-    #[error("has a control character")]
+    /// It contains a control character, such as NUL.
+    #[error("contains a control character")]
     Control,
     /// `/x`, `C:x` or `\\x`.
     #[error("is absolute: names are relative to the script that uses them")]
     Absolute,
     /// It has a `\`.
-    #[error("has a backslash: write / between folders")]
+    #[error("contains a backslash: separate folders with /")]
     Backslash,
     /// It has a dot or slash in percent encoding.
-    #[error("has an encoded dot, slash or NUL")]
+    #[error("contains an encoded dot, slash or NUL")]
     Encoded,
     /// Its `..` go above the root, or a link does.
-    #[error("leads out of the folders that scripts are taken from")]
+    #[error("is outside of the script folders")]
     Leaves,
 }
 

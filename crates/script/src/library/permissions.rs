@@ -17,8 +17,9 @@ const KEY: &str = "permissions";
 /// What says in a list how it is joined with that of a parent.
 const MERGES: &str = "@inheritMerge";
 const ASK: &str = "ask";
-const ASK_HELP: &str = "`ask` names tools that are not called before somebody has agreed: `ask: [send, \"orders_*\"]`; a variable needs another name";
-const HELP: &str = "such as `permissions: {ai: {call: [\"w*\", \"!search\"]}}`";
+const ASK_HELP: &str = "`ask` lists tools that need approval: `ask: [send, \"orders_*\"]`; use \
+another name for a variable";
+const HELP: &str = "write for example `permissions: {ai: {call: [\"w*\", \"!search\"]}}`";
 
 /// What models may call by a script's own front matter; `None` where it says nothing of it.
 ///
@@ -80,23 +81,26 @@ impl PermissionReader<'_> {
     /// The one member that an object may have, and has to have.
     fn only<'n>(&mut self, node: &'n Node, name: &str, member: &str) -> Option<&'n Node> {
         let Some(entries) = node.entries() else {
-            let why = format!("{name} is an object with `{member}`, not {}", node.kind());
+            let why = format!(
+                "{name} must be an object with `{member}`, not {}",
+                node.kind()
+            );
             self.wrong(node.span, why, HELP);
             return None;
         };
         for entry in entries.iter().filter(|entry| entry.name() != member) {
             let key = entry.name();
-            let why = format!("{name} has no {key:?}");
+            let why = format!("unknown key {key:?} in {name}");
             let help = if near(key, member) {
-                format!("did you mean {member}? It is all that there is")
+                format!("did you mean {member}? It is the only key")
             } else {
-                format!("there is `{member}`, and nothing else")
+                format!("the only key is `{member}`")
             };
             self.wrong(entry.key.span, why, &help);
         }
         let found = node.get(member);
         if found.is_none() && entries.is_empty() {
-            let why = format!("{name} lacks `{member}`");
+            let why = format!("missing `{member}` in {name}");
             self.wrong(node.span, why, HELP);
         }
         found
@@ -113,7 +117,10 @@ impl PermissionReader<'_> {
                 Some(text) if text.starts_with(MERGES) => {}
                 Some(text) => texts.push(text),
                 None => {
-                    let why = format!("a permission is a text, not {}", pattern.kind());
+                    let why = format!(
+                        "invalid permission: expected a string, not {}",
+                        pattern.kind()
+                    );
                     self.wrong(pattern.span, why, help);
                 }
             }
@@ -124,7 +131,7 @@ impl PermissionReader<'_> {
         match Permissions::parse(&texts) {
             Ok(permissions) => Some(permissions),
             Err(problem) => {
-                // Markers of joined lists were left out, so the place is that of the text.
+                // Markers of joined lists were omitted, so the place is that of the text.
                 let text = problem.index().and_then(|index| texts.get(index));
                 let place =
                     text.and_then(|text| nodes.iter().find(|node| node.as_str() == Some(text)));
@@ -157,7 +164,7 @@ impl PermissionReader<'_> {
                 None => matches!(entry.value.data, NodeData::List(_)) && near(key, KEY),
             };
             if is_meant {
-                let why = format!("{key:?} permits and denies nothing");
+                let why = format!("unknown permission key {key:?}");
                 let help = format!("did you mean {KEY}? {HELP}");
                 self.wrong(entry.key.span, why, &help);
             }

@@ -54,6 +54,6 @@ fn not_utf8(name: &str, error: &std::string::FromUtf8Error) -> ScriptError {
         start: valid,
         end: valid,
     };
-    let found = source.error("script.encoding", "from here on the file is not UTF-8", at);
-    ScriptError::new(ErrorKind::Script, found.help("save it as UTF-8"))
+    let found = source.error("script.encoding", "invalid UTF-8 from here", at);
+    ScriptError::new(ErrorKind::Script, found.help("save the file as UTF-8"))
 }

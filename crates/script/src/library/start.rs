@@ -83,12 +83,12 @@ fn folder_of(file: &Path) -> PathBuf {
 }
 
 fn nothing(what: &str, library: &dyn Library) -> ScriptError {
-    let why = format!("there is no script {what:?}");
+    let why = format!("unknown script {what:?}");
     let found = Diagnostic::error(ErrorKind::NotFound.code(), what, why);
     let ids = library.ids();
     let found = match nearest(what, ids.iter().map(String::as_str)) {
         Some(id) => found.help(format!("did you mean {id}?")),
-        None => found.help("give a file, a folder of a package, or an id and its folder with -I"),
+        None => found.help("pass a file, a package folder, or an id and its folder with -I"),
     };
     ScriptError::new(ErrorKind::NotFound, found)
 }

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use quillet_core::{Map, Value, ValueList};
 
 use super::equal::{as_number, equal};
-use super::{
+use super::regex::Regex;
+use super::tree::{
     Bindings, CONDITION, Code, CompareOp, ListPattern, MatchError, ObjectPattern, PatternNode,
-    Regex,
 };
 use crate::expression::{
     EvalError, NameResolver, NameValue, ParsedExpression, to_js_string, truthy,

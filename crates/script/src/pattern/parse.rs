@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use quillet_core::{Span, Value};
 
-use super::{
-    CONDITION, Code, CompareOp, ListPattern, MAX_LENGTH, MAX_NESTING, NumberRange, ObjectPattern,
-    PatternError, PatternNode, Regex,
+use super::range::NumberRange;
+use super::regex::Regex;
+use super::tree::{
+    CONDITION, Code, CompareOp, ListPattern, MAX_LENGTH, MAX_NESTING, ObjectPattern, PatternError,
+    PatternNode,
 };
 use crate::argument::split::{self, ArgumentText};
 use crate::expression::{Expression, ParsedExpression};
@@ -25,7 +27,7 @@ pub(super) fn pattern(key: &str, base: Span) -> PatternResult<PatternNode> {
         return Ok(PatternNode::Any);
     }
     if key.len() > MAX_LENGTH {
-        let message = format!("a pattern is no longer than {MAX_LENGTH} bytes");
+        let message = format!("the pattern exceeds {MAX_LENGTH} bytes");
         return Err(reader.error(&message, piece.part(0, 0), None));
     }
     match piece.text.strip_prefix([':', '：']) {
@@ -34,8 +36,8 @@ pub(super) fn pattern(key: &str, base: Span) -> PatternResult<PatternNode> {
             reader.alternatives(inner, PatternPosition::top())
         }
         None => {
-            let help = format!("write `:{}`, or `_` for all else", piece.text);
-            Err(reader.error("a pattern begins with a colon", piece, Some(help)))
+            let help = format!("write `:{}`, or `_` for everything else", piece.text);
+            Err(reader.error("missing colon before the pattern", piece, Some(help)))
         }
     }
 }
@@ -89,7 +91,7 @@ impl<'a> Reader<'a> {
     ) -> PatternResult<PatternNode> {
         let piece = piece.trimmed();
         if place.depth == MAX_NESTING {
-            let message = format!("patterns are nested no deeper than {MAX_NESTING} levels");
+            let message = format!("the pattern is nested deeper than {MAX_NESTING} levels");
             return Err(self.error(&message, piece, None));
         }
         if piece.text.contains(CONDITION)
@@ -125,7 +127,7 @@ impl<'a> Reader<'a> {
         let text = piece.text;
         if text.is_empty() {
             let help = "write `:12`, `:> 12`, `:\"text\"` or `:/regex/`".to_owned();
-            return Err(self.error("a pattern is missing", piece, Some(help)));
+            return Err(self.error("missing pattern", piece, Some(help)));
         }
         if let Some(regex) = self.regex(piece)? {
             return Ok(regex);
@@ -149,7 +151,7 @@ impl<'a> Reader<'a> {
         };
         let Some((pattern, flags)) = body.rsplit_once('/') else {
             let help = "write `:/regex/flags`".to_owned();
-            return Err(self.error("the regular expression is not closed", piece, Some(help)));
+            return Err(self.error("unclosed regular expression", piece, Some(help)));
         };
         Regex::compile(pattern, flags.trim())
             .map(|regex| Some(PatternNode::Regex(regex)))
@@ -187,7 +189,11 @@ impl<'a> Reader<'a> {
         for item in items(inner) {
             if item.text == ".." {
                 if list.after.replace(Vec::new()).is_some() {
-                    return Err(self.error("a list pattern has one `..`", item, None));
+                    return Err(self.error(
+                        "a list pattern cannot have more than one `..`",
+                        item,
+                        None,
+                    ));
                 }
                 continue;
             }
@@ -232,7 +238,11 @@ impl<'a> Reader<'a> {
         let name = split::unquote(key.text).unwrap_or_else(|| key.text.to_owned());
         if name.is_empty() || (name.contains(char::is_whitespace) && name == key.text) {
             let help = "write `{key='value', ..}`".to_owned();
-            return Err(self.error("a field of an object pattern has a name", item, Some(help)));
+            return Err(self.error(
+                "missing name of a field in an object pattern",
+                item,
+                Some(help),
+            ));
         }
         let value = mark.map(|at| {
             let width = item.text[at..].chars().next().map_or(1, char::len_utf8);
@@ -294,9 +304,9 @@ impl<'a> Reader<'a> {
         let parsed = Expression::parse(piece.text);
         if let ParsedExpression::Invalid(error) = &parsed {
             return Err(PatternError {
-                message: format!("`{}` is no pattern: {}", piece.text, error.message),
+                message: format!("invalid pattern `{}`: {}", piece.text, error.message),
                 span: self.span(piece.start + error.span.start, piece.start + error.span.end),
-                help: Some("text stands in quotes: `:\"text\"`".to_owned()),
+                help: Some("put text in quotes: `:\"text\"`".to_owned()),
             });
         }
         let test = match &parsed {

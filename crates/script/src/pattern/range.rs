@@ -19,7 +19,7 @@ pub struct NumberRange {
 
 /// A step of zero goes nowhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the step of a range is a number other than 0")]
+#[error("the step of a range must be a number other than 0")]
 pub struct StepError;
 
 /// The numbers of a range, one step apart. The n-th is start + n·step, so that steps such

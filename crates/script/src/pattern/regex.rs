@@ -2,7 +2,7 @@
 //!
 //! The syntax is ECMAScript's (see [`super::translate`] for how it is carried over); the
 //! search is by `fancy-regex`. Patterns come from authors, but the texts that they are run
-//! over come from models and users: a search that goes on for too long is an error.
+//! over come from models and users: a search that continues for too long is an error.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -31,26 +31,26 @@ pub struct Regex {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RegexError {
     /// It is no regular expression of JavaScript, or one that this engine cannot do.
-    #[error("/{pattern}/ is no regular expression: {message}")]
+    #[error("invalid regular expression /{pattern}/: {message}")]
     Syntax {
         /// The pattern as it was written.
         pattern: String,
-        /// What is wrong with it.
+        /// The problem.
         message: String,
     },
     /// A flag that JavaScript does not know.
-    #[error("a regular expression has no flag `{0}`; it has d, g, i, m, s, u, v and y")]
+    #[error("unknown regular expression flag `{0}`: use d, g, i, m, s, u, v or y")]
     Flag(char),
     /// It is too long, or takes too much memory once compiled.
     #[error(
-        "a regular expression is at most {MAX_PATTERN} bytes long and {MAX_COMPILED} bytes \
-         large when compiled"
+        "the regular expression is too large: at most {MAX_PATTERN} bytes, or {MAX_COMPILED} \
+        bytes when compiled"
     )]
     Size,
     /// The search did not end.
     #[error(
-        "the search for /{pattern}/ went back more than {MAX_BACKTRACKS} times: make it \
-         simpler, or the text shorter"
+        "the search for /{pattern}/ exceeded {MAX_BACKTRACKS} backtracking steps: simplify it, or \
+        shorten the text"
     )]
     Backtracks {
         /// The pattern as it was written.

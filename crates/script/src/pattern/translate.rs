@@ -133,13 +133,13 @@ impl RegexWriter<'_> {
             self.out.push('?');
         }
         if self.rest.starts_with(['+', '*', '?']) || self.count().is_some() {
-            Err("there is nothing to repeat")
+            Err("nothing to repeat")
         } else {
             Ok(())
         }
     }
 
-    /// What stands in `{2,3}`, if that is what comes next, brackets and all.
+    /// What is in `{2,3}`, if that is what comes next, brackets and all.
     fn count(&self) -> Option<&str> {
         let (inside, _) = self.rest.strip_prefix('{')?.split_once('}')?;
         is_count(inside).then(|| &self.rest[..inside.len() + 2])

@@ -53,10 +53,10 @@ fn misplaced(known: &DirectiveSpec, entry: &MapEntry) -> Option<YamlProblem> {
     let (why, help) = match known.form {
         DirectiveForm::Patterns => (
             format!(
-                "`{name}` is no pattern of `${}`: patterns begin with `:`",
+                "invalid pattern `{name}` of `${}`: patterns start with `:`",
                 known.name
             ),
-            format!("write `:{name}:`, or `_:` for else"),
+            format!("write `:{name}:`, or `_:` for everything else"),
         ),
         _ => (why, help),
     };

@@ -128,23 +128,23 @@ fn link_end(text: &str, begin: usize) -> Option<usize> {
 fn link(text: LocatedScalar<'_>) -> Result<CallExpr, YamlProblem> {
     let wrong = |message: &str| {
         YamlProblem::new(text.whole, message)
-            .help("a chain is `-> script(name=value) -> $directive`")
+            .help("write a chain as `-> script(name=value) -> $directive`")
     };
     if text.text.is_empty() {
-        return Err(wrong("a link of the chain has no name"));
+        return Err(wrong("missing name of a link in the chain"));
     }
     if text.text.starts_with('$') {
-        let call = call(text).ok_or_else(|| wrong("this link of the chain is not a call"))?;
+        let call = call(text).ok_or_else(|| wrong("invalid link in the chain: expected a call"))?;
         return Ok(CallExpr {
             piped: true,
             ..call
         });
     }
     let (name, arguments) =
-        shape(text.text, 0).ok_or_else(|| wrong("this link of the chain is not a call"))?;
+        shape(text.text, 0).ok_or_else(|| wrong("invalid link in the chain: expected a call"))?;
     let name = text.cut(0, name);
     if name.text.is_empty() || name.text.contains(char::is_whitespace) {
-        return Err(wrong("the name of a script holds no blanks"));
+        return Err(wrong("the name of a script cannot contain spaces"));
     }
     Ok(CallExpr {
         span: text.whole,

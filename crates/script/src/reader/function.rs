@@ -16,7 +16,7 @@ pub(crate) fn is_function(node: &Node) -> bool {
 /// Reads a function. Its name is empty if it has none.
 pub(crate) fn function(node: &Node, file: &str) -> Result<FunctionDeclaration, YamlProblem> {
     let Some(text) = node.text() else {
-        let message = format!("a function is a text of code, not {}", node.kind());
+        let message = format!("a function must be code as text, not {}", node.kind());
         return Err(
             YamlProblem::new(node.span, message).help("write `!fn |-` and the code below it")
         );
@@ -25,7 +25,7 @@ pub(crate) fn function(node: &Node, file: &str) -> Result<FunctionDeclaration, Y
     let (language, begin) = mark(text);
     let code = placed.cut(begin, text.len());
     if code.text.is_empty() {
-        return Err(YamlProblem::new(node.span, "the function has no code")
+        return Err(YamlProblem::new(node.span, "missing code of the function")
             .help("write `!fn |-` and the code below it, indented"));
     }
     let name = name(code.text, &language);
@@ -93,13 +93,13 @@ pub(super) fn distinct(
     for function in functions {
         if function.name.is_empty() {
             problems.push(
-                YamlProblem::new(function.span, "the function has no name to call it by")
+                YamlProblem::new(function.span, "missing name of the function")
                     .help("write `name(arguments) { … }`"),
             );
             continue;
         }
         if let Some(first) = seen.get(&function.name) {
-            let message = format!("the function `{}` is declared twice", function.name);
+            let message = format!("function `{}` is declared twice", function.name);
             problems.push(YamlProblem::new(function.span, message).first(*first));
             continue;
         }

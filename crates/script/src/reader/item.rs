@@ -48,8 +48,11 @@ impl<'a> Classifier<'a> {
             return None;
         }
         if let Some(tag) = &node.tag {
-            let message = format!("the tag `!{tag}` is not known here");
-            self.wrong(YamlProblem::new(node.span, message).help("functions have `!fn` or `!fn#`"));
+            let message = format!("unknown tag `!{tag}`");
+            self.wrong(YamlProblem::new(node.span, message).help(
+                "use `!fn` or `!fn#` for \
+            functions",
+            ));
             return None;
         }
         let kind = match &node.data {
@@ -97,7 +100,7 @@ impl<'a> Classifier<'a> {
     pub(super) fn finish(self, source: &ScriptSource) -> Result<(), Vec<Diagnostic>> {
         let mut problems = self.problems;
         for function in self.functions {
-            let message = "a function cannot be declared here";
+            let message = "cannot declare a function here";
             problems.push(
                 YamlProblem::new(function.span, message)
                     .help("declare it in the script's own list of instructions"),
@@ -165,10 +168,10 @@ impl<'a> Classifier<'a> {
             return self.chain(placed);
         }
         if broken_call(placed.text) {
-            let message = "this call is not closed";
+            let message = "unclosed call";
             self.wrong(
                 YamlProblem::new(placed.whole, message)
-                    .help("put the whole call in quotes: YAML ends a text at ` #`"),
+                    .help("quote the whole call: YAML ends a text at ` #`"),
             );
             return None;
         }
@@ -206,10 +209,8 @@ impl<'a> Classifier<'a> {
             && !raw.text.contains('\n')
             && raw.text.ends_with([')', '）']);
         if !whole {
-            let message = "YAML takes a part of this call for a key";
-            self.wrong(
-                YamlProblem::new(entry.key.span, message).help("put the whole call in quotes"),
-            );
+            let message = "YAML reads a part of this call as a key";
+            self.wrong(YamlProblem::new(entry.key.span, message).help("quote the whole call"));
             return Some(None);
         }
         let text = Node::new(node.span, NodeData::Scalar(words(raw.text)));
@@ -225,7 +226,7 @@ impl<'a> Classifier<'a> {
             call::call(name)
         };
         let Some(mut made) = made else {
-            let message = format!("`{key}` is not the name of a directive");
+            let message = format!("unknown directive `{key}`");
             self.wrong(
                 YamlProblem::new(found.key.span, message)
                     .help("write `$name` or `$name(arguments)`"),
@@ -237,9 +238,9 @@ impl<'a> Classifier<'a> {
             made.value = Some(found.value.clone());
         }
         if let Some(second) = fields.iter().find(|entry| entry.name().starts_with('$')) {
-            let message = format!("`{}` stands beside `{key}` in one item", second.name());
+            let message = format!("`{}` and `{key}` are in one item", second.name());
             self.wrong(
-                YamlProblem::new(second.key.span, message).help("begin each instruction with `- `"),
+                YamlProblem::new(second.key.span, message).help("start each instruction with `- `"),
             );
         }
         made.fields = fields;
@@ -258,7 +259,7 @@ pub(super) fn words(text: &str) -> Scalar {
     }
 }
 
-/// A text that begins as a call and goes on as none: YAML has cut it.
+/// A text that begins as a call and continues as none: YAML has cut it.
 fn broken_call(text: &str) -> bool {
     let Some((name, _)) = text.split_once('(') else {
         return false;

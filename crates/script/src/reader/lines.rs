@@ -25,7 +25,7 @@ pub(crate) enum PartKind {
     Separator { pin: bool },
     /// An instruction with its indented lines, or an item of a list.
     Instruction,
-    /// Comments and blank lines that no instruction stands before.
+    /// Comments and blank lines that no instruction comes before.
     Blank,
 }
 
@@ -106,7 +106,7 @@ pub(super) fn parts(text: &str, body: usize) -> Vec<LineGroup> {
     };
     let mut last = "";
     for (span, row) in rows(text, whole) {
-        // An indented row of dashes belongs to the text that it stands in.
+        // An indented row of dashes belongs to the text that it is in.
         let at_edge = !row.starts_with([' ', '\t']);
         let kind = match separator(row).filter(|_| at_edge) {
             Some(pin) => PartKind::Separator { pin },
@@ -138,7 +138,7 @@ fn takes(part: PartKind, line: PartKind) -> bool {
     }
 }
 
-/// Whether a line goes on with what stands before it: indented, a bracket that closes, or the head
+/// Whether a line continues with what comes before it: indented, a bracket that closes, or the head
 /// of a block text on a line of its own.
 fn continues(row: &str, last: &str) -> bool {
     if row.starts_with([' ', '\t', '}', ']', ')']) {
@@ -147,7 +147,7 @@ fn continues(row: &str, last: &str) -> bool {
     block_head(row) && (last.ends_with(':') || last.starts_with('!'))
 }
 
-/// `|`, `|-`, `>2`: what stands before a text of several lines.
+/// `|`, `|-`, `>2`: what comes before a text of several lines.
 pub(crate) fn block_head(token: &str) -> bool {
     let mut chars = token.chars();
     let head = chars.next().is_some_and(|first| "|>".contains(first));
@@ -155,7 +155,7 @@ pub(crate) fn block_head(token: &str) -> bool {
 }
 
 /// Whether a line, or a string item, begins a new dialogue; `true` if it also
-/// pins what stands before it. `---`, `***`, longer, quoted, as a list item,
+/// pins what comes before it. `---`, `***`, longer, quoted, as a list item,
 /// with `!` and with a comment after it.
 pub(crate) fn separator(row: &str) -> Option<bool> {
     let row = row.strip_prefix("- ").unwrap_or(row).trim_start();

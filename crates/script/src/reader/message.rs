@@ -42,7 +42,7 @@ impl Classifier<'_> {
             [] => {
                 self.wrong(YamlProblem::new(
                     node.span,
-                    "an empty object is no instruction",
+                    "invalid instruction: empty object",
                 ));
                 return None;
             }
@@ -101,7 +101,7 @@ impl Classifier<'_> {
             None => (None, None),
             Some((role, Some(text))) => addressed(LocatedScalar::of(role, text, self.file())),
             Some((role, None)) => {
-                let message = format!("a role is a name, not {}", role.kind());
+                let message = format!("a role must be a name, not {}", role.kind());
                 self.wrong(YamlProblem::new(role.span, message));
                 return None;
             }
@@ -128,7 +128,10 @@ fn misspelt(field: &MapEntry) -> Option<YamlProblem> {
         return None;
     }
     let near = nearest(name, FIELDS)?;
-    let problem = YamlProblem::new(field.key.span, format!("a message has no field `{name}`"));
+    let problem = YamlProblem::new(
+        field.key.span,
+        format!("unknown field `{name}` of a message"),
+    );
     Some(problem.help(format!("did you mean `{near}`?")))
 }
 
@@ -141,7 +144,7 @@ fn several(first: &MapEntry, second: &MapEntry) -> YamlProblem {
     let problem = YamlProblem::new(second.key.span, message);
     match nearest(second.name(), FIELDS) {
         Some(field) => problem.help(format!("did you mean `{field}`?")),
-        None => problem.help("begin each message with its role at the left edge, or with `- `"),
+        None => problem.help("start each message with its role at the left edge, or with `- `"),
     }
 }
 

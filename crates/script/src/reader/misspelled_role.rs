@@ -79,16 +79,16 @@ impl Mistake<'_> {
     fn told(&self, role: &str) -> (String, String) {
         match self {
             Mistake::Role(near) => (
-                format!("nobody has the role `{role}`"),
-                format!("did you mean `{near}`? A role of your own is named under `roles`"),
+                format!("unknown role `{role}`"),
+                format!("did you mean `{near}`? Declare your own roles under `roles`"),
             ),
             Mistake::Block(name, owner) => (
-                format!("`{role}` stands alone here, as the role of a message"),
-                format!("`{name}` belongs below {owner}, indented"),
+                format!("`{role}` is read as the role of a message here"),
+                format!("indent `{name}` below {owner}"),
             ),
             Mistake::Directive(name) => (
-                format!("`{name}` is no role"),
-                format!("the directive is written `${name}`"),
+                format!("unknown role `{name}`"),
+                format!("write the directive as `${name}`"),
             ),
         }
     }

@@ -35,7 +35,7 @@ pub struct ParsedScript {
     pub script: Script,
     /// How many items the file has at its top level: instructions, separators and functions.
     pub items: usize,
-    /// Everything wrong, by place; at most 100 findings.
+    /// Everything wrong, by place; at most 100 diagnostics.
     pub diagnostics: Vec<Diagnostic>,
 }
 
@@ -53,7 +53,7 @@ impl ParsedScript {
     }
 }
 
-/// Most findings that are reported for one script.
+/// Most diagnostics that are reported for one script.
 const MOST_FINDINGS: usize = 100;
 
 /// What a script may hold: 10,000 messages are 30,000 values.
@@ -82,7 +82,7 @@ pub fn read(source: Arc<ScriptSource>) -> ParsedScript {
     read.diagnostics
         .sort_by_key(|found| found.span.map(|span| span.start));
     if let (None, Some(at)) = (split.front, lines::open_front_matter(&text)) {
-        let message = "this looks like front matter that is never closed: it is read as messages";
+        let message = "possibly unclosed front matter: it is read as messages";
         let finding = read
             .script
             .source
@@ -194,7 +194,10 @@ fn config(yaml: &mut Reader<'_>, file: &str, front: Option<Span>) -> Node {
     match node {
         Some(node) if matches!(node.data, NodeData::Map(_)) => node,
         Some(node) if !node.is_null() => {
-            let message = format!("front matter is `key: value` lines, not {}", node.kind());
+            let message = format!(
+                "front matter must be `key: value` lines, not {}",
+                node.kind()
+            );
             yaml.report(YamlProblem::new(node.span, message));
             empty
         }
@@ -229,7 +232,7 @@ fn read_part(
         Ok(Some(node)) => read_node(classifier, &node, body),
         Ok(None) => {
             yaml.report(
-                YamlProblem::new(span, "YAML takes this for the end of the text")
+                YamlProblem::new(span, "YAML reads this as the end of the text")
                     .help("put it in quotes"),
             );
             0
@@ -282,7 +285,7 @@ fn read_yaml(
 /// a value such as `then: $break`. Nothing (`null`) is an empty block.
 ///
 /// # Errors
-/// What is wrong with it, or that it declares a function.
+/// The problem, or that it declares a function.
 pub fn item(node: &Node, source: &Arc<ScriptSource>) -> Result<Instruction, Vec<Diagnostic>> {
     let mut items = block(node, source)?.items;
     let single = items.len() == 1 && !matches!(node.data, NodeData::List(_));

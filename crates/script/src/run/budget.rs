@@ -1,4 +1,4 @@
-//! What a run may still use. All scripts of a run share one budget.
+//! Limits of a run and what it has used. All scripts of a run share one budget.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,7 +13,8 @@ use super::scope::NameScope;
 use crate::error::{ErrorKind, ScriptError};
 use crate::host::ScriptLimits;
 
-/// Steps after which a run lets others have the thread.
+/// Number of steps after which a run yields its thread.
+// Large enough that yielding costs nothing measurable, small enough for other tasks to proceed.
 const POLITE: u64 = 256;
 
 #[derive(Debug)]
@@ -26,14 +27,14 @@ pub(crate) struct ScriptBudget {
     waits: Mutex<WaitClock>,
 }
 
-/// What models have cost.
+/// Tokens and cost of model calls.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ModelSpend {
     pub(crate) tokens: Usage,
     pub(crate) cost: f64,
 }
 
-/// Time that went to models, tools and people. Waits overlap where branches run side by side.
+/// Time spent waiting for models, tools and people. Waits of concurrent branches overlap.
 #[derive(Debug, Default)]
 struct WaitClock {
     open: usize,
@@ -57,7 +58,7 @@ impl ScriptBudget {
         &self.limits
     }
 
-    /// Counts an instruction or a turn of a loop, and gives way now and then.
+    /// Counts an instruction or a turn of a loop, and yields from time to time.
     pub(crate) async fn step(&self, scope: &NameScope, at: Span) -> Result<(), ScriptError> {
         let step = self.steps.fetch_add(1, Ordering::Relaxed) + 1;
         if step > self.limits.steps {
@@ -65,14 +66,16 @@ impl ScriptBudget {
             return Err(limit(
                 scope,
                 at,
-                format!("the script ran {most} steps without an end"),
+                format!("the script exceeded {most} steps"),
                 "limits.steps",
             ));
         }
         if step.is_multiple_of(POLITE) {
+            // A loop without model calls never awaits anything that is pending, so it would block
+            // its thread.
             tokio::task::yield_now().await;
         }
-        // At every step: one may take long, as JavaScript does that is handed megabytes.
+        // Checked at every step: a single step can be slow, such as JavaScript on a large value.
         self.check_time(scope, at)
     }
 
@@ -81,7 +84,10 @@ impl ScriptBudget {
             return Ok(());
         }
         let most = self.limits.own_time;
-        let message = format!("the script worked for {most:?} without its models and tools");
+        let message = format!(
+            "the script exceeded {most:?} of its own running time, not counting \
+        models and tools"
+        );
         Err(limit(scope, at, message, "limits.own_time"))
     }
 
@@ -91,11 +97,11 @@ impl ScriptBudget {
         if self.calls.fetch_add(1, Ordering::Relaxed) < most {
             return Ok(());
         }
-        let message = format!("the script asked models {most} times");
+        let message = format!("the script exceeded {most} model calls");
         Err(limit(scope, at, message, "limits.model_calls"))
     }
 
-    /// Whether a model may be asked once more: an answer that has begun is never cut for its price.
+    /// Checks the budget before a model call. A running answer is never stopped for its cost.
     pub(crate) fn check_spent(
         &self,
         (model, has_price): (&str, bool),
@@ -105,7 +111,7 @@ impl ScriptBudget {
         let spent = self.spent();
         let tokens = spent.tokens.total_tokens();
         if let Some(most) = self.limits.tokens.filter(|most| tokens >= *most) {
-            let message = format!("models have taken {tokens} tokens of the {most} of this run");
+            let message = format!("the models used {tokens} tokens (limit of this run: {most})");
             return Err(limit(scope, at, message, "limits.tokens"));
         }
         let Some(most) = self.limits.cost else {
@@ -113,42 +119,48 @@ impl ScriptBudget {
         };
         if spent.cost >= most {
             let cost = rounded(spent.cost);
-            let message = format!("models have cost {cost} USD of the {most} of this run");
+            let message = format!("the models cost {cost} USD (limit of this run: {most})");
             return Err(limit(scope, at, message, "limits.cost"));
         }
+        // A model without a price could spend any amount, so a cost limit excludes it.
         if has_price {
             return Ok(());
         }
-        let message =
-            format!("the run may cost {most} USD, and the price of `{model}` is not known");
+        let message = format!(
+            "cannot enforce the cost limit of {most} USD: the price of `{model}` is \
+            unknown"
+        );
         let finding = scope.source.error(ErrorKind::Limit.code(), message, at);
-        let help = "ask a model whose price `quillet models` knows, or leave the limit out";
+        let help = "use a model that `quillet models` lists with a price, or remove the limit";
         Err(ScriptError::new(ErrorKind::Limit, finding.help(help)))
     }
 
-    /// Books an answer.
+    /// Adds the usage of an answer.
     pub(crate) fn spend(&self, usage: &Usage, cost: Option<f64>) {
         let mut spent = lock(&self.spent);
         spent.tokens += *usage;
         spent.cost += cost.unwrap_or(0.0);
     }
 
-    /// What models have cost so far.
+    /// Returns tokens and cost so far.
     pub(crate) fn spent(&self) -> ModelSpend {
         *lock(&self.spent)
     }
 
-    /// Calls of models so far.
+    /// Returns the number of model calls so far.
     pub(crate) fn model_calls(&self) -> u64 {
         self.calls
             .load(Ordering::Relaxed)
+            // A rejected call has also increased the counter.
             .min(self.limits.model_calls)
     }
 
-    /// Until the guard is dropped, time does not count as the script's own.
+    /// Excludes time from the script's own until the guard is dropped.
     pub(crate) fn waiting(&self) -> WaitGuard<'_> {
         if let Ok(mut waits) = self.waits.lock() {
             waits.open += 1;
+            // Only the first of several overlapping waits starts the clock; otherwise time counts
+            // twice.
             if waits.open == 1 {
                 waits.since = Some(Instant::now());
             }
@@ -159,18 +171,20 @@ impl ScriptBudget {
     fn own_time(&self) -> Duration {
         let waited = match self.waits.lock() {
             Ok(waits) => waits.total + waits.since.map_or(Duration::ZERO, |since| since.elapsed()),
+            // After a panic the waits are unknown; counting none errs on the side of the limit.
             Err(_) => Duration::ZERO,
         };
+        // Saturating: the two clocks are read one after the other.
         self.started.elapsed().saturating_sub(waited)
     }
 }
 
-/// Without the digits that only adding up has made.
+/// Removes the digits that only floating-point addition produced.
 pub(crate) fn rounded(cost: f64) -> f64 {
     (cost * 1e9).round() / 1e9
 }
 
-/// Time that is not the script's own.
+/// Excludes waiting time until it is dropped.
 #[derive(Debug)]
 pub(crate) struct WaitGuard<'a>(&'a ScriptBudget);
 

@@ -1,10 +1,9 @@
-//! Where in a run something happens, so that it is known again when the run is made once more.
+//! Positions of calls in a run, which identify them again on a replay.
 //!
-//! What a script does one after the other is one lane, in which everything has its number. What it
-//! does side by side (`$match` with `parallel`, calls of one turn of a model, promises of
-//! JavaScript, functions in one template) are lanes of their own: which of them comes first differs
-//! from run to run, and the numbers in each do not. Only runs whose calls are kept have lanes
-//! ([`crate::host::Reach::Kept`]).
+//! Sequential work is one sequence, in which each call has a number. Concurrent work (`$match` with
+//! `parallel`, calls of one model turn, promises of JavaScript, functions in one template) gets
+//! sequences of its own: their relative order differs between runs, the numbers in each do not.
+//! Only durable runs have sequences.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -15,17 +14,18 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use super::lock::lock;
 
 tokio::task_local! {
+    // Task-local instead of a parameter, because calls also pass through templates and JavaScript.
     static CURRENT: Arc<CallSequence>;
 }
 
-/// Things that are done one after the other.
+/// A sequence of calls made one after the other.
 #[derive(Debug)]
 pub(crate) struct CallSequence {
     path: String,
     next: AtomicU64,
-    /// How often each name was given to a lane inside of this one.
+    /// How often each name was used for a nested sequence.
     names: Mutex<HashMap<String, u64>>,
-    /// Whether something was done here, or in a lane inside, that no earlier run had done.
+    /// Whether this sequence or a nested one has passed the end of the journal.
     live: AtomicBool,
     around: Option<Arc<CallSequence>>,
 }
@@ -49,35 +49,36 @@ impl CallSequence {
     }
 }
 
-/// The lane of a run.
+/// Returns the outermost sequence of a run.
 pub(super) fn root() -> Arc<CallSequence> {
     CallSequence::new("0".to_owned(), None)
 }
 
-/// The lane that the caller is in.
+/// Returns the sequence of the current task.
 pub(crate) fn current() -> Option<Arc<CallSequence>> {
     CURRENT.try_with(Arc::clone).ok()
 }
 
-/// A lane for one of several things that begin in the order of these calls.
+/// Returns a nested sequence for concurrent work that starts in a fixed order.
 pub(crate) fn child() -> Option<Arc<CallSequence>> {
     let around = current()?;
     let path = format!("{}.{}", around.path, around.number());
     Some(CallSequence::new(path, Some(around)))
 }
 
-/// A lane for one of several things that begin in any order, and are known by their names.
+/// Returns a nested sequence for concurrent work that starts in any order, identified by name.
 pub(crate) fn named(around: &Option<Arc<CallSequence>>, name: &str) -> Option<Arc<CallSequence>> {
     let around = around.clone()?;
     let mut names = lock(&around.names);
     let count = names.entry(name.to_owned()).or_default();
     *count += 1;
     let path = format!("{}/{name}:{count}", around.path);
+    // Releases the borrow of `around`, which moves into the new sequence.
     drop(names);
     Some(CallSequence::new(path, Some(around)))
 }
 
-/// Does something in a lane; where there is none, just does it.
+/// Awaits a future in a sequence, or directly if there is none.
 pub(crate) async fn within<F: Future>(lane: Option<Arc<CallSequence>>, done: F) -> F::Output {
     match lane {
         Some(lane) => CURRENT.scope(lane, done).await,
@@ -85,31 +86,32 @@ pub(crate) async fn within<F: Future>(lane: Option<Arc<CallSequence>>, done: F) 
     }
 }
 
-/// The place of what is done next: the same text when the run is made once more, and another for
-/// everything else of the run. `None` outside of runs whose calls are kept.
+/// Returns the position of the next call: identical on a replay, unique in the run. `None` outside
+/// of durable runs.
 #[must_use]
 pub fn next_place() -> Option<String> {
     let lane = current()?;
     Some(format!("{}.{}", lane.path, lane.number()))
 }
 
-/// From here on the caller does what no earlier run has done.
+/// Marks the current sequence and its parents as past the end of the journal.
 pub fn go_live() {
     let mut lane = current();
     while let Some(this) = lane {
+        // Parents too: after a nested call the parent can only continue with new work.
         this.live.store(true, Ordering::Release);
         lane = this.around.clone();
     }
 }
 
-/// Whether the caller does what no earlier run has done; `false` also outside of runs whose calls
-/// are kept.
+/// Returns whether the current sequence is past the end of the journal; `false` outside of durable
+/// runs.
 #[must_use]
 pub fn is_live() -> bool {
     current().is_some_and(|lane| lane.live.load(Ordering::Acquire))
 }
 
-/// A number out of a place: FNV-1a, the same on every machine.
+/// Hashes a position with FNV-1a, which gives the same number on every machine.
 pub(super) fn digest(place: &str) -> u64 {
     place.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)

@@ -1,4 +1,4 @@
-//! The code of functions, and where its lines stand in a script.
+//! The code of functions, and where its lines are in a script.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ impl InPython {
 /// What is known of a function that the script declares.
 #[derive(Debug)]
 pub(crate) struct FunctionInfo {
-    /// Where it stands.
+    /// Its location.
     pub(crate) source: Arc<ScriptSource>,
     /// Its code.
     pub(crate) code: ScriptText,
@@ -36,7 +36,7 @@ pub(crate) struct FunctionInfo {
 }
 
 /// The place of a line and column of a function's code in the script's file: the code may be
-/// indented there. Nothing where the code does not stand in the file as it is.
+/// indented there. Nothing where the code does not are in the file as it is.
 pub(super) fn place_in(
     source: &ScriptSource,
     code: &ScriptText,

@@ -1,8 +1,7 @@
-//! The dialogue of one script: its messages, how far each is, and where it begins anew.
+//! The dialogue of one script: its messages, their stages, and where it restarts.
 //!
-//! It knows nothing of the script around it. Whoever renders templates, asks models or raises
-//! events does so outside, and says here what came of it; so no lock on a dialogue is held over an
-//! await.
+//! It does not depend on the script. Callers render templates, call models and emit events, and then
+//! record the results here. So no lock on a dialogue is held over an await.
 
 use std::ops::Range;
 
@@ -24,17 +23,17 @@ pub(crate) const EVERYBODY: &str = "all";
 #[derive(Debug)]
 pub(crate) struct Dialogue {
     messages: Vec<DialogueEntry>,
-    /// How many there may be.
+    /// Maximum number of messages.
     most: usize,
-    /// Whether a message waits for its holes to be filled.
+    /// Whether a message has unfilled holes.
     holes: bool,
-    /// No message before this one waits for anything.
+    /// All messages before this index are complete.
     pending_from: usize,
-    /// How many messages every dialogue begins with, once the first separator was met.
+    /// Length of the hidden prefix, known after the first separator.
     prefix: Option<usize>,
-    /// An earlier conversation, for when the hidden beginning is there.
+    /// An earlier conversation, inserted when the hidden prefix is complete.
     recalled: Vec<DialogueEntry>,
-    /// Where that conversation stands, from the message on that the script may say once more.
+    /// Range of that conversation, from the message that the script may repeat.
     greeted: Option<Range<usize>>,
 }
 
@@ -51,7 +50,7 @@ impl Dialogue {
         }
     }
 
-    /// Refuses more messages than a dialogue may have.
+    /// Returns an error if the dialogue would exceed its limit.
     pub(crate) fn check_room(
         &self,
         length: usize,
@@ -62,7 +61,7 @@ impl Dialogue {
         if length <= most {
             return Ok(());
         }
-        let message = format!("a dialogue cannot have more than {most} messages");
+        let message = format!("the dialogue exceeds {most} messages");
         Err(limit(scope, at, message, "limits.messages"))
     }
 
@@ -81,13 +80,13 @@ impl Dialogue {
         self.prefix
     }
 
-    /// The messages after the hidden beginning.
+    /// The messages after the hidden prefix.
     pub(crate) fn conversation(&self) -> &[DialogueEntry] {
         let from = self.prefix.unwrap_or(0);
         self.messages.get(from..).unwrap_or_default()
     }
 
-    /// The last complete message that is said: the one that is being filled is not.
+    /// Returns the last complete message; one that is being filled does not count.
     pub(crate) fn last_said(&self) -> Option<String> {
         let said =
             |entry: &&DialogueEntry| entry.role != "system" && entry.stage == MessageStage::Done;
@@ -95,8 +94,8 @@ impl Dialogue {
         last.map(|entry| print(Some(&entry.content)))
     }
 
-    /// The dialogue as a role sees it: public lines and its own private ones, after the hidden
-    /// beginning. `human` is what it calls the user.
+    /// Returns the dialogue as a role sees it: public messages and its own private ones, after the
+    /// hidden prefix. `human` is the name of the user.
     pub(crate) fn seen_by(&self, role: &str, human: &str, until: usize) -> Vec<DialogueEntry> {
         let from = self.prefix.unwrap_or(0);
         let heard = |entry: &&DialogueEntry| {
@@ -109,8 +108,11 @@ impl Dialogue {
         for entry in lines {
             let mut line = entry.clone();
             let text = print(Some(&entry.content));
+            // Biases belong to the author's own requests, not to another role's view.
             line.biases.clear();
             if entry.role == role {
+                // Chat APIs know one assistant, so every other speaker becomes a user with a name
+                // prefix.
                 "assistant".clone_into(&mut line.role);
             } else {
                 let speaker = match (&entry.name, &*entry.role) {
@@ -139,14 +141,14 @@ impl Dialogue {
         at
     }
 
-    /// Puts an answer behind the message that it is an answer to; gives its index.
+    /// Inserts an answer after its message; returns the index.
     pub(crate) fn reply(&mut self, at: usize, entry: DialogueEntry) -> usize {
         let at = at.min(self.messages.len());
         self.messages.insert(at, entry);
         at
     }
 
-    /// Puts a message where its mark says; gives its index.
+    /// Inserts a message at its placement; returns the index.
     pub(crate) fn place(
         &mut self,
         entry: DialogueEntry,
@@ -182,6 +184,7 @@ impl Dialogue {
                     Some(index) => self.index(index, &entry.scope, entry.span)?,
                 }
             }
+            // The replaced message keeps its role and name unless the new one has its own.
             MessagePlacement::Replace { index, role } => {
                 let at = self.index(index.unwrap_or(-1), &entry.scope, entry.span)?;
                 if let Some(old) = self.messages.get_mut(at) {
@@ -193,7 +196,8 @@ impl Dialogue {
             }
         };
         self.messages.insert(at, entry);
-        // What is put into the hidden beginning is part of it, and pushes nothing out.
+        // A message inserted into the hidden prefix becomes part of it; without this line the prefix
+        // would lose its last message.
         self.prefix = self.prefix.map(|prefix| prefix + usize::from(at < prefix));
         Ok(at)
     }
@@ -213,7 +217,7 @@ impl Dialogue {
                 .and_then(|back| length.checked_sub(back)),
         };
         found.filter(|found| *found < length).ok_or_else(|| {
-            let message = format!("there is no message {index}: the dialogue has {length}");
+            let message = format!("message {index} not found: the dialogue has {length}");
             refuse(scope, at, message)
         })
     }
@@ -225,20 +229,20 @@ impl Dialogue {
         }
     }
 
-    /// Takes the messages from an index on away.
+    /// Removes the messages from an index on.
     pub(crate) fn truncate(&mut self, length: usize) {
         self.messages.truncate(length);
         self.pending_from = self.pending_from.min(length);
     }
 
-    /// Goes on from the first messages with others, which are complete.
+    /// Replaces the messages after the first `length` with complete ones.
     pub(crate) fn go_on_from(&mut self, length: usize, with: Vec<DialogueEntry>) {
         self.messages.truncate(length);
         self.messages.extend(with);
         self.pending_from = self.messages.len();
     }
 
-    /// Has other messages, complete as they are.
+    /// Replaces all messages with complete ones.
     pub(crate) fn replace(&mut self, messages: Vec<DialogueEntry>) {
         let length = messages.len();
         self.messages = messages;
@@ -246,7 +250,7 @@ impl Dialogue {
         self.prefix = self.prefix.map(|prefix| prefix.min(length));
     }
 
-    /// Begins anew: back to the messages before the first separator. Whether this was the first.
+    /// Restarts the dialogue from the hidden prefix; returns whether this is the first separator.
     pub(crate) fn separate(&mut self, pin: bool) -> bool {
         let first = self.prefix.is_none();
         match self.prefix {
@@ -257,7 +261,7 @@ impl Dialogue {
         first
     }
 
-    /// Keeps an earlier conversation until the hidden beginning is there.
+    /// Keeps an earlier conversation until the hidden prefix is there.
     pub(crate) fn remember(&mut self, conversation: Vec<DialogueEntry>) {
         self.recalled = conversation;
     }
@@ -267,7 +271,7 @@ impl Dialogue {
         std::mem::take(&mut self.recalled)
     }
 
-    /// Puts an earlier conversation behind the hidden beginning.
+    /// Inserts an earlier conversation after the hidden prefix.
     pub(crate) fn recall(&mut self, conversation: Vec<DialogueEntry>) {
         let system = |entry: &&DialogueEntry| entry.role == "system";
         let begin = self.messages.iter().take_while(system).count();
@@ -277,8 +281,8 @@ impl Dialogue {
         self.pending_from = place.min(self.pending_from);
     }
 
-    /// Takes a greeting out again that an earlier conversation begins with: the script says it
-    /// each time, and it was said. Whether it did.
+    /// Removes a greeting that an earlier conversation already contains, because the script writes it
+    /// at every start. Returns whether it did.
     pub(crate) fn drop_repeated(&mut self, at: usize) -> bool {
         let Some(said) = self.greeted.clone() else {
             return false;
@@ -287,6 +291,7 @@ impl Dialogue {
         let before = self.messages.get(said.start).filter(|_| !said.is_empty());
         let same = match (message, before) {
             (Some(message), Some(before)) => {
+                // Users may repeat themselves; only the script's greetings are removed.
                 message.role != "user"
                     && message.role == before.role
                     && message.content == before.content
@@ -303,7 +308,7 @@ impl Dialogue {
         true
     }
 
-    /// A model said something: what comes now is no repetition.
+    /// Ends the detection of repeated greetings after an answer of a model.
     pub(crate) fn said_anew(&mut self) {
         self.greeted = None;
     }
@@ -330,11 +335,12 @@ impl Dialogue {
             .position(DialogueEntry::waits);
         let next = waiting.map(|offset| from + offset);
         self.pending_from = next.unwrap_or(self.messages.len());
+        // Only cleared here: a message inserted meanwhile may have set it again.
         self.holes &= next.is_some();
         next
     }
 
-    /// What observers are told of a message after the hidden beginning, once.
+    /// Returns the event for a message after the hidden prefix, once per message.
     pub(crate) fn show(&mut self, at: usize) -> Option<RunEvent> {
         let visible = self.prefix.is_some_and(|prefix| at >= prefix);
         let entry = self.messages.get_mut(at).filter(|_| visible)?;
@@ -373,19 +379,19 @@ pub(crate) struct DialogueEntry {
     pub(crate) name: Option<String>,
     /// The recipients; empty for everybody.
     pub(crate) to: Vec<String>,
-    /// Whether only those that it is for see it.
+    /// Whether only its recipients see it.
     pub(crate) private: bool,
     /// What it says.
     pub(crate) content: Value,
-    /// What is still to be done with it.
+    /// Its stage.
     pub(crate) stage: MessageStage,
     /// The names that were bound where it was written.
     pub(crate) scope: NameScope,
-    /// Its place there.
+    /// Its location there.
     pub(crate) span: Span,
     /// The format of its template, where it is not the script's.
     pub(crate) format: Option<String>,
-    /// Words that its marks make likelier or rarer in answers.
+    /// Token biases from its text.
     pub(crate) biases: Vec<Bias>,
     /// What the model thought before it.
     pub(crate) thinking: Option<String>,
@@ -393,7 +399,7 @@ pub(crate) struct DialogueEntry {
     pub(crate) shown: bool,
 }
 
-/// How far a message is.
+/// Stage of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MessageStage {
     /// It is a template: rendered when a model is asked or a directive reads it.
@@ -402,7 +408,7 @@ pub(crate) enum MessageStage {
     Holes,
     /// Its holes are being filled.
     Filling,
-    /// It is what it is.
+    /// It is complete.
     Done,
 }
 
@@ -430,7 +436,7 @@ impl DialogueEntry {
         }
     }
 
-    /// Whether there is something to do before anybody can read it.
+    /// Returns whether it must be completed before it is read.
     pub(crate) fn waits(&self) -> bool {
         matches!(self.stage, MessageStage::Template | MessageStage::Holes)
     }

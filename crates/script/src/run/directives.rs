@@ -76,7 +76,7 @@ impl Instance {
             | Directive::Match
             | Directive::While => {
                 let name = directive.name();
-                let message = format!("`${name}` can only stand as an instruction of its own");
+                let message = format!("`${name}` must be an instruction of its own");
                 Err(refuse(scope, at, message))
             }
         }
@@ -249,7 +249,7 @@ impl Instance {
         let data = data.or_else(|| params.named.get("data").cloned());
         let data = data.as_ref().and_then(Value::as_map);
         let Some(template) = params.text("template", 0) else {
-            return Err(refuse(scope, at, "`$format` lacks its template"));
+            return Err(refuse(scope, at, "missing template of `$format`"));
         };
         let format = params.text("templateFormat", 2);
         let text = self
@@ -273,7 +273,7 @@ impl Instance {
             return Err(refuse(
                 scope,
                 at,
-                "`$tool` lacks `name`, the name of a tool",
+                "`$tool` is missing `name`, the name of a tool",
             ));
         };
         let mut named = params.named.to_table();
@@ -302,7 +302,7 @@ impl Instance {
             return Err(refuse(
                 scope,
                 at,
-                "`$exec` lacks `id` or `filename`, the script to run",
+                "`$exec` is missing `id` or `filename`, the script to run",
             ));
         };
         let input = match params.named.get("args") {
@@ -421,7 +421,7 @@ impl Instance {
                         return Err(refuse(
                             scope,
                             at,
-                            "`$truncateToTokenLimit` lacks `limit`, a number of tokens",
+                            "`$truncateToTokenLimit` is missing `limit`, a number of tokens",
                         ));
                     }
                 };
@@ -430,7 +430,7 @@ impl Instance {
             _ => Err(refuse(
                 scope,
                 at,
-                "providers do not tell the tokens of a text: use `$countTokens`",
+                "providers do not report the tokens of a text: use `$countTokens`",
             )),
         }
     }

@@ -13,10 +13,10 @@ use crate::error::{ErrorKind, ScriptError};
 use crate::host::{Observer, RunEvent, Tools};
 use crate::syntax::ScriptSource;
 
-/// The code of warnings that tell what a dry run left out.
+/// The code of warnings that tell what a dry run omitted.
 pub const DRY_RUN: &str = "script.dry_run";
 
-/// Tells what a dry run left out, each thing once.
+/// Tells what a dry run omitted, each thing once.
 #[derive(Debug)]
 pub struct DryRunReport {
     source: String,
@@ -38,17 +38,20 @@ impl DryRunReport {
         if !lock(&self.told).insert(what.to_owned()) {
             return;
         }
-        let message = format!("{what}: a dry run reaches nothing outside of the script");
+        let message = format!(
+            "{what}: not available in a dry run, which has no access outside of \
+        the script"
+        );
         let found = Diagnostic::warning(DRY_RUN, &self.source, message);
-        let found = found.help(format!("a real run needs {needs} for it"));
+        let found = found.help(format!("a real run needs {needs}"));
         self.observer.event(RunEvent::Warning(found));
     }
 
     /// A file that a directive would have read: the run cannot go on without its text.
     pub(super) fn unread(&self, name: &str, scope: &NameScope, at: Span) -> ScriptError {
-        let message = format!("a dry run reads no files that need a grant: `{name}`");
+        let message = format!("cannot read `{name}` in a dry run: the file needs a permission");
         let found = scope.source.error(ErrorKind::Denied.code(), message, at);
-        let help = "a real run needs --allow-read FOLDER (scripts.allow_read) for it";
+        let help = "a real run needs --allow-read FOLDER (scripts.allow_read)";
         ScriptError::new(ErrorKind::Denied, found.help(help))
     }
 }
@@ -67,7 +70,10 @@ impl DryTools {
 
     /// What stands for a tool that a server may have.
     fn unasked(&self, name: &str) -> ToolSpec {
-        let what = format!("`{name}` is taken for a tool of an MCP server that was not asked");
+        let what = format!(
+            "`{name}` is assumed to be a tool of an MCP server that was not \
+        contacted"
+        );
         self.withheld.note(&what, "the server's list of tools");
         ToolSpec {
             name: name.to_owned(),

@@ -1,4 +1,4 @@
-//! The entry point: a job in, an outcome out.
+//! Entry point of a run: takes a [`ScriptRun`], returns a [`ScriptOutcome`].
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,10 +18,10 @@ use crate::js::{FixedEnvironment, JsOptions, WorkerLimits};
 use crate::syntax::ScriptSource;
 
 impl ScriptEngine {
-    /// Runs a script to its end. Dropping the future ends everything below it.
+    /// Runs a script to its end. Dropping the future cancels everything that the run started.
     ///
     /// # Errors
-    /// The first failure, with its place in a script, and what a model had written until then.
+    /// The first failure, with its location, and the text that a model had written until then.
     pub async fn run(&self, job: ScriptRun) -> Result<ScriptOutcome, ScriptError> {
         let (_, outcome) = self.begin(job, false).await?;
         Ok(outcome)
@@ -30,6 +30,7 @@ impl ScriptEngine {
     pub(super) fn world(&self, job: &ScriptRun) -> RunShared {
         let clock = SystemTime::now().duration_since(UNIX_EPOCH);
         let clock = clock.map_or(0, |now| {
+            // The low bits of the clock vary most; the high ones are the same for years.
             u64::try_from(now.as_nanos() & u128::from(u64::MAX)).unwrap_or(0)
         });
         let mut world = RunShared::new(
@@ -44,8 +45,8 @@ impl ScriptEngine {
         world
     }
 
-    /// How a run's JavaScript is run: modules come from the folder of its script, and from those
-    /// that the host names.
+    /// Returns the JavaScript options of a run. Modules load from the script's folder and from the
+    /// folders of the host.
     pub(super) fn js_options(
         &self,
         source: &ScriptSource,
@@ -54,15 +55,18 @@ impl ScriptEngine {
         fixed: Option<FixedEnvironment>,
     ) -> JsOptions {
         let own = source.path.as_deref().and_then(Path::parent);
+        // The script's own folder comes first, so its modules hide those of the search path.
         let own = own.map(|folder| {
             if folder.as_os_str().is_empty() {
+                // The parent of a bare file name is the empty path, which cannot be canonicalized.
                 PathBuf::from(".")
             } else {
                 folder.to_owned()
             }
         });
         let roots = own.into_iter().chain(self.javascript.roots.iter().cloned());
-        // Nobody keeps what stands in modules, and they may be others when the run is made again.
+        // Module files are not recorded in the journal and could differ on a replay, so a durable
+        // run loads none.
         let roots = roots.filter(|_| fixed.is_none());
         JsOptions {
             roots: roots.collect(),
@@ -80,7 +84,7 @@ impl ScriptEngine {
 }
 
 impl Instance {
-    /// Keeps an earlier conversation until the hidden beginning is there.
+    /// Stores an earlier conversation until the hidden prefix is complete.
     pub(super) fn remember(&self, history: Vec<DialogueTurn>) {
         let root = self.root();
         let entries = history.into_iter().map(|turn| {
@@ -94,6 +98,7 @@ impl Instance {
             entry.private = !turn.to.is_empty();
             entry.to = turn.to;
             entry.thinking = turn.thinking;
+            // Observers have seen these turns in the earlier conversation.
             entry.shown = true;
             entry
         });
@@ -101,6 +106,7 @@ impl Instance {
     }
 
     pub(super) fn outcome(&self, value: Option<Value>) -> ScriptOutcome {
+        // Lock order: tally, state, dialogue.
         let mut tally = lock(&self.world.tally);
         let mut state = self.state();
         let dialogue = self.dialogue();

@@ -23,6 +23,7 @@ struct ActiveEvent(Arc<Instance>);
 
 impl Drop for ActiveEvent {
     fn drop(&mut self) {
+        // On drop, so that an error or a cancelled listener also leaves the level.
         self.0.state().events -= 1;
     }
 }
@@ -60,6 +61,7 @@ impl Instance {
                 .state()
                 .listeners
                 .get(event)
+                // A copy, because listeners may add and remove listeners while they run.
                 .cloned()
                 .unwrap_or_default();
             let mut told = ListenerResult {
@@ -68,6 +70,8 @@ impl Instance {
             };
             let _depth = self.deeper(event, scope, at)?;
             for listener in listeners {
+                // Removed before the call: otherwise a `$once` listener that emits its own event
+                // would run again.
                 if listener.once && !self.take(event, listener.number) {
                     continue;
                 }
@@ -115,7 +119,7 @@ impl Instance {
         if state.events >= MOST_NESTED {
             drop(state);
             let message = format!(
-                "listeners raise events inside of each other: `{event}` is the {MOST_NESTED}th"
+                "listeners emit events in each other: `{event}` is nested {MOST_NESTED} levels deep"
             );
             return Err(limit(scope, at, message, "nothing: this is fixed"));
         }
@@ -158,7 +162,7 @@ impl Instance {
                     return Err(refuse(
                         scope,
                         at,
-                        format!("the listener `{name}` of `{event}` is no function"),
+                        format!("invalid listener `{name}` of `{event}`: expected a function"),
                     ));
                 };
                 boxed(|| self.tell_function(&callable, object, told, scope, at)).await?
@@ -244,7 +248,7 @@ impl Instance {
                 return Err(refuse(
                     scope,
                     item.span,
-                    format!("the listener of `{event}` lacks its `callback`"),
+                    format!("missing `callback` of the listener of `{event}`"),
                 ));
             };
             let callback = self.callback_node(callback, scope)?;
@@ -263,11 +267,7 @@ impl Instance {
     ) -> Result<String, ScriptError> {
         match params.text("event", 0) {
             Some(event) => Ok(event.to_owned()),
-            None => Err(refuse(
-                scope,
-                at,
-                "this lacks `event`, the name of an event",
-            )),
+            None => Err(refuse(scope, at, "missing `event`, the name of an event")),
         }
     }
 
@@ -285,7 +285,7 @@ impl Instance {
             None => Err(refuse(
                 scope,
                 at,
-                "this lacks `callback`: a function's name, `!fn`, or `?=…`",
+                "missing `callback`: a function's name, `!fn`, or `?=…`",
             )),
         }
     }
@@ -304,7 +304,7 @@ impl Instance {
             None => Err(refuse(
                 scope,
                 node.span,
-                "a listener is a function's name, `!fn`, or `?=…`",
+                "a listener must be a function's name, `!fn`, or `?=…`",
             )),
         }
     }
@@ -318,11 +318,10 @@ impl Instance {
         if self.callable(name).is_some() {
             return Ok(Callback::Named(name.to_owned()));
         }
-        let finding = scope.source.error(
-            "script.listener",
-            format!("there is no function `{name}`"),
-            at,
-        );
+        let finding =
+            scope
+                .source
+                .error("script.listener", format!("unknown function `{name}`"), at);
         let state = self.state();
         let known = state.functions.keys().map(|known| &**known);
         let finding = match nearest(name, known) {

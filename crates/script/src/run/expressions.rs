@@ -19,7 +19,7 @@ use crate::text::template::UNKNOWN_NAME;
 
 /// What an expression of a message gave.
 pub(crate) enum ComputedValue {
-    /// A text that asks to be rendered at once.
+    /// A text that asks to be rendered immediately.
     Template(String),
     /// A value.
     Value(Option<Value>),
@@ -92,7 +92,7 @@ impl Instance {
         fail(scope, at, kind, format!("`{text}`: {message}"))
     }
 
-    /// The value after `?=`: a text that begins with `#` is rendered at once.
+    /// The value after `?=`: a text that begins with `#` is rendered immediately.
     pub(crate) async fn expression_text(
         self: &Arc<Self>,
         text: &str,
@@ -133,11 +133,11 @@ impl Instance {
     /// A name that nothing has.
     pub(crate) fn unknown_name(&self, name: &str, scope: &NameScope, at: Span) -> ScriptError {
         let known = self.names(scope);
-        let message = format!("there is no variable `{name}`");
+        let message = format!("unknown variable `{name}`");
         let finding = scope.source.error(UNKNOWN_NAME, message, at);
         let help = match nearest(name, known.iter().map(String::as_str)) {
             Some(near) => format!("did you mean `{near}`?"),
-            None => format!("set it with `$set`, or write `this.{name}` where it may be missing"),
+            None => format!("set it with `$set`, or write `this.{name}` if it is optional"),
         };
         ScriptError::new(ErrorKind::Script, finding.help(help))
     }

@@ -1,4 +1,4 @@
-//! Failures of a script, with their places.
+//! Errors of a running script, with their locations.
 
 use quillet_core::{Diagnostic, Span};
 
@@ -7,23 +7,23 @@ use crate::answer::InputProblem;
 use crate::error::{ErrorKind, ScriptError};
 use crate::syntax::ScriptSource;
 
-/// That something cannot be done.
+/// Returns an error of a kind, with its location.
 pub(crate) fn fail(scope: &NameScope, at: Span, kind: ErrorKind, message: String) -> ScriptError {
     ScriptError::new(kind, scope.source.error(kind.code(), message, at))
 }
 
-/// That a node is not what a directive takes.
+/// Returns an error for an invalid instruction.
 pub(crate) fn refuse(scope: &NameScope, at: Span, message: impl Into<String>) -> ScriptError {
     fail(scope, at, ErrorKind::Script, message.into())
 }
 
-/// The same, with the fix.
+/// Returns an error for an invalid instruction, with a help text.
 pub(crate) fn refuse_with(scope: &NameScope, at: Span, why: String, help: String) -> ScriptError {
     let finding = scope.source.error("script.invalid", why, at).help(help);
     ScriptError::new(ErrorKind::Script, finding)
 }
 
-/// Arguments that do not fit a script.
+/// Returns an error for invalid arguments of a script.
 pub(crate) fn input_error(
     source: &ScriptSource,
     at: Span,
@@ -37,33 +37,30 @@ pub(crate) fn input_error(
             None => finding,
         }
     });
-    let mut error = ScriptError::plain(ErrorKind::Input, &source.name, "the arguments do not fit");
+    let mut error = ScriptError::plain(ErrorKind::Input, &source.name, "invalid arguments");
     error.diagnostics = findings.collect();
     error
 }
 
-/// Findings as a failure of the script.
+/// Returns an error that holds diagnostics.
 pub(crate) fn found(findings: Vec<Diagnostic>, scope: &NameScope) -> ScriptError {
-    let mut error = ScriptError::plain(
-        ErrorKind::Script,
-        &scope.source.name,
-        "this is not an instruction",
-    );
+    let mut error =
+        ScriptError::plain(ErrorKind::Script, &scope.source.name, "invalid instruction");
     if !findings.is_empty() {
         error.diagnostics = findings;
     }
     error
 }
 
-/// A failure that names a limit and how to raise it.
+/// Returns an error that names a limit and how to raise it.
 pub(crate) fn limit(scope: &NameScope, at: Span, message: String, setting: &str) -> ScriptError {
     let finding = scope.source.error(ErrorKind::Limit.code(), message, at);
     let names = names_of(setting);
-    let help = format!("if it is meant to take that much, raise {setting}{names}");
+    let help = format!("if the script needs that much, raise {setting}{names}");
     ScriptError::new(ErrorKind::Limit, finding.help(help))
 }
 
-/// What a bound is called on the command line and in settings.
+/// Names of a limit on the command line and in settings.
 fn names_of(limit: &str) -> &'static str {
     match limit {
         "limits.steps" => " (--max-steps, scripts.steps)",
@@ -76,9 +73,9 @@ fn names_of(limit: &str) -> &'static str {
     }
 }
 
-/// A task of the run that ended without a result: its thread broke off.
+/// Returns the error for a task that ended without a result, because it panicked or was aborted.
 pub(crate) fn broke(scope: &NameScope, at: Span) -> ScriptError {
-    let message = "the script's task broke off";
+    let message = "the task of the script stopped unexpectedly";
     let finding = scope.source.error(ErrorKind::Aborted.code(), message, at);
     ScriptError::new(ErrorKind::Aborted, finding)
 }

@@ -21,9 +21,10 @@ impl Instance {
         at: Span,
     ) -> DirectiveResult {
         let Some(name) = params.text("path", 0) else {
-            return Err(refuse(scope, at, "`$readFile` lacks `path`"));
+            return Err(refuse(scope, at, "missing `path` of `$readFile`"));
         };
-        // The path is the caller's: a library script reads beside whoever asked it.
+        // The path is relative to the caller: a library script reads files next to the script that
+        // called it.
         let asker = self.caller.as_deref().unwrap_or(self);
         let source = asker.resolved.script.source.clone();
         let bytes = self.read_beside(name, &source, scope, at).await?;
@@ -104,21 +105,22 @@ impl Instance {
         let mut names = Vec::new();
         listed(&path, deep, &mut names).map_err(|problem| not_read(name, &problem, scope, at))?;
         names.retain(|name| endings.is_empty() || endings.iter().any(|end| name.ends_with(end)));
+        // The order of `read_dir` differs between systems.
         names.sort();
         let names: Vec<Value> = names.into_iter().map(Value::from).collect();
         Ok(Some(Value::from(names)))
     }
 
-    /// Refuses files of a run that is made once more when its process ends: nobody keeps what stands
+    /// Refuses files of a run that is made again when its process ends: nobody keeps what stands
     /// in them.
     fn not_kept(&self, name: &str, scope: &NameScope, at: Span) -> Result<(), ScriptError> {
         if self.world.keeps.is_none() {
             return Ok(());
         }
-        let message = format!("a durable run reads no files besides its scripts: `{name}`");
+        let message = format!("cannot read `{name}`: a durable run reads only its scripts");
         let finding = scope.source.error(ErrorKind::Denied.code(), message, at);
         let finding = finding.help(
-            "it might be another when the run goes on in another process; have a tool read it",
+            "the file could differ when another process resumes the run; read it with a tool",
         );
         Err(ScriptError::new(ErrorKind::Denied, finding))
     }
@@ -139,6 +141,8 @@ impl Instance {
             .as_deref()
             .and_then(Path::parent);
         let path = folder.unwrap_or(Path::new(".")).join(name);
+        // Links are resolved before the check; otherwise a link in an allowed folder could lead out
+        // of it.
         let real = path
             .canonicalize()
             .map_err(|problem| not_read(name, &problem, scope, at))?;
@@ -151,7 +155,7 @@ impl Instance {
         if let Some(withheld) = &self.world.withheld {
             return Err(withheld.unread(name, scope, at));
         }
-        let message = format!("nobody allowed this script to read `{name}`");
+        let message = format!("permission denied: this script may not read `{name}`");
         let finding = scope.source.error(ErrorKind::Denied.code(), message, at);
         let finding = finding.help("allow it with `--allow-read FOLDER`");
         Err(ScriptError::new(ErrorKind::Denied, finding))
@@ -168,7 +172,7 @@ fn listed(root: &Path, deep: bool, names: &mut Vec<String>) -> std::io::Result<(
     while let Some((folder, before)) = folders.pop() {
         for entry in std::fs::read_dir(&folder)?.flatten() {
             if names.len() + folders.len() >= MOST_ENTRIES {
-                let why = format!("it has more than {MOST_ENTRIES} entries");
+                let why = format!("too many entries (limit {MOST_ENTRIES})");
                 return Err(std::io::Error::other(why));
             }
             let name = format!("{before}{}", entry.file_name().to_string_lossy());
@@ -192,7 +196,7 @@ fn text_of(bytes: &[u8], name: &str, scope: &NameScope, at: Span) -> DirectiveRe
 fn not_read(name: &str, problem: &std::io::Error, scope: &NameScope, at: Span) -> ScriptError {
     let finding = scope.source.error(
         ErrorKind::NotFound.code(),
-        format!("`{name}` cannot be read: {problem}"),
+        format!("cannot read `{name}`: {problem}"),
         at,
     );
     ScriptError::new(ErrorKind::NotFound, finding)

@@ -1,7 +1,7 @@
-//! `[[…]]`: the holes of messages and texts, and what is put into them.
+//! `[[…]]`: holes of messages and texts, and their values.
 //!
-//! Only the author's text is read. Holes are found before a template renders and stand in it as
-//! marks that no value can know; so what a variable brings is never taken for a hole.
+//! Only the author's text has holes. They are found before the template renders and replaced by
+//! secret markers, so text from a variable is never read as a hole.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -59,6 +59,7 @@ impl Instance {
                     let Some(kind) = holes.kinds.get(*number) else {
                         continue;
                     };
+                    // A closure, because only holes that call a model need the text after them.
                     let suffix = || rest(&parts, place + 1);
                     self.fill_hole(at, entry, &holes, kind, &mut filling, suffix, data)
                         .await?;
@@ -73,6 +74,7 @@ impl Instance {
             .change(at, |entry| entry.content = Value::from(content));
         self.world.kept.add(whole.weight());
         self.state().finish(Some(whole), filling.answer);
+        // A message with many holes adds memory without a step in between.
         self.world.room(&entry.scope, entry.span)
     }
 
@@ -91,6 +93,8 @@ impl Instance {
         data: Option<&Map>,
     ) -> Result<(), ScriptError> {
         if let HoleKind::Ai { name, parameters } = kind {
+            // The text before the hole is the prefix of the answer, so it must be complete before
+            // the request.
             filling.flush("");
             let arguments = parameters
                 .as_ref()
@@ -178,6 +182,7 @@ impl Instance {
     ) -> Result<Value, ScriptError> {
         let holes = self.holes(text, scope, at)?;
         if let [kind] = holes.kinds.as_slice()
+            // A text that is only one hole keeps the type of its value.
             && holes.marked == self.mark(0)
         {
             let value = self.hole_value(&holes, kind, at, scope).await?;
@@ -200,7 +205,7 @@ impl Instance {
         Ok(Value::from(filling.finish()))
     }
 
-    /// What a hole without a model gives.
+    /// Returns the value of a hole that calls no model.
     async fn hole_value(
         self: &Arc<Self>,
         holes: &Holes<'_>,
@@ -257,7 +262,7 @@ impl Instance {
         let regex = Regex::compile(pattern, flags)
             .map_err(|problem| refuse(scope, at, problem.to_string()))?;
         if let Some(group) = group.filter(|group| !has_group(&regex, group)) {
-            let message = format!("the regular expression has no group `{group}`");
+            let message = format!("unknown group `{group}` of the regular expression");
             return Err(refuse(scope, at, message));
         }
         let found = regex.captures(&text).map_err(|problem| {
@@ -277,7 +282,7 @@ impl Instance {
             Err(_) => regex.names().any(|name| name == group),
         };
         if !known {
-            let message = format!("the regular expression has no group `{group}`");
+            let message = format!("unknown group `{group}` of the regular expression");
             return Err(refuse(scope, at, message));
         }
         let part = match group.parse() {
@@ -345,6 +350,8 @@ impl Instance {
             parts.push(TextPart::Text(first.to_owned()));
         }
         for piece in pieces {
+            // A template may cut a marker apart, for example with `truncate`; such a remainder is
+            // dropped.
             let Some((number, text)) = piece.split_once('\u{f8ff}') else {
                 continue;
             };
@@ -358,7 +365,7 @@ impl Instance {
 }
 
 impl Holes<'_> {
-    /// A raw part of the text as an argument string. Its place is the text's: what stands in a
+    /// A raw part of the text as an argument string. Its location is the text's: what is in a
     /// block scalar has no single offset.
     fn part(&self, range: &Range<usize>, at: Span) -> ScriptText {
         ScriptText {
@@ -380,7 +387,7 @@ fn rest(parts: &[TextPart], from: usize) -> String {
 #[derive(Default)]
 struct Filling {
     out: String,
-    /// A value whose blanks depend on the text behind it.
+    /// A value whose spacing depends on the text after it.
     waiting: Option<String>,
     answer: Option<Value>,
 }

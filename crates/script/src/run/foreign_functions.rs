@@ -25,11 +25,12 @@ impl Instance {
         scope: &NameScope,
     ) -> Result<Callable, ScriptError> {
         if self.world.keeps.is_some() {
-            let message = "a durable run has no functions in Python, which may do anything";
+            let message = "functions in Python are not available in a durable run, because their \
+            effects are not recorded";
             let finding = scope
                 .source
                 .error(ErrorKind::Denied.code(), message, code.span);
-            let finding = finding.help("make a tool of it, or write it in JavaScript");
+            let finding = finding.help("turn it into a tool, or write it in JavaScript");
             return Err(ScriptError::new(ErrorKind::Denied, finding));
         }
         let defined = self.world.python.define(&code.value, &scope.source.name);
@@ -53,7 +54,10 @@ impl Instance {
             arguments.pop();
         }
         if let Some(withheld) = &self.world.withheld {
-            let what = format!("`{}` in Python was not run", python.function.name);
+            let what = format!(
+                "Python function `{}` was not executed",
+                python.function.name
+            );
             withheld.note(&what, "--allow-run (scripts.allow_run)");
             return Ok(None);
         }
@@ -77,7 +81,7 @@ impl Instance {
     ) -> Result<(), ScriptError> {
         let library = &self.world.engine.library;
         let Some(bytes) = library.file(path, Some(&scope.source)).await? else {
-            let message = format!("there is no file `{path}`");
+            let message = format!("file `{path}` not found");
             let code = ErrorKind::NotFound.code();
             let finding = scope.source.error(code, message, import.span);
             return Err(ScriptError::new(ErrorKind::NotFound, finding));
@@ -92,7 +96,7 @@ impl Instance {
         // Its start function may run for a while.
         let load = tokio::task::spawn_blocking(move || Wasm::load(&bytes, &bounds));
         let loaded = load.await.unwrap_or_else(|_| {
-            let message = "the wasm module was not loaded";
+            let message = "wasm module not loaded";
             Err(JsError::new(JsErrorKind::Killed, message))
         });
         let module = loaded.map_err(|error| {
@@ -121,7 +125,10 @@ impl Instance {
     /// A wasm module is no function itself.
     pub(super) fn no_function(&self, module: &Wasm, scope: &NameScope, at: Span) -> ScriptError {
         let names: Vec<&str> = module.exports().iter().map(|it| it.name.as_str()).collect();
-        let message = format!("this is a module: call one of {}", names.join(", "));
+        let message = format!(
+            "a module cannot be called: call one of {}",
+            names.join(", ")
+        );
         refuse(scope, at, message)
     }
 }

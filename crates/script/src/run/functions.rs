@@ -46,8 +46,12 @@ impl Instance {
                 None => function.name.as_str().into(),
             };
             let mut state = self.state();
+            // Front matter can define `$name` as a variable, which would hide the function
+            // silently.
             let taken = state.variables.contains_key(&*format!("${name}"));
             if taken || (!function.template && state.functions.contains_key(&name)) {
+                // The message needs no state, and building it under the lock would hold up other
+                // branches.
                 drop(state);
                 let message = format!("`${name}` is declared twice");
                 let finding = script
@@ -55,7 +59,7 @@ impl Instance {
                     .error("script.declared_twice", message, function.span);
                 return Err(ScriptError::new(
                     ErrorKind::Script,
-                    finding.help("give one of them another name"),
+                    finding.help("rename one of them"),
                 ));
             }
             if function.template {
@@ -77,7 +81,7 @@ impl Instance {
             "js" | "javascript" => self.define_javascript(&function.code, scope),
             "python" | "py" => self.define_python(&function.code, scope),
             other => {
-                let message = format!("functions in {other} are not supported");
+                let message = format!("unsupported language of a function: {other}");
                 let finding = scope
                     .source
                     .error("script.language", message, function.span);
@@ -132,7 +136,7 @@ impl Instance {
             reader::function(node, &scope.source).map_err(|findings| found(findings, scope))?;
         match function {
             Some(function) => self.define(&function, scope),
-            None => Err(refuse(scope, node.span, "this is no function")),
+            None => Err(refuse(scope, node.span, "expected a function")),
         }
     }
 
@@ -141,7 +145,7 @@ impl Instance {
         Err(refuse(
             scope,
             node.span,
-            "a function can be a value of `$set`, or a listener; nothing else takes it",
+            "use a function as a value of `$set` or as a listener",
         ))
     }
 
@@ -289,6 +293,7 @@ impl Instance {
             JsErrorKind::Missing => ErrorKind::Missing,
             JsErrorKind::Thrown => ErrorKind::Thrown,
         };
+        // QuickJS does not name the missing function, so the source line is searched for it.
         if error.message.contains("not a function")
             && let Some(unknown) = self.called_in_vain(place.as_ref(), scope, at)
         {
@@ -323,7 +328,7 @@ impl Instance {
         };
         let text = source.text.get(code.start..code.end)?;
         if text.contains("fetch(") && !self.world.grants.net {
-            let why = "nobody allowed this script to fetch";
+            let why = "permission denied: this script may not use fetch";
             let finding = source.error(ErrorKind::Denied.code(), why, code);
             let finding = finding.help("allow it with `--allow-net` (scripts.allow_net)");
             return Some(ScriptError::new(ErrorKind::Denied, finding));
@@ -357,9 +362,9 @@ fn deeper(scope: &NameScope, at: Span) -> Result<NameScope, ScriptError> {
     if scope.calls < MOST_CALLS {
         return Ok(scope.clone().after(scope.calls + 1));
     }
-    let message = format!("functions call each other {MOST_CALLS} deep");
+    let message = format!("too many nested function calls (limit {MOST_CALLS})");
     let finding = scope.source.error(ErrorKind::Limit.code(), message, at);
-    let help = "a function that calls itself through the engine needs an end";
+    let help = "end the recursion of a function that calls itself through the engine";
     Err(ScriptError::new(ErrorKind::Limit, finding.help(help)))
 }
 
@@ -378,7 +383,7 @@ impl JsBinding {
         let thrown = JsError::thrown(error.message()).marked(mark);
         let mut raised = lock(&self.instance.world.raised);
         if raised.len() >= MOST_RAISED {
-            // JavaScript caught them: they come back no more.
+            // Errors still here were caught by JavaScript and will not come back.
             raised.clear();
         }
         raised.insert(mark, error);

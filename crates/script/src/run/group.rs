@@ -40,12 +40,12 @@ impl Instance {
         let near = nearest(name, roles.keys().map(|role| &**role));
         let help = match near {
             Some(near) => format!("did you mean `{near}`?"),
-            None => "name its script under `roles`".to_owned(),
+            None => "declare its script under `roles`".to_owned(),
         };
         Err(refuse_with(
             scope,
             at,
-            format!("nobody has the role `{name}`"),
+            format!("unknown role `{name}`"),
             help,
         ))
     }
@@ -161,7 +161,7 @@ impl Instance {
         };
         if found.config.get("type").and_then(Node::as_str) != Some("char") {
             let message =
-                format!("the role `{role}` is played by `{script}`, which is not of `type: char`");
+                format!("invalid script `{script}` for the role `{role}`: its type must be `char`");
             self.world
                 .warn(scope.source.warning("script.role", message, at));
         }
@@ -284,7 +284,7 @@ pub(crate) fn role_table(roles: Option<&Value>) -> MapTable {
     }
 }
 
-/// Whether a name needs no script: those of every dialogue, and all at once.
+/// Whether a name needs no script: those of every dialogue, and all immediately.
 pub(crate) fn speaks_here(name: &str) -> bool {
     matches!(name, EVERYBODY | "user" | "assistant" | "system")
 }

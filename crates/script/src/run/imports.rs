@@ -325,13 +325,13 @@ fn no_export<'a>(
     import: &ImportItem,
     scope: &NameScope,
 ) -> ScriptError {
-    let message = format!("`{}` exports no `{name}`", import.source);
+    let message = format!("`{}` does not export `{name}`", import.source);
     let finding = scope
         .source
         .error("script.import.name", message, import.span);
     let help = match quillet_core::nearest(name, known.clone()) {
         Some(near) => format!("did you mean `{near}`?"),
-        None => format!("it has {}", known.collect::<Vec<_>>().join(", ")),
+        None => format!("known names: {}", known.collect::<Vec<_>>().join(", ")),
     };
     ScriptError::new(ErrorKind::NotFound, finding.help(help))
 }

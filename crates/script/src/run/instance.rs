@@ -27,7 +27,7 @@ use crate::library::ResolvedScript;
 use crate::syntax::ScriptSource;
 use crate::text::template::Templates;
 
-/// What all scripts of a run share.
+/// State shared by all scripts of a run.
 #[derive(Debug)]
 pub(crate) struct RunShared {
     pub(crate) engine: ScriptEngine,
@@ -36,39 +36,38 @@ pub(crate) struct RunShared {
     pub(crate) kept: MemoryMeter<Instance>,
     pub(crate) expressions: Expressions,
     pub(crate) tally: Mutex<Tally>,
-    /// Results of `$exec`, and what is hidden beside them, by caller, callee and arguments.
+    /// Cached results of `$exec` with their hidden fields, by caller, callee and arguments.
     pub(crate) memory: Mutex<HashMap<String, (Option<Value>, Map)>>,
-    /// Parameters of whoever runs the script; they win.
+    /// Parameters of the caller of the run; they take precedence.
     pub(crate) parameters: Map,
     pub(crate) stream: bool,
     pub(crate) grants: Grants,
-    /// Of a run whose calls are kept: what is fixed in it.
+    /// The fixed values of a durable run; `None` for other runs.
     pub(crate) keeps: Option<HostKept>,
-    /// What a dry run left out; nothing where the run is not dry.
+    /// Report of a dry run; `None` for other runs.
     pub(crate) withheld: Option<Arc<DryRunReport>>,
-    /// Whether somebody goes on with the dialogue after the script.
+    /// Whether the dialogue continues after the script (`ScriptSession`).
     pub(crate) talks: bool,
     pub(crate) templates: Templates,
     pub(crate) js: Js,
     pub(crate) python: Python,
-    /// The functions that scripts declare: their code for the places of failures, and what they
-    /// take.
+    /// Functions that scripts declare: their code, to locate errors, and their parameters.
     pub(crate) code: Mutex<HashMap<FunctionId, FunctionInfo>>,
-    /// Failures of the script on their way through JavaScript.
+    /// Errors of the script that are passing through JavaScript as exceptions.
     pub(crate) raised: Mutex<HashMap<u64, ScriptError>>,
-    /// Variables of the environment that scripts may see.
+    /// Environment variables that scripts may read.
     pub(crate) environment: Map,
-    /// What stands for holes while a template renders; no value can know it.
+    /// Secret marker that replaces holes while a template renders; no value can contain it.
     pub(crate) mark: String,
-    /// The result of `$exit`: every script of the run ends with it.
+    /// The result of `$exit`, which ends every script of the run.
     exited: Mutex<Option<Option<Value>>>,
-    /// Whether `$exit` was met, to be asked often.
+    /// Whether `$exit` ran; checked often, so it is not behind the lock.
     exits: AtomicBool,
     random: AtomicU64,
     numbers: AtomicU64,
 }
 
-/// What a run adds up.
+/// Totals of a run.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     pub(crate) usage: Usage,
@@ -89,6 +88,8 @@ impl RunShared {
             .is_dry()
             .then(|| Arc::new(DryRunReport::new(source, observer.clone())));
         if let Some(withheld) = &withheld {
+            // Wrapping the tools here, at the only entry, makes it impossible for a later path to
+            // call one.
             engine.tools = Arc::new(DryTools::new(engine.tools, withheld.clone()));
         }
         let keeps = reach.kept();
@@ -99,11 +100,13 @@ impl RunShared {
         let budget = ScriptBudget::new(engine.limits.clone());
         let granted = grants.env.iter();
         let environment = granted
+            // Read once at the start: the environment of the process may change while a run lasts.
             .filter_map(|name| Some((name.as_str(), Value::from(std::env::var(name).ok()?))));
         RunShared {
             templates: Templates::new(engine.templates.clone()),
             js: Js::new(engine.js_options(source, grants.clone(), withheld.clone(), fixed)),
-            // A dry run only reads the heads of its functions.
+            // A dry run reads only the signatures of Python functions and starts no process, so it
+            // needs no permission.
             python: Python::new(grants.run || withheld.is_some(), engine.limits.js_time),
             code: Mutex::default(),
             raised: Mutex::default(),
@@ -131,7 +134,8 @@ impl RunShared {
 
     /// The next number of the run's generator: the same for the same seed.
     pub(crate) fn random(&self) -> u64 {
-        // Which of two branches draws first is no part of a run that is made once more.
+        // Concurrent branches draw in an order that a replay does not repeat. A durable run
+        // therefore derives the number from the call's position instead of a shared counter.
         if self.keeps.is_some()
             && let Some(place) = call_sequence::next_place()
         {
@@ -146,12 +150,14 @@ impl RunShared {
 
     /// Whether `$exit` ended the run.
     pub(crate) fn exits(&self) -> bool {
+        // Relaxed is enough: a branch that misses the flag ends one instruction later.
         self.exits.load(Ordering::Relaxed)
     }
 
     /// Ends all scripts of the run with a result.
     pub(crate) fn exit(&self, value: Option<Value>) {
-        // The first `$exit` counts. The result is there before the flag says so.
+        // The first `$exit` wins. The result is stored before the flag is set, so a branch that
+        // sees the flag always finds the result.
         lock(&self.exited).get_or_insert(value);
         self.exits.store(true, Ordering::Relaxed);
     }
@@ -166,27 +172,27 @@ impl RunShared {
         self.numbers.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Tells the author something, once.
+    /// Reports a warning to the author, once.
     pub(crate) fn warn(&self, finding: Diagnostic) {
         let mut tally = lock(&self.tally);
         if tally.warnings.contains(&finding) {
             return;
         }
         tally.warnings.push(finding.clone());
-        // Observers are called without the lock: what they do is not ours to know.
+        // Observers are foreign code and may call back into the run, so the lock is released first.
         drop(tally);
         self.observer.event(RunEvent::Warning(finding));
     }
 }
 
 impl RunShared {
-    /// Refuses to go on where the run keeps too much.
+    /// Returns an error if variables and messages exceed the memory limit.
     pub(crate) fn room(&self, scope: &NameScope, at: Span) -> Result<(), ScriptError> {
         let most = self.budget.limits().bytes;
         if !self.kept.exceeds(most, || self.remembered()) {
             return Ok(());
         }
-        let message = format!("the script keeps more than {most} bytes of variables and messages");
+        let message = format!("variables and messages of the script exceed {most} bytes");
         Err(limit(scope, at, message, "limits.bytes"))
     }
 
@@ -198,6 +204,7 @@ impl RunShared {
 
     fn remembered(&self) -> usize {
         let memory = lock(&self.memory);
+        // The cache is counted here because it belongs to no instance.
         let weights = memory
             .iter()
             .map(|(key, (value, _))| key.len().saturating_add(memory_meter::of(value.as_ref())));
@@ -205,8 +212,9 @@ impl RunShared {
     }
 }
 
-/// A mark that no text brings along: from the system's randomness, since whoever writes a text may
-/// know the seed of a run. Digits, so that filters of templates (`upper`) leave it as it is.
+/// Returns a marker that no text can contain. It comes from the system's randomness, because the
+/// author of a text may know the seed of the run. It has only digits, which template filters such
+/// as `upper` do not change.
 fn secret_mark() -> String {
     let random = RandomState::new().hash_one(0_u8);
     format!("\u{f8ff}{random:020}")
@@ -223,7 +231,7 @@ fn mix(number: u64) -> u64 {
 #[derive(Debug)]
 pub(crate) struct Instance {
     pub(crate) world: Arc<RunShared>,
-    /// The script with all that it inherits.
+    /// The script with everything it inherits.
     pub(crate) resolved: Arc<ResolvedScript>,
     /// Its id: `_id`, or the name of its file.
     pub(crate) id: String,
@@ -231,9 +239,9 @@ pub(crate) struct Instance {
     pub(crate) caller: Option<Arc<Instance>>,
     /// Ids of the scripts around it, outermost first, itself last.
     pub(crate) chain: Vec<String>,
-    /// What models may call, here and in all scripts around.
+    /// What models may call, in this script and in its callers.
     pub(crate) permissions: Vec<quillet_agent::Permissions>,
-    /// Tools that are not called before somebody has agreed, here and in all scripts around.
+    /// Tools that need approval, in this script and in its callers.
     pub(crate) asks: Vec<quillet_agent::Permissions>,
     dialogue: Mutex<Dialogue>,
     state: Mutex<ScriptState>,
@@ -262,6 +270,8 @@ impl Instance {
         let most = world.budget.limits().messages;
         Instance {
             dialogue: Mutex::new(Dialogue::new(most)),
+            // A callee inherits the limits of all callers, so calling a script never widens what a
+            // model may do.
             permissions: permissions.unwrap_or_default(),
             asks: asks.unwrap_or_default(),
             world,
@@ -278,12 +288,12 @@ impl Instance {
         lock(&self.state)
     }
 
-    /// The script's messages. Never held over an await; where both are, the state is locked first.
+    /// The script's messages. Never held over an await; if both are locked, the state comes first.
     pub(crate) fn dialogue(&self) -> MutexGuard<'_, Dialogue> {
         lock(&self.dialogue)
     }
 
-    /// Remembers the result of an instruction.
+    /// Stores the result of an instruction.
     pub(crate) fn finish(&self, value: Option<Value>) {
         self.world.kept.add(memory_meter::of(value.as_ref()));
         self.state().finish(value, None);

@@ -30,6 +30,7 @@ impl Instance {
         at: Span,
     ) -> BoxFuture<'a, Result<Option<Value>, ScriptError>> {
         Box::pin(async move {
+            // Building the event costs a copy of all arguments, so it is done only for listeners.
             let params = if self.listens("beforeCall") {
                 boxed(|| self.before_call(name, params, scope, at)).await?
             } else {
@@ -71,6 +72,7 @@ impl Instance {
                 at,
             )
             .await?;
+        // A listener can return new arguments or change the given object in place.
         let in_place = told.arguments.into_iter().nth(1).flatten();
         let changed = told
             .result
@@ -122,6 +124,7 @@ impl Instance {
         scope: &NameScope,
         at: Span,
     ) -> Result<Option<Value>, ScriptError> {
+        // Roles first: in a group chat, their names are meant even if a function has the same name.
         if let Some(id) = self.role_script(name)
             && let Some(script) = self.find(&id, scope, at).await?
         {
@@ -212,6 +215,7 @@ impl Instance {
             arguments: Value::Map(bound.clone()),
         });
         let context = ToolContext::default();
+        // Time of a tool does not count as the script's own.
         let waiting = self.world.budget.waiting();
         let result = tool.call(bound, &context).await;
         drop(waiting);
@@ -231,16 +235,20 @@ impl Instance {
             || self.world.engine.tools.tool(name).is_some()
     }
 
-    /// That there is nothing of a name, with the nearest that something has.
+    /// Returns the error for an unknown name, with the most similar known one.
     pub(super) fn unknown_call(&self, name: &str, scope: &NameScope, at: Span) -> ScriptError {
         let mut known: Vec<String> = Directive::ALL
             .iter()
             .map(|known| format!("${}", known.name()))
             .collect();
+        // Collected only for the error, where the cost does not matter.
         known.extend(self.state().functions.keys().map(|name| format!("${name}")));
         known.extend(self.world.engine.tools.names());
         known.extend(self.world.engine.library.ids());
-        let message = format!("there is no `{name}`: no directive, function, script or tool");
+        let message = format!(
+            "unknown name `{name}`: no directive, function, script or tool has \
+        it"
+        );
         let finding = scope.source.error("script.unknown_call", message, at);
         let dollar = format!("${}", name.trim_start_matches('$'));
         let near = nearest(&dollar, known.iter().map(String::as_str))
@@ -248,7 +256,7 @@ impl Instance {
         let finding = match near {
             Some(near) => finding.help(format!("did you mean `{near}`?")),
             None => finding
-                .help("scripts are looked for in the script's own folder, then in the search path"),
+                .help("scripts are searched in the script's own folder, then in the search path"),
         };
         ScriptError::new(ErrorKind::NotFound, finding)
     }

@@ -65,7 +65,7 @@ impl Instance {
         let why = serde_json::from_value::<Vec<ContentPart>>(json).err();
         let why = why.map_or_else(String::new, |error| format!(": {error}"));
         let help = "write {type: image_url, image_url: {url: …}}, or {image: FILE-OR-ADDRESS}";
-        let why = format!("a part of this message is not what its type wants{why}");
+        let why = format!("invalid part of this message for its type{why}");
         Err(refuse_with(scope, at, why, help.to_owned()))
     }
 
@@ -135,7 +135,7 @@ fn check_types(content: &Value, scope: &NameScope, at: Span) -> Result<(), Scrip
         .filter_map(|item| item.as_map()?.get("type")?.as_str());
     for name in types.filter(|name| !TYPES.contains(name)) {
         if let Some(near) = nearest(name, TYPES).filter(|near| name.len() > 4 || *near == "text") {
-            let why = format!("there are no parts of the type `{name}`");
+            let why = format!("unknown part type `{name}`");
             let help = format!("did you mean `{near}`?");
             return Err(refuse_with(scope, at, why, help));
         }

@@ -1,7 +1,8 @@
-//! Bytes that a run keeps: variables, messages, results of scripts.
+//! Memory of a run in bytes: variables, messages and results of scripts.
 //!
-//! What comes is added up, what goes is not; so the sum says too much. Where it may be too much,
-//! all that is there is counted again: seldom, since an eighth of the limit has to come in between.
+//! Only additions are counted, not removals, so the running sum is an upper bound. When it may
+//! exceed the limit, everything is measured again. That is rare, because at least an eighth of the
+//! limit must be added in between.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, Weak};
@@ -10,24 +11,24 @@ use quillet_core::Value;
 
 use super::lock::lock;
 
-/// What keeps something.
+/// An owner of memory.
 pub(crate) trait MemoryHolder {
-    /// Its bytes in memory, about.
+    /// Returns its approximate size in bytes.
     fn weight(&self) -> usize;
 }
 
-/// What has come since the last count, and whom to count.
+/// Bytes added since the last measurement, and the owners to measure.
 #[derive(Debug)]
 pub(crate) struct MemoryMeter<H> {
     fresh: AtomicUsize,
     holders: Mutex<Holders<H>>,
 }
 
-/// The holders of a run that may still be there.
+/// The owners that may still exist.
 #[derive(Debug)]
 struct Holders<H> {
     all: Vec<Weak<H>>,
-    /// How many there may be before those that are gone are taken out.
+    /// Number of entries after which dropped owners are removed.
     most: usize,
 }
 
@@ -40,27 +41,32 @@ impl<H: MemoryHolder> MemoryMeter<H> {
         }
     }
 
-    /// Something was stored.
+    /// Counts stored bytes.
     pub(crate) fn add(&self, bytes: usize) {
         self.fresh.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// A script of the run, to be counted.
+    /// Adds a script to measure.
     pub(crate) fn holder(&self, holder: &Arc<H>) {
         let mut holders = lock(&self.holders);
         if holders.all.len() >= holders.most {
             holders.all.retain(|holder| holder.strong_count() > 0);
+            // Doubling keeps the cost of removing dropped owners constant per added one.
             holders.most = holders.all.len() * 2 + 16;
         }
+        // Weak, so that the meter does not keep finished scripts alive.
         holders.all.push(Arc::downgrade(holder));
     }
 
-    /// Whether all holders, and what stands `beside` them, keep more than so many bytes.
+    /// Returns whether all owners, plus `beside`, use more than `most` bytes.
     pub(crate) fn exceeds(&self, most: usize, beside: impl FnOnce() -> usize) -> bool {
+        // A run may therefore exceed its limit by an eighth before it is noticed.
         if self.fresh.load(Ordering::Relaxed) <= most / 8 {
             return false;
         }
         self.fresh.store(0, Ordering::Relaxed);
+        // The lock is released before `weight`, which locks the state and the dialogue of each
+        // owner.
         let holders: Vec<Arc<H>> = {
             let holders = lock(&self.holders);
             holders.all.iter().filter_map(Weak::upgrade).collect()

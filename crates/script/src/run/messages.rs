@@ -1,4 +1,4 @@
-//! The dialogue: messages come, wait, are completed, and begin anew.
+//! Messages of the dialogue: added, completed and restarted.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::text::prefix::{self, FormatTime, MessagePlacement, TextPosition};
 use crate::text::{bias, recipients};
 
 impl Instance {
-    /// Takes a message into the dialogue.
+    /// Adds a message to the dialogue.
     pub(crate) async fn push(
         self: &Arc<Self>,
         message: &MessageTemplate,
@@ -81,6 +81,7 @@ impl Instance {
             return self.place(entry, place).await;
         }
         let text = self.addressed(text, &mut entry);
+        // Before holes and templates: a value that looks like a bias must stay text.
         let (text, biases) = bias::strip(&text);
         entry.biases = biases;
         entry.stage = if may_have_holes(&text) {
@@ -138,14 +139,14 @@ impl Instance {
         let Some(near) = near else {
             return;
         };
-        let why = format!("`@{name}` is said to nobody");
+        let why = format!("unknown recipient `@{name}`");
         let source = &entry.scope.source;
         let finding = source.warning("script.role", why, entry.span);
         self.world
             .warn(finding.help(format!("did you mean `@{near}`?")));
     }
 
-    /// What stands beside a message's text.
+    /// Reads the other fields of a message.
     async fn read_fields(
         self: &Arc<Self>,
         message: &MessageTemplate,
@@ -192,7 +193,7 @@ impl Instance {
         scope: &NameScope,
     ) -> Result<Value, ScriptError> {
         match &node.data {
-            // Its templates are rendered later, like those of any message.
+            // Kept as written: its templates are rendered later, like those of every message.
             NodeData::Map(_) if role == "system" => Ok(node.value()),
             NodeData::Scalar(scalar) => Ok(Value::from(print(Some(&scalar.value)))),
             _ => {
@@ -209,10 +210,12 @@ impl Instance {
         place: MessagePlacement<'_>,
     ) -> Result<(), ScriptError> {
         let done = (entry.stage == MessageStage::Done).then(|| entry.content.clone());
+        // The lock is released before `completed`, which emits events and may come back here.
         let at = {
             let mut dialogue = self.dialogue();
             let length = dialogue.messages().len() + 1;
             dialogue.check_room(length, &entry.scope, entry.span)?;
+            // After the check: a rejected message does not count.
             self.world.kept.add(entry.content.weight());
             dialogue.place(entry, place)?
         };
@@ -225,7 +228,7 @@ impl Instance {
         }
     }
 
-    /// Begins a new dialogue: back to the messages before the first separator.
+    /// Restarts the dialogue from the messages before the first separator.
     pub(crate) async fn separate(
         self: &Arc<Self>,
         pin: bool,
@@ -240,7 +243,7 @@ impl Instance {
         }
     }
 
-    /// Puts an earlier conversation behind the hidden beginning. A listener of `load-chats`
+    /// Puts an earlier conversation behind the hidden prefix. A listener of `load-chats`
     /// may give another one.
     pub(super) async fn recall(
         self: &Arc<Self>,
@@ -257,6 +260,7 @@ impl Instance {
                     at,
                 )
                 .await?;
+            // A listener that returns nothing keeps the conversation of the caller.
             if let Some(Value::List(list)) = told.result {
                 self.dialogue().check_room(list.len(), scope, at)?;
                 let entries = list.as_slice().iter();
@@ -268,7 +272,7 @@ impl Instance {
         Ok(())
     }
 
-    /// Tells a listener of `save-chats` of the conversation, without the hidden beginning.
+    /// Tells a listener of `save-chats` of the conversation, without the hidden prefix.
     pub(super) async fn saved(
         self: &Arc<Self>,
         scope: &NameScope,
@@ -296,7 +300,7 @@ impl Instance {
 
     /// Completes all messages, in order.
     pub(crate) async fn render_messages(self: &Arc<Self>) -> Result<(), ScriptError> {
-        // Nearly every instruction asks, and mostly nothing waits.
+        // Fast path: nearly every instruction calls this, and usually nothing is pending.
         let waiting = self.dialogue().next_waiting();
         match waiting {
             Some(_) => self.render_messages_with(None).await,
@@ -327,12 +331,13 @@ impl Instance {
         let Some(entry) = entry else {
             return Ok(());
         };
-        // What a hole calls may read the dialogue, and must not find this message waiting.
+        // A call in a hole may read the dialogue. If this message were still pending, that would
+        // start to complete it again, without end.
         self.dialogue()
             .change(at, |entry| entry.stage = MessageStage::Filling);
         if entry.stage == MessageStage::Holes {
             boxed(|| self.fill(at, &entry, data)).await?;
-            // What a model says anew is no repetition.
+            // An answer of a model is never a repeated greeting.
             self.dialogue().said_anew();
         } else {
             let content = self.render_content(&entry, data).await?;
@@ -403,8 +408,9 @@ impl Instance {
         self.deliver(at).await
     }
 
-    /// Tells the observer of a message after the hidden beginning.
+    /// Tells the observer of a message after the hidden prefix.
     pub(crate) fn show(&self, at: usize) {
+        // Messages of a called script are internal to it; only the outermost dialogue is shown.
         if self.is_inner() {
             return;
         }

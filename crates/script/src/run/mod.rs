@@ -1,15 +1,15 @@
 //! The interpreter.
 //!
-//! [`ScriptEngine::run`] makes an [`instance::Instance`] of a script: its front matter becomes variables,
-//! its functions are declared, its imports bound, then its instructions are done in order
-//! ([`control`]). Messages stand in a [`dialogue`] and wait as templates until somebody reads them
-//! ([`messages`], [`fill`]); models are asked in [`asking`]; calls by name go through [`invoke`].
-//! Everything takes `&self`: branches, listeners and tools may come back in at the same time, and
-//! no lock is held over an await.
+//! [`ScriptEngine::run`] creates an [`instance::Instance`] of a script: its front matter becomes
+//! variables, its functions are declared and its imports bound. Then [`control`] executes its
+//! instructions in order. Messages are part of a [`dialogue`] and stay templates until they are
+//! read ([`messages`], [`fill`]). [`model_call`] sends requests; [`invoke`] resolves calls by name.
+//! Everything takes `&self`, because branches, listeners and tools may call back concurrently. No
+//! lock is held over an await.
 //!
-//! `$if`, `$for`, `$while` and `$match` stand in [`control`], `$on` and `$emit` in [`events`],
+//! `$if`, `$for`, `$while` and `$match` are in [`control`], `$on` and `$emit` in [`events`],
 //! `$set`, `$get` and the like in [`variables`], files in [`files`], the web in [`web`].
-//! [`directives`] has an arm for each, and does those that are short.
+//! [`directives`] has an arm for each and implements the short ones.
 
 mod budget;
 pub mod call_sequence;
@@ -70,38 +70,38 @@ use crate::syntax::Script;
 /// The parts that all runs of a program share.
 #[derive(Clone, Debug)]
 pub struct ScriptEngine {
-    /// Where models come from.
+    /// Resolves names of models.
     pub models: Arc<dyn ModelSource>,
-    /// Tools from outside of scripts.
+    /// External tools.
     pub tools: Arc<dyn Tools>,
-    /// Where scripts are found.
+    /// Finds scripts.
     pub library: Arc<dyn Library>,
     /// Formats of templates.
     pub templates: Arc<TemplateFactory>,
     /// Bounds of a run.
     pub limits: ScriptLimits,
-    /// Where JavaScript runs. Its bounds are those of `limits`, its grants those of the job;
-    /// its roots are folders for modules besides the script's own: those of the search path.
+    /// How JavaScript runs. Its bounds come from `limits`, its permissions from the run. Its roots
+    /// are the folders of the search path, from which modules load in addition to the script's own
+    /// folder.
     pub javascript: JsOptions,
 }
 
 /// One run of one script.
 #[derive(Clone, Debug)]
 pub struct ScriptRun {
-    /// What is run.
+    /// The script.
     pub script: Arc<Script>,
-    /// What it is given.
+    /// Its input.
     pub arguments: ScriptInput,
-    /// Whether answers stream; a script can say otherwise (`parameters.stream`, `llmStream`).
+    /// Whether answers stream; a script can override this (`parameters.stream`, `llmStream`).
     pub stream: bool,
     /// Parameters of models that win over those of the script (`model`, `temperature`…).
     pub parameters: Map,
-    /// Turns of an earlier conversation: put behind the hidden beginning.
+    /// Turns of an earlier conversation, inserted after the hidden prefix.
     pub history: Vec<DialogueTurn>,
-    /// Where random choices start from; taken from the clock where `None`.
+    /// Seed of random choices; `None` uses the clock.
     pub seed: Option<u64>,
-    /// What it may reach. A dry run reaches nothing: it records its requests, and answers are
-    /// empty.
+    /// Its permissions. A dry run has none: it records its requests and gets empty answers.
     pub reach: RunAccess,
     /// The observer.
     pub observer: Arc<dyn Observer>,
@@ -115,20 +115,20 @@ pub enum ScriptInput {
     None,
     /// Values by their names.
     Named(Map),
-    /// One text or value: the input of index 0, or else a message of the user.
+    /// One value: the input of index 0 if there is one, else a user message.
     Single(Value),
 }
 
-/// A message of a dialogue, as people see it and as chat files keep it.
+/// A message of a dialogue, as shown to people and stored in chat files.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DialogueTurn {
-    /// Whose it is: `system`, `user`, `assistant`, or the name of a role of the script.
+    /// The role: `system`, `user`, `assistant`, or the name of a role of the script.
     pub role: String,
     /// Its text.
     pub content: String,
     /// The speaker, where it is not the role.
     pub name: Option<String>,
-    /// The only ones who see it, if it is private.
+    /// Its recipients, if it is private.
     pub to: Vec<String>,
     /// What the model thought before it.
     pub thinking: Option<String>,
@@ -139,22 +139,21 @@ pub struct DialogueTurn {
 pub struct ScriptOutcome {
     /// The script's result: `None` is JavaScript's `undefined`.
     pub value: Option<Value>,
-    /// Whether the result is the line that `$print` wrote last: whoever shows results need not
-    /// repeat it.
+    /// Whether the result is the line that `$print` wrote last: a caller that shows results can
+    /// skip it.
     pub printed: bool,
-    /// Fields that `keepOriginal` and `keepThinking` add, and that do not count as the result's
-    /// own.
+    /// Fields that `keepOriginal` and `keepThinking` add next to the result.
     pub hidden: Map,
-    /// The dialogue as it stands at the end, the hidden beginning too.
+    /// The dialogue at the end, including the hidden prefix.
     pub messages: Vec<DialogueTurn>,
-    /// How many of the messages are the hidden beginning.
+    /// Number of messages in the hidden prefix.
     pub prefix: usize,
-    /// Tokens of all calls of models together.
+    /// Tokens of all model calls.
     pub usage: Usage,
-    /// Calls of models that were made.
+    /// Number of model calls.
     pub model_calls: u64,
     /// How each constraint on an answer was enforced, in order.
     pub enforced: Vec<EnforcedConstraint>,
-    /// What the author should know.
+    /// Warnings for the author.
     pub warnings: Vec<Diagnostic>,
 }

@@ -1,5 +1,5 @@
-//! Where a name stands: loops, branches, callbacks and links of a chain bind names for what is
-//! inside of them. A scope never changes, so a message can keep the one it was written in.
+//! Lexical scopes: loops, branches, callbacks and links of a chain bind names for their content.
+//! A scope is immutable, so a message can keep the scope in which it was written.
 
 use std::sync::Arc;
 
@@ -7,12 +7,12 @@ use quillet_core::Value;
 
 use crate::syntax::ScriptSource;
 
-/// Names that are bound here, and those around.
+/// Bound names, with those of the outer scopes.
 #[derive(Clone, Debug)]
 pub(crate) struct NameScope {
-    /// The text that is being run: where its findings point to.
+    /// The source of the running text, to which diagnostics refer.
     pub(crate) source: Arc<ScriptSource>,
-    /// Functions that were called inside of each other to get here.
+    /// Depth of nested function calls.
     pub(crate) calls: u8,
     names: Option<Arc<ScopeNames>>,
 }
@@ -33,7 +33,7 @@ impl NameScope {
         }
     }
 
-    /// A scope inside of this one.
+    /// Returns a nested scope.
     pub(crate) fn with(&self, bound: Vec<(Arc<str>, Option<Value>)>) -> Self {
         if bound.is_empty() {
             return self.clone();
@@ -46,16 +46,17 @@ impl NameScope {
         }
     }
 
-    /// This scope inside of so many calls of functions.
+    /// Returns this scope at a depth of function calls.
     pub(crate) fn after(mut self, calls: u8) -> Self {
         self.calls = calls;
         self
     }
 
-    /// The value of a name that is bound here; the inner value may be undefined.
+    /// Returns the value of a bound name; the inner `None` is `undefined`.
     pub(crate) fn get(&self, name: &str) -> Option<Option<&Value>> {
         let mut at = self.names.as_deref();
         while let Some(names) = at {
+            // From the end: a later binding of the same scope hides an earlier one.
             if let Some((_, value)) = names.bound.iter().rev().find(|(key, _)| &**key == name) {
                 return Some(value.as_ref());
             }
@@ -64,8 +65,8 @@ impl NameScope {
         None
     }
 
-    /// All bound names with their values, outermost first, so that inner ones win when they are
-    /// written into one table.
+    /// Returns all bound names with their values, outermost first, so that inner ones replace outer
+    /// ones in a table.
     pub(crate) fn bound(&self) -> Vec<(Arc<str>, Value)> {
         let mut layers = Vec::new();
         let mut at = self.names.as_deref();

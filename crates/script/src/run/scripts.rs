@@ -1,4 +1,4 @@
-//! A script from its beginning to its result, and scripts that call scripts.
+//! Runs a script from start to result, and calls other scripts.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use crate::library::{ResolvedScript, resolve};
 use crate::syntax::Script;
 use crate::text::prefix::TextPosition;
 
-/// What a caller may not set, unless `ProtectedStartup` names fewer.
+/// Keys that a caller cannot set, unless `ProtectedStartup` lists fewer.
 const PROTECTED: [&str; 12] = [
     "_id",
     "_hash",
@@ -113,7 +113,7 @@ impl Instance {
             let mut entry = configured_message(message, scope, at);
             match std::mem::take(&mut entry.content) {
                 Value::Str(text) => {
-                    // Boxed: a role that the message is for has such messages of its own.
+                    // Boxed, because it is recursive: the recipient role may have such messages too.
                     let taken = self.take_text(entry, &text, TextPosition::Argument);
                     Box::pin(taken).await?;
                 }
@@ -152,14 +152,14 @@ impl Instance {
         let bound = inputs.bind(input, &self.resolved.config).map_err(wrong)?;
         let open = self.unprotected();
         let mut state = self.state();
-        // What a script may be given is there, were it not given: `?=lang` is `undefined` then.
+        // Declared inputs exist even without a value: `?=lang` is then `undefined`, not an error.
         let names = inputs
             .fields
             .iter()
             .map(|field| Arc::from(field.name.as_str()));
         state.undefined.extend(names);
         state.arguments = bound.values.clone();
-        // What no input takes is said by the user; a template may ask for it by this name as well.
+        // An argument without an input becomes a user message; templates can read it as `content`.
         if bound.rest.is_some() || left.is_some() {
             state.undefined.insert("content".into());
         }
@@ -203,7 +203,7 @@ impl Instance {
         input_error(&scope.source, at, problems)
     }
 
-    /// Keys that the author lets callers set all the same.
+    /// Protected keys that the author lets callers set.
     fn unprotected(&self) -> Vec<String> {
         let Some(Value::List(narrowed)) = self.setting("ProtectedStartup") else {
             return Vec::new();
@@ -221,7 +221,7 @@ impl Instance {
             .collect()
     }
 
-    /// Does the bodies, parents first, then what the end of a script does of itself.
+    /// Does the bodies, parents first, then what the end of a script does automatically.
     pub(crate) async fn body(self: &Arc<Self>) -> Result<(), ScriptError> {
         let returned = self.bodies().await?;
         self.render_messages().await?;
@@ -244,6 +244,7 @@ impl Instance {
             let scope = NameScope::of(&script.source);
             let last = index + 1 == self.resolved.bodies.len();
             match ScriptFrame::new(self, &scope).block(&script.body).await? {
+                // `$ret` in a parent's body ends only that body.
                 Flow::Return if last || self.world.exits() => return Ok(true),
                 Flow::Next | Flow::Return => {}
                 Flow::Break(at) | Flow::Continue(at) => return Err(no_loop(&scope, at)),
@@ -269,7 +270,7 @@ impl Instance {
         Ok(())
     }
 
-    /// Whether the model is asked once more at the end: there are messages,
+    /// Whether the model is asked again at the end: there are messages,
     /// and no model was asked yet or the user has the last word.
     fn asks_at_end(&self) -> bool {
         if self.flag("autoRunLLMIfPromptAvailable") == Some(false) {
@@ -280,7 +281,7 @@ impl Instance {
         let Some(last) = dialogue.messages().last() else {
             return false;
         };
-        // What the script of a dialogue says last is its greeting, and waits for an answer.
+        // In a session, the last message of the script is its greeting, which the user answers.
         last.role == "user" || (!asked && !self.world.talks)
     }
 
@@ -313,8 +314,9 @@ impl Instance {
     ) -> BoxFuture<'a, Result<Option<Value>, ScriptError>> {
         Box::pin(async move {
             let inner = self.inner(script, scope, at).await?;
-            // A task of its own has a stack of its own: scripts may call each other deeply.
+            // A separate task has its own stack, so deeply nested scripts cannot overflow it.
             let task = inner.clone();
+            // A `JoinSet` aborts the task if this future is dropped; a plain `spawn` would run on.
             let mut tasks = JoinSet::new();
             let run =
                 call_sequence::within(
@@ -363,14 +365,14 @@ impl Instance {
         }
         let resolved = resolve(script.clone(), &*self.world.engine.library).await?;
         let declared = resolved.config.get("input").cloned().unwrap_or_default();
-        // What is wrong with the inputs themselves is reported when the script starts.
+        // Invalid declarations are reported when the script starts.
         let Ok(inputs) = Inputs::read(&declared) else {
             return Ok(());
         };
         match inputs.misspelt(named, &resolved.config) {
             None => Ok(()),
             Some(problem) => {
-                let message = format!("`{}` has no input `{}`", resolved.id, problem.field);
+                let message = format!("`{}` has an unknown input `{}`", resolved.id, problem.field);
                 let code = ErrorKind::Input.code();
                 let finding = scope.source.error(code, message, at);
                 let finding = finding.help(problem.help.unwrap_or_default());
@@ -379,8 +381,7 @@ impl Instance {
         }
     }
 
-    /// A failure inside of a built-in script is reported where that was called: nobody has its
-    /// file.
+    /// Moves an error in a built-in script to its call, because users do not have the built-in file.
     fn of_caller(&self, error: &mut ScriptError, scope: &NameScope, at: Span) {
         if let Some(first) = error.diagnostics.first_mut()
             && first.source.starts_with("builtin/")
@@ -399,10 +400,14 @@ impl Instance {
         at: Span,
     ) -> Result<Arc<Instance>, ScriptError> {
         let most = self.world.budget.limits().depth;
+        // Checked before the script is resolved, so endless recursion stops cheaply.
         if self.chain.len() >= most {
             let mut chain = self.chain.clone();
             chain.push(crate::library::id(&script).to_owned());
-            let message = format!("scripts call each other {most} deep: {}", shortened(&chain));
+            let message = format!(
+                "too many nested scripts (limit {most}): {}",
+                shortened(&chain)
+            );
             return Err(limit(scope, at, message, "limits.depth"));
         }
         let library = self.world.engine.library.clone();
@@ -423,7 +428,7 @@ impl Instance {
         Ok(instance)
     }
 
-    /// Says which scripts were running when something failed.
+    /// Adds the chain of running scripts to an error.
     fn chained(&self, mut error: ScriptError) -> ScriptError {
         if error.chain.is_empty() {
             error.chain.clone_from(&self.chain);
@@ -431,7 +436,7 @@ impl Instance {
         error
     }
 
-    /// Whether another script runs this one: its words are that script's business.
+    /// Returns whether another script called this one.
     pub(crate) fn is_inner(&self) -> bool {
         self.caller.is_some()
     }
@@ -450,7 +455,7 @@ impl Instance {
 
 /// `$break` or `$continue` that no loop is around.
 fn no_loop(scope: &NameScope, at: Span) -> ScriptError {
-    let message = "`$break` and `$continue` belong into the `do` of a loop";
+    let message = "use `$break` and `$continue` in the `do` of a loop";
     refuse(scope, at, message)
 }
 

@@ -1,4 +1,4 @@
-//! A dialogue that goes on after its script has ended: what people talk with in a terminal.
+//! A dialogue that continues after its script has ended, as in a terminal.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::library::resolve;
 use crate::reader;
 use crate::syntax::ScriptSource;
 
-/// The name of what somebody types, in messages.
+/// Source name of typed text in diagnostics.
 const TYPED: &str = "what was typed";
 
 /// A script that has run, with its variables and its dialogue.
@@ -26,9 +26,9 @@ pub struct ScriptSession {
 }
 
 impl ScriptEngine {
-    /// Runs a script to its end, and keeps what it holds. No model is asked of itself after a
-    /// message that is not the user's: that one is answered by whoever talks. Dropping the future
-    /// ends everything below it.
+    /// Runs a script to its end and keeps its state. No model is called automatically after the last
+    /// message, because the user answers it. Dropping the future cancels everything that the run
+    /// started.
     ///
     /// # Errors
     /// As [`ScriptEngine::run`].
@@ -61,6 +61,8 @@ impl ScriptEngine {
         instance.remember(job.history);
         let value = instance.run(job.arguments).await.map_err(|mut error| {
             if error.chain.is_empty() {
+                // Errors before the first instruction have no chain yet; callers always show at
+                // least the script.
                 error.chain = vec![instance.id.clone()];
             }
             error
@@ -71,8 +73,8 @@ impl ScriptEngine {
 }
 
 impl ScriptSession {
-    /// Says something as the user, and has it answered. What is said is never read as a template. A
-    /// message that was not answered is taken back, even where the future is dropped.
+    /// Sends a user message and returns the answer. The text is never read as a template. A message
+    /// without an answer is removed again, also if the future is dropped.
     ///
     /// # Errors
     /// As [`ScriptEngine::run`].
@@ -89,7 +91,7 @@ impl ScriptSession {
         self.answer(draft).await
     }
 
-    /// Lets the model go on with the dialogue as it stands.
+    /// Calls the model with the current dialogue.
     ///
     /// # Errors
     /// As [`ScriptEngine::run`].
@@ -102,13 +104,14 @@ impl ScriptSession {
         let end = Span::default();
         let asker = ModelClient::new(&self.instance, &scope, end);
         let value = asker.next_message(Map::default()).await?;
+        // Before anything that can fail: the answer was paid for and stays in the dialogue.
         draft.keep();
         self.instance.finish(Some(value));
         self.instance.saved(&scope, end).await?;
         Ok(self.outcome())
     }
 
-    /// Does an instruction, such as `$echo(1)`.
+    /// Executes an instruction, such as `$echo(1)`.
     ///
     /// # Errors
     /// It is not an instruction, or it failed.
@@ -142,7 +145,7 @@ impl ScriptSession {
         Ok(())
     }
 
-    /// The dialogue as it stands, and the last result.
+    /// Returns the current dialogue and the last result.
     #[must_use]
     pub fn outcome(&self) -> ScriptOutcome {
         let value = self.instance.state().last.clone();
@@ -165,7 +168,7 @@ fn whole(text: &str) -> Span {
     }
 }
 
-/// Messages that go again unless they are kept.
+/// Removes new messages on drop, unless they are kept.
 struct MessageDraft<'a> {
     instance: &'a Instance,
     before: usize,
@@ -190,6 +193,8 @@ impl<'a> MessageDraft<'a> {
 impl Drop for MessageDraft<'_> {
     fn drop(&mut self) {
         if !self.kept {
+            // On drop, so that a cancelled answer does not leave a question that the next request
+            // would repeat.
             self.instance.dialogue().truncate(self.before);
         }
     }

@@ -1,4 +1,4 @@
-//! What a script holds while it runs.
+//! Variables and functions of one running script.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::call::OUTSIDE_PARAMETERS;
 use crate::js::{JsTarget, Wasm};
 use crate::syntax::Script;
 
-/// The variables and functions of one running script. Its messages stand in its dialogue.
+/// The variables and functions of one running script. Its messages are in its dialogue.
 #[derive(Debug, Default)]
 pub(crate) struct ScriptState {
     /// Front matter, arguments and what `$set` wrote.
@@ -21,15 +21,15 @@ pub(crate) struct ScriptState {
     pub(crate) prompt: MapTable,
     /// The `parameters` object.
     pub(crate) parameters: MapTable,
-    /// Variables that were set to `undefined`: they are there, and have no value.
+    /// Variables that were set to `undefined`: they exist without a value.
     pub(crate) undefined: HashSet<Arc<str>>,
     /// Variables whose text is the author's and may be a template itself.
     pub(crate) authored: HashSet<Arc<str>>,
-    /// Names in `prompt` that a model answered: they are no parameters of the next call.
+    /// Names in `prompt` that a model answered: they are not parameters of the next call.
     pub(crate) answered: HashSet<Arc<str>>,
     /// `LatestResult`.
     pub(crate) last: Option<Value>,
-    /// What a chain passes on, where it is not `last`: the answer alone of a message around it.
+    /// The value that a chain passes on if it is not `last`: the answer without the text around it.
     pub(crate) answer: Option<Value>,
     /// Functions by the name that they are called by, without `$`.
     pub(crate) functions: HashMap<Arc<str>, Callable>,
@@ -37,13 +37,13 @@ pub(crate) struct ScriptState {
     pub(crate) template_functions: HashMap<Arc<str>, Callable>,
     /// Listeners by event, in the order in which they came.
     pub(crate) listeners: HashMap<String, Vec<Listener>>,
-    /// What scripts that this one calls keep here (`$ctx`), by their ids.
+    /// Variables that called scripts store here (`$ctx`), by their ids.
     pub(crate) contexts: HashMap<String, MapTable>,
-    /// Scripts that this one talks to, by what they are to it.
+    /// Scripts of this dialogue, by their role.
     pub(crate) partners: HashMap<String, Partner>,
-    /// What the script was given, by name.
+    /// Arguments of the script, by name.
     pub(crate) arguments: Map,
-    /// What the caller said that no input takes.
+    /// The argument of the caller that no input takes.
     pub(crate) given: Option<Value>,
     /// Depth of events whose listeners caused further events.
     pub(crate) events: usize,
@@ -51,19 +51,19 @@ pub(crate) struct ScriptState {
     pub(crate) pipes: bool,
     /// Whether the next answer of the model is the last thing of the script.
     pub(crate) closing: bool,
-    /// Whether a model was asked.
+    /// Whether a model was called.
     pub(crate) asked: bool,
     /// Whether the script is ready to talk (`$ready`).
     pub(crate) ready: bool,
-    /// What belongs to `last` without being part of it (`keepOriginal`, `keepThinking`).
+    /// Fields next to `last` that are not part of it (`keepOriginal`, `keepThinking`).
     pub(crate) hidden: Map,
-    /// The same, of a result that is about to become `last`.
+    /// The same for the result that becomes `last` next.
     pub(crate) coming: Map,
     /// Whether `last` is what `$print` has just written.
     pub(crate) printed: bool,
 }
 
-/// What `$name` calls, besides directives.
+/// Target of a `$name` call that is not a directive.
 #[derive(Clone, Debug)]
 pub(crate) enum Callable {
     /// A function of the run's JavaScript.
@@ -74,7 +74,7 @@ pub(crate) enum Callable {
     Interact(Arc<Script>),
     /// A function in Python.
     Python(Arc<InPython>),
-    /// What a wasm module exports under a name.
+    /// An export of a wasm module.
     Wasm(Arc<Wasm>, String),
     /// A wasm module under its own name.
     WasmModule(Arc<Wasm>),
@@ -87,16 +87,16 @@ pub(crate) enum Callable {
 pub(crate) struct Listener {
     pub(super) callback: Callback,
     pub(super) once: bool,
-    /// Whether the script goes on when it fails (`onError: ignore`).
+    /// Whether the script continues if it fails (`onError: ignore`).
     pub(super) lenient: bool,
-    /// What tells two listeners apart, for `$once`.
+    /// Identifies the listener, for `$once`.
     pub(super) number: u64,
 }
 
-/// What is called.
+/// Callback of a listener.
 #[derive(Clone, Debug)]
 pub(crate) enum Callback {
-    /// A function of the script by its name: can be taken away again.
+    /// A function of the script by its name: can be removed by name.
     Named(String),
     /// A function without a name.
     Function(Callable),
@@ -104,25 +104,26 @@ pub(crate) enum Callback {
     Expression(Arc<str>, NameScope, Span),
 }
 
-/// A script that others talk to: started, and as long as its own messages.
+/// A started script that takes part in a dialogue.
 #[derive(Clone, Debug)]
 pub(crate) struct Partner {
     pub(super) instance: Arc<Instance>,
-    /// How many messages it began with.
+    /// Number of messages it started with.
     pub(super) own: usize,
 }
 
 impl ScriptState {
-    /// Remembers a result, and what a chain passes on where that is not the same.
+    /// Stores a result, and the value that a chain passes on if it differs.
     pub(crate) fn finish(&mut self, value: Option<Value>, answer: Option<Value>) {
         self.last = value;
         self.answer = answer;
+        // Hidden fields belong to exactly one result; the next result drops them.
         self.hidden = std::mem::take(&mut self.coming);
         self.printed = false;
     }
 
-    /// `LatestResult` for a text that speaks of it: with the fields beside it that the text names.
-    /// They are not the result's own, so nothing else sees them.
+    /// Returns `LatestResult` for a text, with the hidden fields that the text names. They are not
+    /// part of the result, so other readers do not see them.
     pub(crate) fn latest(&self, text: &str) -> Option<Value> {
         let last = self.last.clone()?;
         let named: Vec<_> = self
@@ -151,8 +152,9 @@ impl ScriptState {
         Value::Map(Map::new(table))
     }
 
-    /// Gives a variable a value, where a name of that kind already is: in `prompt` or beside it.
+    /// Sets a variable in `prompt` if it is there, else in the script's variables.
     pub(crate) fn assign(&mut self, name: &str, value: Option<Value>) {
+        // Computed text must never be rendered as a template: it may come from a user or a model.
         self.authored.remove(name);
         let table = if self.prompt.contains_key(name) {
             &mut self.prompt
@@ -169,11 +171,11 @@ impl ScriptState {
                 self.undefined.insert(name.into());
             }
         }
+        // A value hides a function of the same name, as an assignment does in JavaScript.
         self.functions.remove(name);
     }
 
-    /// Keeps the answer of a model under a name of `prompt`. It is data, whatever the name was
-    /// before.
+    /// Stores a model's answer under a name of `prompt`, as data even if the name held a template.
     pub(crate) fn answer(&mut self, name: &str, value: Value) {
         let name: Arc<str> = name.into();
         self.authored.remove(&name);
@@ -181,7 +183,7 @@ impl ScriptState {
         self.prompt.insert(name, value);
     }
 
-    /// Gives an argument of the caller its place: before the script's own value of that name.
+    /// Stores an argument of the caller; it replaces the script's own value.
     pub(crate) fn give(&mut self, name: &Arc<str>, value: &Value) {
         self.authored.remove(name);
         if self.prompt.contains_key(name) {
@@ -190,7 +192,7 @@ impl ScriptState {
         self.variables.insert(name.clone(), value.clone());
     }
 
-    /// Gives `prompt` other fields. A text that a script computed is data, not a template.
+    /// Replaces the fields of `prompt`. Text that a script computed is data, not a template.
     pub(crate) fn replace_prompt(&mut self, prompt: MapTable) {
         let changed = |name: &&Arc<str>| self.prompt.get(*name) != prompt.get(*name);
         let changed: Vec<Arc<str>> = prompt.keys().filter(changed).cloned().collect();
@@ -206,7 +208,7 @@ impl ScriptState {
     }
 
     /// The parameters of a call of a model by their rank: its own, `prompt`, `parameters`; those of
-    /// whoever runs the script win over all.
+    /// the caller of the run take precedence.
     pub(crate) fn call_parameters(&self, own: &Map, outside: &Map, stream: bool) -> Map {
         let mut table = MapTable::default();
         for name in OUTSIDE_PARAMETERS {
@@ -220,15 +222,17 @@ impl ScriptState {
         let pair = |(key, value): (&Arc<str>, &Value)| (key.clone(), value.clone());
         table.extend(self.parameters.iter().map(pair));
         let prompt = self.prompt.iter();
+        // Without this filter an answer named `temperature` would change the next request.
         let prompt = prompt.filter(|(name, _)| !self.answered.contains(*name));
         table.extend(prompt.map(pair));
         table.extend(own.iter().map(pair));
+        // Later entries replace earlier ones, so the order of these lines is the precedence.
         table.extend(outside.iter().map(pair));
         table.entry("stream".into()).or_insert(Value::Bool(stream));
         Map::new(table)
     }
 
-    /// The bytes of what it holds in memory, about.
+    /// Returns the approximate memory it uses, in bytes.
     pub(crate) fn weight(&self) -> usize {
         let tables = [&self.variables, &self.prompt, &self.parameters];
         let tables = tables.into_iter().chain(self.contexts.values());

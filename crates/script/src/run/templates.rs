@@ -76,7 +76,7 @@ impl FunctionHost for TemplateFunctions {
         Box::pin(async move {
             let Some(callable) = self.function(name) else {
                 return Err(CallError::new(format!(
-                    "there is no template function `{name}`"
+                    "unknown template function `{name}`"
                 )));
             };
             let mut given: Vec<Option<Value>> =
@@ -84,7 +84,8 @@ impl FunctionHost for TemplateFunctions {
             if !arguments.named.is_empty() {
                 given.push(Some(Value::Map(arguments.named)));
             }
-            // Calls of one template go on side by side.
+            // Calls of one template run concurrently, so their position is derived from name and
+            // arguments instead of the order.
             let lane = self.lane.as_ref().and_then(|_| {
                 let name = format!("{name}{given:?}");
                 call_sequence::named(&self.lane, &name)
@@ -142,12 +143,13 @@ impl Instance {
             .or(own.as_ref().and_then(Value::as_str))
             .unwrap_or("hf");
         let templates = &self.world.templates;
+        // Most texts have no template, and building the variables copies all tables.
         if !templates.needs_rendering(text, format) {
             return Ok(text.to_owned());
         }
         let variables = self.template_variables(text, data, scope);
         let functions = TemplateFunctions::new(self.clone(), scope.clone(), at);
-        // A value that stands in the way of an author's template of the same name is data.
+        // A value that hides an author's template of the same name is data and is not rendered.
         let covered = |name: &str| {
             data.is_some_and(|data| data.get(name).is_some()) || scope.get(name).is_some()
         };
@@ -169,7 +171,7 @@ impl Instance {
     /// Everything that a template can name.
     fn template_variables(&self, text: &str, data: Option<&Map>, scope: &NameScope) -> Map {
         let state = self.state();
-        // What a script may see of the environment stands behind all of its own.
+        // The environment comes first, so every name of the script overrides it.
         let environment = &self.world.environment;
         let mut table = environment.to_table();
         table.insert("ENV".into(), Value::Map(environment.clone()));
@@ -189,7 +191,7 @@ impl Instance {
         if let Some(last) = state.latest(text) {
             table.entry("LatestResult".into()).or_insert(last);
         }
-        // The dialogue is long, and few templates speak of it.
+        // Copying the dialogue is expensive, and few templates read it.
         let prompt = if text.contains("messages") {
             state.prompt_value(dialogue::values(self.dialogue().messages()))
         } else {
@@ -200,7 +202,7 @@ impl Instance {
             "parameters".into(),
             Value::Map(Map::new(state.parameters.clone())),
         );
-        // What follows locks the state itself.
+        // The lookups below lock the state again; the mutex is not reentrant.
         drop(state);
         if text.contains("output") {
             self.describe_output(&mut table);
@@ -234,7 +236,7 @@ impl Instance {
         }
     }
 
-    /// A failed template with its place in the script: in the text where that stands in the file as
+    /// A failed template with its place in the script: in the text where that is in the file as
     /// it is, or else the text itself.
     fn template_error(
         &self,
@@ -262,7 +264,7 @@ impl Instance {
     }
 }
 
-/// The place of a part of a text that stands in the file in another way, such as indented. A text
+/// The place of a part of a text that is in the file in another way, such as indented. A text
 /// in which holes were marked is none of the file's.
 fn within(scope: &NameScope, text: &str, at: Span, part: Span) -> Option<Span> {
     if text.contains('\u{f8ff}') {
@@ -275,7 +277,7 @@ fn within(scope: &NameScope, text: &str, at: Span, part: Span) -> Option<Span> {
     Some(FileSpot::new(&text, part.start..part.end).span(&scope.source))
 }
 
-/// The place of a part of a text, where the text stands in the file as it is.
+/// The place of a part of a text, where the text is in the file as it is.
 fn part_of(scope: &NameScope, text: &str, at: Span, part: Span) -> Option<Span> {
     let written = scope.source.text.get(at.start..at.end)?;
     let start = at.start + written.find(text)?;

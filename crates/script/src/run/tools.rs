@@ -130,8 +130,10 @@ impl Instance {
         let finding = scope
             .source
             .error(ErrorKind::MethodNotAllowed.code(), message, at);
-        let finding = finding
-            .help("allow it under `permissions.ai.call`, in this script and in those that run it");
+        let finding = finding.help(
+            "allow it under `permissions.ai.call`, in this script and in the scripts that \
+            call it",
+        );
         Err(ScriptError::new(ErrorKind::MethodNotAllowed, finding))
     }
 

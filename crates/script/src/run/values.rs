@@ -32,6 +32,8 @@ impl Instance {
                     }
                     _ => Ok(Some(scalar.value.clone())),
                 },
+                // One after the other: values may call functions with effects, whose order must be
+                // the author's.
                 NodeData::List(items) => {
                     let mut list = Vec::with_capacity(items.len());
                     for item in items {
@@ -242,10 +244,11 @@ impl Instance {
             return Ok(());
         };
         let root = name.split('.').next().unwrap_or(name);
+        // A call of an unknown name is certainly a mistake; of a known one it may be meant as text.
         if !self.can_call(root) {
             return Err(self.unknown_call(&format!("${name}"), scope, at));
         }
-        let why = "this is a text: a call in a value is an expression";
+        let why = "this call is plain text: calls in values must be expressions";
         let finding = scope.source.warning("script.text", why, at);
         let help = format!("write `?=this.{text}`, or `~{text}` for the text");
         self.world.warn(finding.help(help));
@@ -259,7 +262,7 @@ impl Instance {
 
     pub(crate) fn deprecated(&self, text: &str, instead: &str, at: Span, scope: &NameScope) {
         let first: String = text.chars().take(1).collect();
-        let message = format!("`{first}` here is an old mark of the language");
+        let message = format!("`{first}` is a prefix of an older version of the language");
         let finding = scope.source.warning("script.deprecated", message, at);
         self.world
             .warn(finding.help(format!("write {instead}, since version 0.9.0")));

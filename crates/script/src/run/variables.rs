@@ -90,7 +90,7 @@ impl Instance {
             return Err(refuse(
                 scope,
                 at,
-                format!("`{name}` does not begin with a name"),
+                format!("expected a name at the start of `{name}`"),
             ));
         };
         if more.is_empty() {
@@ -224,7 +224,7 @@ impl Instance {
             return Err(refuse(
                 scope,
                 at,
-                format!("`{name}` does not begin with a name"),
+                format!("expected a name at the start of `{name}`"),
             ));
         };
         match self.lookup(first, scope) {
@@ -253,7 +253,11 @@ impl Instance {
         at: Span,
     ) -> DirectiveResult {
         let Some(name) = params.text("key", 0).map(str::to_owned) else {
-            return Err(refuse(scope, at, "`$push` lacks `key`, the path of a list"));
+            return Err(refuse(
+                scope,
+                at,
+                "`$push` is missing `key`, the path of a list",
+            ));
         };
         let value = params
             .get("value", 1)
@@ -266,7 +270,7 @@ impl Instance {
                 return Err(refuse(
                     scope,
                     at,
-                    format!("`{name}` is no list but {}", other.kind()),
+                    format!("`{name}` must be a list, not {}", other.kind()),
                 ));
             }
         };
@@ -286,7 +290,7 @@ impl Instance {
         for name in names {
             let variable = || matches!(self.lookup(name, scope), NameValue::Value(_));
             if let Some(near) = CallSettings::meant(name).filter(|_| !variable()) {
-                let why = format!("a model has no setting `{name}`");
+                let why = format!("unknown model setting `{name}`");
                 let help = format!("did you mean `{near}`?");
                 return Err(refuse_with(scope, at, why, help));
             }

@@ -26,13 +26,14 @@ impl Instance {
             return Err(refuse(
                 scope,
                 at,
-                "`$fetch` lacks `url`, an http or https address",
+                "`$fetch` is missing `url`, an http or https address",
             ));
         };
         let binary = params.text("encoding", 4) == Some("base64");
         if let Some(withheld) = &self.world.withheld {
             let what = format!("`{url}` was not fetched");
             withheld.note(&what, "--allow-net (scripts.allow_net)");
+            // A successful empty response lets the dry run continue to later requests.
             let nothing = WebAnswer {
                 status: 200,
                 url: url.to_owned(),
@@ -41,7 +42,7 @@ impl Instance {
             return Ok(Some(answer(nothing, binary)));
         }
         if !self.world.grants.net {
-            let message = format!("nobody allowed this script to fetch `{url}`");
+            let message = format!("permission denied: this script may not fetch `{url}`");
             let finding = scope.source.error(ErrorKind::Denied.code(), message, at);
             let finding = finding.help("allow it with `--allow-net` (scripts.allow_net)");
             return Err(ScriptError::new(ErrorKind::Denied, finding));
@@ -50,7 +51,7 @@ impl Instance {
             return Err(refuse(
                 scope,
                 at,
-                "this program lends its scripts no network",
+                "this program provides no network access to scripts",
             ));
         };
         let request = WebRequest {
@@ -66,6 +67,7 @@ impl Instance {
             let finding = scope.source.error(ErrorKind::Tool.code(), message, at);
             ScriptError::new(ErrorKind::Tool, finding)
         })?;
+        // Counted immediately, so a loop of large responses reaches the memory limit.
         self.world.kept.add(fetched.body.len());
         Ok(Some(answer(fetched, binary)))
     }
@@ -112,7 +114,7 @@ fn body(given: Option<&Value>, binary: bool) -> Result<Option<Vec<u8>>, String> 
         None | Some(Value::Null) => Ok(None),
         Some(Value::Str(text)) if binary => match STANDARD.decode(text.as_bytes()) {
             Ok(bytes) => Ok(Some(bytes)),
-            Err(error) => Err(format!("`body` is no base64: {error}")),
+            Err(error) => Err(format!("invalid base64 in `body`: {error}")),
         },
         Some(Value::Str(text)) => Ok(Some(text.as_bytes().to_vec())),
         Some(other) => Ok(Some(quillet_core::json::to_string(other).into_bytes())),

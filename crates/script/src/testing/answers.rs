@@ -75,7 +75,7 @@ impl ReplyReader<'_> {
                     let near = nearest(other, KEYS);
                     let hint =
                         near.map_or_else(String::new, |near| format!(": did you mean {near}?"));
-                    self.error(format!("a reply has no {other}{hint}"), &entry.key);
+                    self.error(format!("unknown key {other} of a reply{hint}"), &entry.key);
                 }
             }
         }
@@ -98,7 +98,7 @@ impl ReplyReader<'_> {
         let known = FINISHES.iter().find(|(known, _)| *known == name);
         if known.is_none() {
             let names = FINISHES.map(|(name, _)| name).join(", ");
-            self.error(format!("finish is one of {names}, not {name:?}"), node);
+            self.error(format!("finish must be one of {names}, not {name:?}"), node);
         }
         known.map(|(_, finish)| *finish)
     }
@@ -120,7 +120,7 @@ impl ReplyReader<'_> {
             .and_then(Node::text)
             .or_else(|| node.text());
         if name.is_none() {
-            self.error("a call has a name, and args: if it has arguments", node);
+            self.error("a call must have a name, and args: for its arguments", node);
         }
         let arguments = node.get("args").or_else(|| node.get("arguments"));
         let arguments = match arguments.map(Node::value) {

@@ -262,7 +262,7 @@ impl Compare<'_> {
     }
 }
 
-/// A value, where it stands in the run, and where the fixture speaks of it.
+/// A value, where it is in the run, and where the fixture speaks of it.
 #[derive(Clone, Copy)]
 struct ComparedValue<'a> {
     actual: Option<&'a Value>,
@@ -308,7 +308,7 @@ fn schema_problems(schema: &SchemaExpectation, at: ComparedValue<'_>) -> Vec<Mis
     let findings = schema.0.findings(&instance, MOST_PROBLEMS).into_iter();
     let told = findings.map(|finding| Mismatch {
         path: format!("{}{}", at.path, dotted(&finding.pointer)),
-        expected: format!("what the schema says: {}", finding.message),
+        expected: format!("a value that matches the schema: {}", finding.message),
         actual: instance.pointer(&finding.pointer).map(ToString::to_string),
         span: at.span,
     });

@@ -49,7 +49,7 @@ pub(super) fn shown(wanted: &ExpectedValue) -> String {
         Rule::NotIn(values) => format!("none of {}", list(values)),
         Rule::Length(rule) => format!("of a length {}", shown(rule)),
         Rule::Nth(index, rule) => format!("a list whose item {index} is {}", shown(rule)),
-        Rule::Schema(_) => "as the schema says".to_owned(),
+        Rule::Schema(_) => "that matches the schema".to_owned(),
         Rule::Expression(text) => format!("such that {text}"),
     }
 }

@@ -77,7 +77,7 @@ impl<'a> Expectations<'a> {
     /// All of `expect:`.
     pub(super) fn all(&mut self, node: &Node) {
         let Some(entries) = node.entries() else {
-            let message = format!("expect is an object, not {}", node.kind());
+            let message = format!("expect must be an object, not {}", node.kind());
             self.error(message, node.span);
             return;
         };
@@ -126,11 +126,11 @@ impl<'a> Expectations<'a> {
 
     fn unknown(&mut self, entry: &MapEntry) {
         let name = entry.name();
-        let message = format!("expect has no {name}");
+        let message = format!("unknown key {name} of expect");
         let found = self.source.error("test.expected", message, entry.key.span);
         let help = match nearest(&name.replace('-', "_"), KEYS) {
             Some(near) => format!("did you mean {near}?"),
-            None => format!("it has {}", KEYS.join(", ")),
+            None => format!("known names: {}", KEYS.join(", ")),
         };
         self.found.push(found.help(help));
     }
@@ -251,7 +251,7 @@ impl<'a> Expectations<'a> {
         };
         let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | ' ');
         if name.is_empty() || !name.chars().all(is_plain) {
-            let message = "snapshot is true or a name of letters, digits, - and _";
+            let message = "snapshot must be true, or a name of letters, digits, - and _";
             return self.error(message, node.span);
         }
         let expectation = Expectation::Snapshot(name, node.span);
@@ -271,10 +271,7 @@ impl<'a> Expectations<'a> {
                     let expectation = Expectation::Judged(text.to_owned(), rubric.span);
                     self.expectations.push(expectation);
                 }
-                None => self.error(
-                    "judge wants a text that says what has to be so",
-                    rubric.span,
-                ),
+                None => self.error("judge must be text that states the criterion", rubric.span),
             }
         }
     }

@@ -10,7 +10,7 @@ use quillet_yaml::{MapEntry, Node, NodeData};
 use super::pattern::TextPattern;
 use crate::syntax::ScriptSource;
 
-/// A rule and where it stands in the fixture.
+/// A rule and where it is in the fixture.
 #[derive(Clone, Debug)]
 pub(super) struct ExpectedValue {
     pub(super) span: Span,
@@ -40,7 +40,7 @@ pub(super) enum Rule {
     Members(Vec<ExpectedValue>),
     /// `$each`: a list of which every item is so.
     Each(Box<ExpectedValue>),
-    /// `$sequence`: a list in which these stand in this order, with others between.
+    /// `$sequence`: a list in which these are in this order, with others between.
     Sequence(Vec<ExpectedValue>),
     /// `$exists`; `strict` takes a field that is `null` for there.
     Exists { there: bool, strict: bool },
@@ -278,7 +278,8 @@ impl<'a> ExpectationReader<'a> {
         let at = entry.key.span;
         if SCORING.contains(&name) {
             let message = format!(
-                "{name} is not supported yet and changes nothing: every expectation counts alike"
+                "{name} is not supported yet and has no effect: all expectations have the same \
+                weight"
             );
             self.found
                 .push(self.source.warning("test.unsupported", message, at));
@@ -287,13 +288,13 @@ impl<'a> ExpectationReader<'a> {
         let near = nearest(name, OPERATORS);
         let help = match near {
             Some(near) => {
-                format!("did you mean {near}? A field of this name is written /^\\{name}$/")
+                format!("did you mean {near}? Write a field of this name as /^\\{name}$/")
             }
-            None => format!("operators are {}", OPERATORS.join(", ")),
+            None => format!("known operators: {}", OPERATORS.join(", ")),
         };
         let found = self
             .source
-            .error("test.expected", format!("there is no operator {name}"), at);
+            .error("test.expected", format!("unknown operator {name}"), at);
         self.found.push(found.help(help));
         None
     }
@@ -302,7 +303,11 @@ impl<'a> ExpectationReader<'a> {
         match entry.value.items() {
             Some(items) => self.all(items),
             None => {
-                let message = format!("{} wants a list, not {}", entry.name(), entry.value.kind());
+                let message = format!(
+                    "{} must be a list, not {}",
+                    entry.name(),
+                    entry.value.kind()
+                );
                 self.error(message, entry.value.span);
                 Vec::new()
             }
@@ -321,7 +326,7 @@ impl<'a> ExpectationReader<'a> {
             Some(items) => items.iter().map(Node::value).collect(),
             None => {
                 let message = format!(
-                    "{} wants a list of values, not {}",
+                    "{} must be a list of values, not {}",
                     entry.name(),
                     entry.value.kind()
                 );
@@ -334,7 +339,7 @@ impl<'a> ExpectationReader<'a> {
     fn text(&mut self, entry: &MapEntry) -> Option<String> {
         let text = entry.value.text().map(str::to_owned);
         if text.is_none() {
-            let message = format!("{} wants a text, not {}", entry.name(), entry.value.kind());
+            let message = format!("{} must be text, not {}", entry.name(), entry.value.kind());
             self.error(message, entry.value.span);
         }
         text
@@ -357,7 +362,7 @@ impl<'a> ExpectationReader<'a> {
             }
             other => {
                 let message = format!(
-                    "{} wants a number or a text, not {}",
+                    "{} must be a number or text, not {}",
                     entry.name(),
                     other.kind()
                 );
@@ -376,7 +381,7 @@ impl<'a> ExpectationReader<'a> {
         let there = flag(Some(node)).or_else(|| flag(node.get("$value")));
         let strict = flag(node.get("strict")).unwrap_or(false);
         if there.is_none() {
-            self.error("$exists wants true or false", node.span);
+            self.error("$exists must be true or false", node.span);
         }
         Some(Rule::Exists {
             there: there?,
@@ -389,7 +394,7 @@ impl<'a> ExpectationReader<'a> {
         let node = &entry.value;
         let Some(Value::Int(index)) = node.get("$index").map(Node::value) else {
             self.error(
-                "$nth wants $index, a whole number, and what the item has to be like beside it",
+                "$nth must have $index, a whole number, and the expected item next to it",
                 node.span,
             );
             return None;
@@ -415,7 +420,7 @@ impl<'a> ExpectationReader<'a> {
         match Validator::new(&written, rules) {
             Ok(validator) => Some(SchemaExpectation(std::sync::Arc::new(validator))),
             Err(error) => {
-                self.error(format!("this is no JSON Schema: {error}"), node.span);
+                self.error(format!("invalid JSON Schema: {error}"), node.span);
                 None
             }
         }

@@ -36,10 +36,10 @@ impl TestNames {
         let expression = match Expression::parse(text) {
             ParsedExpression::Native(expression) => expression,
             ParsedExpression::Invalid(error) => {
-                return Err(format!("it is no expression: {error}"));
+                return Err(format!("invalid expression: {error}"));
             }
             ParsedExpression::JavaScript => {
-                return Err("it needs functions, which $expr does not have".to_owned());
+                return Err("functions are not available in $expr".to_owned());
             }
         };
         let mut table = self.table.clone();

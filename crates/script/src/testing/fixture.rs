@@ -32,7 +32,7 @@ pub struct TestCase {
     pub title: String,
     /// Its bytes in the fixture.
     pub span: Span,
-    /// The script that it names in place of the fixture's.
+    /// The script that it names instead of the fixture's.
     pub script: Option<String>,
     /// Not to be run.
     pub skip: bool,
@@ -59,7 +59,7 @@ pub struct TestCase {
     pub(super) variables: Map,
 }
 
-/// What answers in place of a model.
+/// What answers instead of a model.
 #[derive(Clone, Debug, Default)]
 pub enum Answers {
     /// Nothing: the model of whoever runs the test.
@@ -125,7 +125,7 @@ impl Aspect {
     }
 }
 
-/// What a script says about tests of itself: `test: {skip, only}` in its front matter.
+/// What a script says about tests automatically: `test: {skip, only}` in its front matter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TestFilter {
     /// Not to be tested.

@@ -67,7 +67,7 @@ impl Observer for RunObserver {
 }
 
 impl ObservedCall {
-    /// As fixtures see it: `{name, args, result}`, or `error` in place of a result.
+    /// As fixtures see it: `{name, args, result}`, or `error` instead of a result.
     pub(super) fn value(&self) -> Value {
         let mut entries = vec![
             ("name", Value::from(self.name.as_str())),

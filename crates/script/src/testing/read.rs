@@ -106,7 +106,7 @@ impl<'a> FixtureReader<'a> {
             && front.entries().is_none()
             && !front.is_null()
         {
-            let message = format!("the front matter is an object, not {}", front.kind());
+            let message = format!("the front matter must be an object, not {}", front.kind());
             self.error(message, front.span);
         }
         self.look_at_keys(self.front);
@@ -118,14 +118,14 @@ impl<'a> FixtureReader<'a> {
             let name = entry.name();
             let at = entry.key.span;
             if UNSUPPORTED.contains(&name) {
-                let message = format!("{name} is not supported yet and changes nothing");
+                let message = format!("{name} is not supported yet and has no effect");
                 let found = self.source.warning("test.unsupported", message, at);
                 self.found.push(found);
             } else if !KEYS.contains(&name)
                 && name.chars().count() > 3
                 && let Some(near) = nearest(name, KEYS)
             {
-                let message = format!("{name} is taken for a variable of templates");
+                let message = format!("{name} is read as a template variable");
                 let found = self.source.warning("test.fixture", message, at);
                 self.found.push(found.help(format!("did you mean {near}?")));
             }
@@ -154,7 +154,7 @@ impl<'a> FixtureReader<'a> {
             NodeData::List(items) => items,
             _ if body.is_null() => &[],
             _ => {
-                let message = format!("a fixture is a list of tests, not {}", body.kind());
+                let message = format!("a fixture must be a list of tests, not {}", body.kind());
                 self.error(message, body.span);
                 &[]
             }
@@ -199,7 +199,7 @@ impl<'a> FixtureReader<'a> {
         case.answers = self.answers(&case, fields).await;
         case.expectations = self.expectations(&case, fields).await;
         if case.expectations.is_empty() {
-            let message = "this test wants nothing: it passes whenever the script ends";
+            let message = "this test expects nothing: it passes whenever the script finishes";
             let found = self.source.warning("test.fixture", message, item.span);
             self.found.push(found.help("add output: or expect:"));
         }
@@ -221,7 +221,8 @@ impl<'a> FixtureReader<'a> {
             match node.value() {
                 Value::Int(seed) if seed >= 0 => case.seed = u64::try_from(seed).ok(),
                 other => {
-                    let message = format!("seed is a whole number from 0, not {}", other.kind());
+                    let message =
+                        format!("seed must be a whole number from 0, not {}", other.kind());
                     self.error(message, node.span);
                 }
             }
@@ -305,7 +306,7 @@ impl<'a> FixtureReader<'a> {
             Value::Bool(flag) => flag,
             Value::Null => false,
             other => {
-                let message = format!("{name} is true or false, not {}", other.kind());
+                let message = format!("{name} must be true or false, not {}", other.kind());
                 self.error(message, entry.value.span);
                 false
             }

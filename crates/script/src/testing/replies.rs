@@ -58,10 +58,10 @@ impl ScriptedModels {
         let last: String = last.unwrap_or_default().chars().take(MOST_SHOWN).collect();
         let asked = match in_order.count() {
             0 => "no rule in replies: fits the request".to_owned(),
-            1 => "replies: has one answer, and the script asks once more".to_owned(),
-            count => format!("replies: has {count} answers, and the script asks once more"),
+            1 => "replies: has one answer, and the script sends another request".to_owned(),
+            count => format!("replies: has {count} answers, and the script sends another request"),
         };
-        format!("{asked}; its last message begins with {last:?}")
+        format!("{asked}; its last message starts with {last:?}")
     }
 
     fn answer(&self, request: &ChatRequest) -> Result<Vec<ChatEvent>, ModelError> {

@@ -70,7 +70,7 @@ impl TestVerdict {
 pub struct CaseReport {
     /// The name of the script, or of what else was tested.
     pub script: String,
-    /// The model that was asked in place of the subject's own.
+    /// The model that was asked instead of the subject's own.
     pub model: Option<String>,
     /// The test's number in its fixture, from 1.
     pub number: usize,

@@ -25,7 +25,7 @@ use crate::run::ScriptOutcome;
 pub struct TestHarness {
     /// The models, where a fixture says nothing else.
     pub models: Arc<dyn ModelSource>,
-    /// The model that is asked in place of a subject's own.
+    /// The model that is asked instead of a subject's own.
     pub model: Option<String>,
     /// The model that decides about `judge:`.
     pub judge: Option<ModelHandle>,
@@ -45,7 +45,7 @@ struct TestRun {
 }
 
 impl TestHarness {
-    /// Runs a test of a subject. `models` stand in for those of the bench, where the test has
+    /// Runs a test of a subject. `models` are in for those of the bench, where the test has
     /// recordings.
     pub async fn run(
         &self,
@@ -195,7 +195,7 @@ impl TestHarness {
             }
             Expectation::Judged(rubric, span) => {
                 let Some(judge) = &self.judge else {
-                    let why = "judge: needs a model that decides: name one with --judge MODEL";
+                    let why = "judge: needs a model: set one with --judge MODEL";
                     let found = fixture.source.error("test.judge", why, *span);
                     return Err(ScriptError::new(ErrorKind::Model, found));
                 };
@@ -223,8 +223,8 @@ impl TestHarness {
 /// That a script asked less often than its test has answers.
 fn left_over(unused: usize, span: Span) -> Mismatch {
     let wanted = match unused {
-        1 => "one more request: the last reply was not asked for".to_owned(),
-        more => format!("{more} more requests: the last {more} replies were not asked for"),
+        1 => "one more request: the last reply was not used".to_owned(),
+        more => format!("{more} more requests: the last {more} replies were not used"),
     };
     Mismatch::new("requests", wanted, None, span)
 }

@@ -62,7 +62,7 @@ pub struct ScriptSubject {
     pub engine: ScriptEngine,
     /// The script.
     pub script: Arc<Script>,
-    /// What it may do outside of itself.
+    /// What it may do outside automatically.
     pub grants: Grants,
 }
 

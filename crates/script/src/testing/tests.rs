@@ -177,12 +177,12 @@ fn strict_leaves_nothing_over() {
 fn a_broken_expectation_names_its_mend() {
     let cases = [
         ("$contians: a", "did you mean $contains?"),
-        ("$or: a", "$or wants a list"),
-        ("/a(/", "is no regular expression"),
-        ("$gt: [1]", "$gt wants a number or a text"),
-        ("$exists: maybe", "$exists wants true or false"),
-        ("$nth: {a: 1}", "$nth wants $index"),
-        ("$schema: {type: 5}", "no JSON Schema"),
+        ("$or: a", "$or must be a list"),
+        ("/a(/", "invalid regular expression"),
+        ("$gt: [1]", "$gt must be a number or text"),
+        ("$exists: maybe", "$exists must be true or false"),
+        ("$nth: {a: 1}", "$nth must have $index"),
+        ("$schema: {type: 5}", "invalid JSON Schema"),
         ("$score: 5", "not supported yet"),
     ];
     for (text, expected) in cases {
@@ -242,17 +242,17 @@ async fn what_is_wrong_with_a_fixture_is_told_at_once() {
 ";
     let found = read(text).await.unwrap_err().join("\n");
     for expected in [
-        "a.fixture.yaml:1:10: there is no variable nmae in this test (did you mean name?)",
-        "skip is true or false",
-        "expect has no tols (did you mean tools?)",
-        "there is no operator $o",
-        "snapshot is true or a name",
-        "a reply has no finsh: did you mean finish?",
-        "is no regular expression",
+        "a.fixture.yaml:1:10: unknown variable nmae in this test (did you mean name?)",
+        "skip must be true or false",
+        "unknown key tols of expect (did you mean tools?)",
+        "unknown operator $o",
+        "snapshot must be true, or a name",
+        "unknown key finsh of a reply: did you mean finish?",
+        "invalid regular expression",
     ] {
         assert!(found.contains(expected), "{expected} is not in:\n{found}");
     }
-    assert!(read("a: 1").await.unwrap_err()[0].contains("a fixture is a list of tests"));
+    assert!(read("a: 1").await.unwrap_err()[0].contains("a fixture must be a list of tests"));
 }
 
 #[tokio::test]
@@ -264,8 +264,8 @@ async fn what_is_not_supported_is_said_and_harms_nothing() {
     for expected in [
         "scoring is not supported yet",
         "passScore is not supported yet",
-        "ouput is taken for a variable of templates (did you mean output?)",
-        "this test wants nothing",
+        "ouput is read as a template variable (did you mean output?)",
+        "this test expects nothing",
     ] {
         assert!(
             warnings.contains(expected),

@@ -86,7 +86,7 @@ impl Variables<'_> {
             None => None,
         };
         value.ok_or_else(|| {
-            let message = format!("there is no variable {path} in this test");
+            let message = format!("unknown variable {path} in this test");
             let wrong = self.source.error("test.variable", message, span);
             let known = self.values.iter().map(|(name, _)| &**name);
             let help = match nearest(root, known) {

@@ -57,7 +57,7 @@ pub fn strip(text: &str) -> (String, Vec<Bias>) {
     (out, found)
 }
 
-/// The first `))`, and the last `((` before it: what stands before, between and after them.
+/// The first `))`, and the last `((` before it: what comes before, between and after them.
 fn next(text: &str) -> Option<(&str, &str, &str)> {
     let mut from = text.find("((")?;
     let close = from + text.get(from..)?.find("))")?;

@@ -41,7 +41,7 @@ pub enum HoleKind {
         script: bool,
         /// Its name without `@` and `$`; may be a path as `a/b.c`.
         name: String,
-        /// What stands in its parentheses, raw; `None` without parentheses.
+        /// What is in its parentheses, raw; `None` without parentheses.
         arguments: Option<Range<usize>>,
     },
     /// `[[/pattern/flags:VARIABLE:group]]`.
@@ -62,7 +62,7 @@ pub enum HoleKind {
 pub struct BrokenHole {
     /// Its bytes in the text, as far as it goes.
     pub range: Range<usize>,
-    /// What is wrong with it.
+    /// The problem.
     pub message: String,
     /// How to fix it.
     pub help: &'static str,
@@ -166,7 +166,7 @@ impl<'t> HoleReader<'t> {
         let after = skip_blanks(self.text, at + name.len());
         let rest = self.rest(after);
         if name.is_empty() {
-            return self.broken(open, "a call needs a name after its @".to_owned());
+            return self.broken(open, "missing name of a call after @".to_owned());
         }
         let name = name.to_owned();
         if rest.starts_with("]]") {
@@ -179,13 +179,13 @@ impl<'t> HoleReader<'t> {
             return Some(hole(open, after, kind));
         }
         let Some(inside) = parenthesis(rest).map(|width| after + width) else {
-            let message = format!("the call of {name:?} is followed by something other than (…)");
+            let message = format!("unexpected text after the call of {name:?}: expected (…)");
             return self.broken(open, message);
         };
         let end = self.close(inside)?;
         let within = self.text.get(inside..end).unwrap_or_default().trim_end();
         let Some(arguments) = within.strip_suffix([')', '）']) else {
-            return self.broken(open, format!("the parenthesis of {name:?} is not closed"));
+            return self.broken(open, format!("unclosed parenthesis of {name:?}"));
         };
         let arguments = Some(inside..inside + arguments.len());
         Some(hole(

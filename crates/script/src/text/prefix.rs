@@ -30,7 +30,7 @@ pub enum FormatTime {
     Default,
     /// `~`: never.
     Raw,
-    /// `!`: at once.
+    /// `!`: immediately.
     Immediate,
     /// `?=`: it is an expression.
     Expression,
@@ -44,16 +44,16 @@ pub enum MessagePlacement<'t> {
     Push,
     /// `#:[index:role]`: in the place of another.
     Replace {
-        /// From 0, or from the end where negative; the last where it is left out.
+        /// From 0, or from the end where negative; the last where it is omitted.
         index: Option<i64>,
-        /// Its new role; the old one where it is left out.
+        /// Its new role; the old one where it is omitted.
         role: Option<&'t str>,
     },
     /// `#+[index:role]`: before another.
     Insert {
-        /// From 0, or from the end where negative; behind all where it is left out.
+        /// From 0, or from the end where negative; behind all where it is omitted.
         index: Option<i64>,
-        /// Its role; `user` where it is left out.
+        /// Its role; `user` where it is omitted.
         role: Option<&'t str>,
     },
 }
@@ -80,7 +80,7 @@ pub fn read(text: &str, position: TextPosition) -> PrefixedText<'_> {
     read.unwrap_or_else(|| plain(text))
 }
 
-/// What an expression gave: `#` (and `!`) at its beginning says to format it at once.
+/// What an expression gave: `#` (and `!`) at its beginning says to format it immediately.
 #[must_use]
 pub fn expression_result(text: &str) -> (FormatTime, &str) {
     match text.strip_prefix(['#', '!']) {
@@ -118,7 +118,7 @@ fn formatted(text: &str) -> Option<PrefixedText<'_>> {
         return None;
     }
     Some(PrefixedText {
-        deprecated: Some("`!` in place of `#`"),
+        deprecated: Some("`!` instead of `#`"),
         ..without(text, rest, FormatTime::Immediate)
     })
 }
@@ -157,14 +157,14 @@ fn placed(text: &str, position: TextPosition) -> Option<PrefixedText<'_>> {
         } else {
             MessagePlacement::Insert { index, role }
         },
-        deprecated: (mark == "!").then_some("`#:` and `#+` in place of `!:` and `!+`"),
+        deprecated: (mark == "!").then_some("`#:` and `#+` instead of `!:` and `!+`"),
         ..without(text, rest, form)
     })
 }
 
 type Brackets<'t> = (Option<i64>, Option<&'t str>, &'t str);
 
-/// `[index:role]` with parts left out, or nothing. `None` where they are not well formed.
+/// `[index:role]` with parts omitted, or nothing. `None` where they are not well formed.
 fn brackets(text: &str) -> Option<Brackets<'_>> {
     let Some(inside) = text.strip_prefix('[') else {
         return Some((None, None, text));

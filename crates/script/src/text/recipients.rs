@@ -47,7 +47,7 @@ pub fn leading(text: &str) -> (Vec<Recipient>, &str) {
 }
 
 /// The recipients in the brackets of `user[@dobby(私), @other]`, without the brackets. The `@` may
-/// be left out.
+/// be omitted.
 ///
 /// # Errors
 /// The first entry that is no name, with its place in `text`.
@@ -62,7 +62,7 @@ pub fn bracketed(text: &str) -> Result<Vec<Recipient>, NoRecipient> {
         found.push(entry_of(entry.trim()).ok_or_else(|| NoRecipient {
             range,
             message: format!(
-                "{:?} is no recipient: write @name or @name(PM)",
+                "invalid recipient {:?}: write @name or @name(PM)",
                 entry.trim()
             ),
         })?);

@@ -30,7 +30,7 @@ fn is_blank(c: char) -> bool {
     c == ' ' || c == '\t'
 }
 
-/// Whether a text begins with a mark that no blank stands before. `.5` and `:name` begin words.
+/// Whether a text begins with a mark that no blank comes before. `.5` and `:name` begin words.
 fn begins_with_punctuation(text: &str) -> bool {
     let mut chars = text.chars();
     match chars.next() {

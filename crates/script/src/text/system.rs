@@ -38,7 +38,7 @@ struct FieldText {
     text: String,
     /// Whether it was an item of a list.
     item: bool,
-    /// Parts of a field stand in this order, and those of one order as they came.
+    /// Parts of a field are in this order, and those of one order as they came.
     order: f64,
 }
 
@@ -110,8 +110,8 @@ impl System {
 fn unknown(field: &str) -> String {
     let known = FIELDS.join(", ");
     match nearest(field, FIELDS) {
-        Some(near) => format!("a system message has no field {field:?}; did you mean {near}?"),
-        None => format!("a system message has no field {field:?}; it has {known}"),
+        Some(near) => format!("unknown field {field:?} of a system message; did you mean {near}?"),
+        None => format!("unknown field {field:?} of a system message; known fields: {known}"),
     }
 }
 
@@ -157,7 +157,7 @@ fn add_item(parts: &mut Vec<FieldText>, field: &str, item: &Value) -> Result<(),
 }
 
 fn wrong(field: &str) -> String {
-    format!("{field} of a system message is a text, a list of texts, or {{value, order}}")
+    format!("{field} of a system message must be a string, a list of strings, or {{value, order}}")
 }
 
 fn order_of(field: &str, order: Option<&Value>) -> Result<f64, String> {
@@ -165,7 +165,7 @@ fn order_of(field: &str, order: Option<&Value>) -> Result<f64, String> {
         None | Some(Value::Null) => Ok(0.0),
         Some(Value::Int(order)) => Ok(*order as f64),
         Some(Value::Float(order)) => Ok(*order),
-        Some(_) => Err(format!("order of {field} is a number")),
+        Some(_) => Err(format!("order of {field} must be a number")),
     }
 }
 

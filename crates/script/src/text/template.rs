@@ -308,7 +308,7 @@ impl Templates {
         let names = own.chain(self.factory.formats().iter().map(|format| format.name()));
         TemplateError {
             code: "template.format",
-            message: format!("template format {name:?} is not known"),
+            message: format!("unknown template format {name:?}"),
             span: None,
             variable: None,
             help: Some(match nearest(name, names) {
@@ -356,21 +356,21 @@ impl UnknownName {
         let known = job.variables.iter().map(|(known, _)| &**known);
         TemplateError {
             code: UNKNOWN_NAME,
-            message: format!("there is no variable `{name}`"),
+            message: format!("unknown variable `{name}`"),
             span,
             variable: None,
             help: Some(match nearest(name, known) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!(
                     "declare it under `input`, set it, or write `{{{{ {name} | default('') }}}}` \
-                     where it may be missing"
+                    if it is optional"
                 ),
             }),
         }
     }
 }
 
-/// The code of a finding about a name that nothing has.
+/// The code of a diagnostic about a name that nothing has.
 pub(crate) const UNKNOWN_NAME: &str = "script.unknown_name";
 
 /// `{ name }` of the format `fstring`: to Python the blanks are a part of the name.
@@ -390,15 +390,15 @@ fn circular(name: &str, path: &[&str]) -> TemplateError {
     let names = [path, &[name]].concat().join(" → ");
     TemplateError {
         code: "render.limit",
-        message: format!("the template of {name:?} needs itself: {names}"),
+        message: format!("template cycle of {name:?}: {names}"),
         span: None,
         variable: None,
-        help: Some("give the variable a value without its own name in it".to_owned()),
+        help: Some("remove the variable's own name from its value".to_owned()),
     }
 }
 
 impl TemplateError {
-    /// The same; where a third brace is what does not fit, with its place and how to fix it.
+    /// The same; where a third brace is what is invalid, with its place and how to fix it.
     fn with_braces(self, text: &str) -> Self {
         let end = self.span.map_or(0, |span| span.start);
         let before = text.get(..end).unwrap_or_default();

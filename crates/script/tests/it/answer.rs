@@ -39,12 +39,12 @@ fn json_and_yaml_are_read_with_their_fences_and_scalars() {
         (
             AnswerFormat::Json,
             "not json",
-            "! it is not JSON: expected ident at line 1 column 2 of the answer",
+            "! invalid JSON: expected ident at line 1 column 2 of the answer",
         ),
         (
             AnswerFormat::Json,
             "Here:\n```json\n{\n \"a\": x}\n```",
-            "! it is not JSON: expected value at line 4 column 7 of the answer",
+            "! invalid JSON: expected value at line 4 column 7 of the answer",
         ),
         (
             AnswerFormat::Yaml,
@@ -71,7 +71,7 @@ fn json_and_yaml_are_read_with_their_fences_and_scalars() {
 #[test]
 fn broken_yaml_says_where() {
     let said = read(AnswerFormat::Yaml, "Well:\n```\na: [1\nb: 2\n```", "");
-    assert!(said.starts_with("! it is not YAML"), "{said}");
+    assert!(said.starts_with("! invalid YAML"), "{said}");
     assert!(said.contains("at line"), "{said}");
 }
 
@@ -169,12 +169,12 @@ fn nobj_is_read_however_a_model_dresses_it() {
         (
             "I do not know",
             PERSON,
-            "! it has no line such as `name: value` at line 1 column 1 of the answer",
+            "! no line of the form `name: value` at line 1 column 1 of the answer",
         ),
         (
             "x\nname: \"\"\"\nendless",
             PERSON,
-            "! a text that `\"\"\"` begins has no `\"\"\"` at its end at line 2 column 1 of the answer",
+            "! unclosed text: `\"\"\"` is missing at its end at line 2 column 1 of the answer",
         ),
     ] {
         assert_eq!(read(AnswerFormat::NObj, text, schema), expected, "{text}");
@@ -228,7 +228,7 @@ fn schemas_are_made_valid_and_say_what_breaks_them() {
     }
     let error = AnswerSchema::new(&json!({"properties": {"a": {"type": "strng"}}})).unwrap_err();
     assert!(
-        error.starts_with("a: type \"strng\" is unknown (is it \"string\"?)"),
+        error.starts_with("a: unknown type \"strng\" (did you mean \"string\"?)"),
         "{error}"
     );
 }
@@ -318,13 +318,13 @@ fn inputs_are_bound_by_name_place_and_default() {
             list,
             ScriptInput::None,
             "{}",
-            "! input content: it is required, and was not given",
+            "! input content: missing required value",
         ),
         (
             list,
             named(r#"{"contnt": 1}"#),
             "{}",
-            "! input content: it is required, and was not given (contnt was given: is it content?)",
+            "! input content: missing required value (unknown argument contnt: did you mean content?)",
         ),
         (
             list,
@@ -383,25 +383,25 @@ fn declarations_that_cannot_be_meant_are_named() {
     for (declared, expected) in [
         (
             r#"[{"a": {"type": "strng"}}]"#,
-            "input a: type \"strng\" is unknown (is it \"string\"?)",
+            "input a: unknown type \"strng\" (did you mean \"string\"?)",
         ),
         (
             r#"[{"a": {"requird": true}}]"#,
-            "input a: requird is unknown (is it required?)",
+            "input a: unknown key requird (did you mean required?)",
         ),
         (
             r#"[{"a": {"index": -1}}]"#,
-            "input a: index is -1: it takes a whole number from 0",
+            "input a: index must be a whole number from 0, not -1",
         ),
         (
             r#"[{"a": {"index": 0}}, {"b": {"index": 0}}]"#,
-            "input b: index 0 is also that of a",
+            "input b: duplicate index 0: a has the same",
         ),
         (
             r#"[{"a": {"type": "int", "default": "x"}}]"#,
-            "input a: its default does not fit: ",
+            "input a: invalid default: ",
         ),
-        ("7", "input input: it is integer"),
+        ("7", "input input: expected a list of names and objects"),
     ] {
         let error = inputs(declared).unwrap_err();
         assert!(error.starts_with(expected), "{error}");
@@ -434,20 +434,20 @@ fn choices_are_found_in_what_models_write() {
         (
             &one,
             "梨",
-            Err("\"梨\" is none of the options: 苹果, 香蕉, Red Orange"),
+            Err("\"梨\" is not one of the options: 苹果, 香蕉, Red Orange"),
         ),
         (
             &one,
             "red orang",
-            Err("\"red orang\" is none of the options (is it \"Red Orange\"?)"),
+            Err("\"red orang\" is not one of the options (did you mean \"Red Orange\"?)"),
         ),
-        (&one, "", Err("the answer was empty")),
+        (&one, "", Err("the answer is empty")),
         (&two, "苹果、香蕉", Ok("苹果, 香蕉")),
         (&two, r#"{"answer": ["香蕉", "苹果"]}"#, Ok("香蕉, 苹果")),
         (
             &two,
             "苹果, 香蕉, red orange",
-            Err("3 options were named, and at most 2 may be"),
+            Err("too many options: 3 (at most 2)"),
         ),
     ] {
         let found = choice.check(text).map(|picked| choice.text(&picked));
@@ -572,20 +572,23 @@ fn thinking_is_told_apart_from_the_answer_in_every_mode() {
 #[test]
 fn what_is_wrong_with_should_think_is_said() {
     for (config, problem) in [
-        (r#""deeep""#, "shouldThink: \"deeep\" is no mode"),
+        (r#""deeep""#, "unknown shouldThink mode \"deeep\""),
         (
             r#"{"mode": "first", "thnkTag": "x"}"#,
-            "shouldThink.thnkTag is unknown (is it thinkTag?)",
+            "unknown key shouldThink.thnkTag (did you mean thinkTag?)",
         ),
         (
             r#"{"thinkTag": ["a"]}"#,
-            "shouldThink.thinkTag takes a text",
+            "shouldThink.thinkTag must be a string",
         ),
         (
             r#"{"thinkRegex": "(" }"#,
-            "shouldThink.thinkRegex: /(/ is no regular expression",
+            "shouldThink.thinkRegex: invalid regular expression /(/",
         ),
-        ("7", "shouldThink is integer"),
+        (
+            "7",
+            "shouldThink is ignored: expected true, off, last, first, deep or an object, not integer",
+        ),
     ] {
         let (_, problems) = Thinking::read(Some(&json::parse(config).unwrap()));
         assert!(problems[0].starts_with(problem), "{problems:?}");

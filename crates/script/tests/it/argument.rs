@@ -342,16 +342,20 @@ fn what_is_no_argument_says_so() {
     for (text, message, start) in [
         (
             "hello world",
-            "`hello world` is no value: unexpected `world`",
+            "invalid value `hello world`: unexpected `world`",
             6,
         ),
-        ("1, (2", "`(2` is no value: `)` is missing", 3),
-        ("|", "a choice has nothing to choose from", 0),
-        ("|a|b:randm", "a choice has no parameter `randm`", 5),
-        ("|a|b:maxpick=2", "a choice has no parameter `maxpick`", 5),
+        ("1, (2", "invalid value `(2`: `)` is missing", 3),
+        ("|", "a choice needs at least one option", 0),
+        ("|a|b:randm", "unknown parameter `randm` of a choice", 5),
+        (
+            "|a|b:maxpick=2",
+            "unknown parameter `maxpick` of a choice",
+            5,
+        ),
         (
             "|a|b:maxPick=many",
-            "`maxPick` of a choice is a whole number, not `many`",
+            "`maxPick` of a choice must be a whole number, not `many`",
             5,
         ),
     ] {

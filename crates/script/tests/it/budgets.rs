@@ -21,27 +21,27 @@ fn a_run_ends_with_an_error_that_names_the_bound() {
         (
             json!({"tokens": 40}),
             Err(vec![
-                "of the 40 of this run",
+                "(limit of this run: 40)",
                 "limits.tokens (--max-tokens-total",
             ]),
         ),
         (
             json!({"tokens": 0}),
-            Err(vec!["of the 0 of this run", "limits.tokens"]),
+            Err(vec!["(limit of this run: 0)", "limits.tokens"]),
         ),
         (json!({"cost": 1000.0, "price": 10.0}), Ok(9)),
         (
             json!({"cost": 0.001, "price": 10.0}),
             Err(vec![
-                "models have cost 0.0",
-                "USD of the 0.001 of this run",
+                "the models cost 0.0",
+                "USD (limit of this run: 0.001)",
                 "limits.cost (--max-cost",
             ]),
         ),
         (
             json!({"cost": 1.0}),
             Err(vec![
-                "the price of `scripted-1` is not known",
+                "the price of `scripted-1` is unknown",
                 "`quillet models`",
             ]),
         ),
@@ -83,7 +83,7 @@ fn every_request_counts() {
             "llm": [{"match": "", "reply": "neither of them"}],
             "limits": {"tokens": 5},
             // One answer is more than that; a second is not asked for.
-            "expect": {"error_contains": ["of the 5 of this run"], "request_count": 1},
+            "expect": {"error_contains": ["(limit of this run: 5)"], "request_count": 1},
         });
         serde_json::from_value(json).unwrap()
     });

@@ -172,9 +172,9 @@ async fn biases_go_to_who_takes_them_and_are_warned_of_else() {
         (
             false,
             true,
-            "the provider of this model takes no logit_bias",
+            "this model's provider does not support logit_bias",
         ),
-        (true, false, "the tokens of this model are not known"),
+        (true, false, "the tokenizer of this model is unknown"),
     ] {
         let model = Scripted::new([]);
         let mut asked = asking(&model, "x", r#"{"logit_bias": {"7": 1}}"#);

@@ -175,15 +175,14 @@ async fn answers_are_read_in_the_form_that_is_asked_for() {
             strict.to_owned(),
             BOTH,
             &[("give", r#"{"aa":1}"#)],
-            "! the answer does not follow output: \"bb\" is a required property",
+            "! the answer does not match output: \"bb\" is a required property",
             2,
         ),
         (
             format("json"),
             AA,
             &[("give", "not json")],
-            "! the answer does not have the form that was asked for: it is not JSON: \
-             expected ident at line 1 column 2 of the answer",
+            "! the answer does not have the requested form: invalid JSON: expected ident at line 1 column 2 of the answer",
             2,
         ),
         (
@@ -278,7 +277,7 @@ async fn a_schema_that_is_none_is_the_scripts_error() {
     )
     .await;
     assert!(
-        said.starts_with("! output is no schema: type \"strng\" is unknown"),
+        said.starts_with("! invalid output schema: unknown type \"strng\""),
         "{said}"
     );
     assert!(model.asked().is_empty());

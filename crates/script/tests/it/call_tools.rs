@@ -101,7 +101,7 @@ async fn a_model_calls_tools_in_words() {
             "@weather(1, 2, 3)",
             "failed: weather takes at most 2 arguments",
         ),
-        ("@weather(location=\"x", "failed: the call cannot be read"),
+        ("@weather(location=\"x", "failed: invalid call"),
     ] {
         let model = Scripted::new([
             Rule::say("Results of your calls", "It is fine."),
@@ -173,7 +173,7 @@ async fn a_model_that_only_calls_is_ended() {
         assert_eq!(error.kind, ErrorKind::Limit, "{native}");
         let message = error.to_string();
         assert!(
-            message.contains("2 turns") && message.contains("maxToolRounds"),
+            message.contains("2 tool rounds") && message.contains("maxToolRounds"),
             "{message}"
         );
         assert_eq!(model.asked().len(), 3, "{native}");

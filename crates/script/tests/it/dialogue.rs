@@ -33,7 +33,7 @@ fn no_way_of_making_messages_passes_their_limit() {
             "limits": {"messages": 5},
             "expect": {
                 "error_code": "script.limit",
-                "error_contains": ["more than 5 messages", "limits.messages"],
+                "error_contains": ["the dialogue exceeds 5 messages", "limits.messages"],
                 "request_count": 0,
             },
         })
@@ -175,7 +175,7 @@ fn nothing_is_fetched_without_a_grant_or_in_a_dry_run() {
             "id": way,
             "files": {"main.ai.yaml": format!("{way}\n")},
             "run": "main.ai.yaml",
-            "expect": {"error_contains": ["nobody allowed this script to fetch", "--allow-net"]},
+            "expect": {"error_contains": ["permission denied: this script may not", "--allow-net"]},
         })
     });
     hold(refused);

@@ -122,9 +122,9 @@ async fn hovers_say_what_stands_there() {
         ("guide: weather", "weather", &["**Weather**"]),
         ("guide: Hear", "guide", &["Role `guide`: **Weather**"]),
         ("templateFormat", "format", &[]),
-        ("[[ANSWER:", "[[", &["The model's answer goes here"]),
+        ("[[ANSWER:", "[[", &["Inserts the model's answer"]),
         (":/yes/i", "/yes", &["regular expression", "Patterns:"]),
-        ("a(b)", "b", &["Group 1"]),
+        ("a(b)", "b", &["group 1"]),
         ("I am", "am", &["**system**", "Hello, I am Dobby and glad."]),
         (
             "Tell me",
@@ -132,13 +132,13 @@ async fn hovers_say_what_stands_there() {
             &[
                 "**user**",
                 "Tell me about socks 😀 and {{place}}",
-                "Known only in a run: `place`",
+                "Known only at run time: `place`",
             ],
         ),
         (
             "Hear [[",
             "ear",
-            &["with `guide: ` before it", "is filled in when it runs"],
+            &["with the prefix `guide: `", "is filled at run time"],
         ),
     ];
     for (words, inside, expected) in table {

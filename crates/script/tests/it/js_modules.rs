@@ -209,7 +209,7 @@ async fn modules_that_cannot_be_had_say_why() {
         (
             "require('./nothere')",
             JsErrorKind::Module,
-            "was not found from",
+            "not found from",
         ),
         ("require('nothere')", JsErrorKind::Module, "node_modules"),
         (
@@ -217,11 +217,7 @@ async fn modules_that_cannot_be_had_say_why() {
             JsErrorKind::Module,
             "did you mean `path`?",
         ),
-        (
-            "require('http')",
-            JsErrorKind::Module,
-            "in its place there is `fetch`",
-        ),
+        ("require('http')", JsErrorKind::Module, "use `fetch`"),
         (
             "require('node:nothere')",
             JsErrorKind::Module,
@@ -235,23 +231,23 @@ async fn modules_that_cannot_be_had_say_why() {
         (
             "require('../outside.js')",
             JsErrorKind::Denied,
-            "leads out of the folders",
+            "is outside of the folders",
         ),
         (
             "require('/etc/passwd')",
             JsErrorKind::Denied,
-            "leads out of the folders",
+            "is outside of the folders",
         ),
         (
             "await import('../outside.js')",
             JsErrorKind::Denied,
-            "leads out of the folders",
+            "is outside of the folders",
         ),
         #[cfg(unix)]
         (
             "require('./link.js')",
             JsErrorKind::Denied,
-            "leads out of the folders",
+            "is outside of the folders",
         ),
         (
             "require('two-doors/i.mjs')",
@@ -266,9 +262,13 @@ async fn modules_that_cannot_be_had_say_why() {
         (
             "require('main-only/../../../outside.js')",
             JsErrorKind::Denied,
-            "leads out of the folders",
+            "is outside of the folders",
         ),
-        ("require('./bad.json')", JsErrorKind::Module, "is not JSON"),
+        (
+            "require('./bad.json')",
+            JsErrorKind::Module,
+            "is invalid JSON",
+        ),
         (
             "await import('./syntax.js')",
             JsErrorKind::Syntax,
@@ -278,7 +278,7 @@ async fn modules_that_cannot_be_had_say_why() {
         (
             "require('fs')",
             JsErrorKind::Denied,
-            "`fs` needs a grant: --allow-read DIR",
+            "`fs` needs a permission: --allow-read DIR",
         ),
     ];
     for (body, kind, words) in cases {

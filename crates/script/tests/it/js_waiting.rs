@@ -149,7 +149,7 @@ async fn a_piece_that_waits_lets_others_run() {
         }
         let lines = std::mem::take(&mut *nest.lines.lock().unwrap());
         let told = ["it failed", "alone"]
-            .map(|words| format!("Error: a promise failed, and nobody waited for it: {words}"));
+            .map(|words| format!("Error: unhandled promise rejection: {words}"));
         assert_eq!(lines, told);
         let both = tokio::join!(
             nest.shown("await this.$meet(), 'one'"),
@@ -179,15 +179,15 @@ async fn timers_fire_in_order_and_end_with_their_piece() {
             ("(setInterval(() => {}, 1), 'over')", "\"over\""),
             (
                 "(() => { for (let n = 0; n < 2000; n++) setTimeout(() => {}, 1e9) })()",
-                "Thrown RangeError: more than 1,000 timers at a time None",
+                "Thrown RangeError: too many timers (limit 1,000) None",
             ),
             (
                 "await new Promise(() => setInterval(() => { for (;;) {} }, 1))",
-                "Time JavaScript ran longer than it may (limit js_time) None",
+                "Time JavaScript exceeded its time limit (js_time) None",
             ),
             (
                 "await new Promise(() => {})",
-                "Stuck it waits for a promise that nothing will settle None",
+                "Stuck the code waits for a promise that never settles None",
             ),
         ];
         for (code, expected) in cases {

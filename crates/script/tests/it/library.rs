@@ -175,14 +175,14 @@ async fn a_missing_script_is_told_with_the_nearest_id_and_its_place() {
     assert_eq!(error.kind, ErrorKind::NotFound);
     assert_eq!(
         error.diagnostics[0].to_string(),
-        "main.ai.yaml:1:4: there is no script \"translater\" (did you mean translator?)"
+        "main.ai.yaml:1:4: unknown script \"translater\" (did you mean translator?)"
     );
     let error = demand(&library, "../x", &from, at).await.unwrap_err();
     assert_eq!(error.kind, ErrorKind::Denied);
     assert!(
         error.diagnostics[0]
             .to_string()
-            .starts_with("main.ai.yaml:1:4: the name \"../x\" leads out")
+            .starts_with("main.ai.yaml:1:4: the name \"../x\" is outside")
     );
 }
 
@@ -250,7 +250,7 @@ async fn opening_takes_a_file_a_package_or_an_id() {
             .is_some()
     );
     let error = open("othr", &search).await.unwrap_err();
-    assert_eq!(error.message(), "there is no script \"othr\"");
+    assert_eq!(error.message(), "unknown script \"othr\"");
     assert_eq!(
         error.diagnostics[0].help.as_deref(),
         Some("did you mean other?")

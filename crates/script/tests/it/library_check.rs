@@ -63,137 +63,137 @@ async fn what_is_wrong_is_told_with_its_place_and_the_mend() {
         // Names of directives, functions and scripts.
         (
             "$prnt: x\n",
-            "1:2: there is no directive or function $prnt (did you mean $print?)",
+            "1:2: unknown directive or function $prnt (did you mean $print?)",
         ),
         (
             "!fn |-\n  hello() {}\n$hallo()\n",
-            "3:2: there is no directive or function $hallo (did you mean $hello?)",
+            "3:2: unknown directive or function $hallo (did you mean $hello?)",
         ),
         (
             "user: x\n-> translater -> $print\n",
-            "2:4: there is no script \"translater\" (did you mean translator?)",
+            "2:4: unknown script \"translater\" (did you mean translator?)",
         ),
         (
             "user: x\n-> translator -> $prnt\n",
-            "2:19: there is no directive or function $prnt (did you mean $print?)",
+            "2:19: unknown directive or function $prnt (did you mean $print?)",
         ),
         (
             "user: \"[[@translater]]\"\n",
-            "1:8: there is no script \"translater\" (did you mean translator?)",
+            "1:8: unknown script \"translater\" (did you mean translator?)",
         ),
         (
             "user: \"[[@$ecko]]\"\n",
-            "1:8: there is no directive or function $ecko (did you mean $echo?)",
+            "1:8: unknown directive or function $ecko (did you mean $echo?)",
         ),
         (
             "$exec: {id: weathr}\n",
-            "1:13: there is no script \"weathr\" (did you mean weather?)",
+            "1:13: unknown script \"weathr\" (did you mean weather?)",
         ),
         (
             "---\nroles: {t: translater}\n---\nuser: x\n",
-            "2:12: there is no script \"translater\" (did you mean translator?)",
+            "2:12: unknown script \"translater\" (did you mean translator?)",
         ),
         (
             "---\ntools: [weathr]\n---\nuser: x\n",
-            "2:9: there is no script \"weathr\" (did you mean weather?)",
+            "2:9: unknown script \"weathr\" (did you mean weather?)",
         ),
         (
             "---\ntools: {weathr: {title: x}}\n---\nuser: x\n",
-            "2:9: there is no script \"weathr\" (did you mean weather?)",
+            "2:9: unknown script \"weathr\" (did you mean weather?)",
         ),
         (
             "---\nextends: translater\n---\nuser: x\n",
-            "2:10: there is no script \"translater\" (did you mean translator?)",
+            "2:10: unknown script \"translater\" (did you mean translator?)",
         ),
         (
             "---\nextends: main\n---\nuser: x\n",
-            "2:10: scripts inherit from each other: main → main",
+            "2:10: inheritance cycle: main → main",
         ),
         (
             "---\nimport: ./tols.js\n---\nuser: x\n",
-            "2:9: there is no file \"./tols.js\" (names start from this script's folder)",
+            "2:9: file \"./tols.js\" not found (paths are relative to this script's folder)",
         ),
         (
             "---\nimport: lodash\n---\nuser: x\n",
-            "2:9: there is no script \"lodash\" (its folder can be named with -I; an npm package is written \"js:lodash\")",
+            "2:9: unknown script \"lodash\" (add its folder with -I; write an npm package as \"js:lodash\")",
         ),
         (
             "---\nexport: [./nothing.rb]\n---\nuser: x\n",
-            "2:10: \"./nothing.rb\" cannot be imported",
+            "2:10: cannot import \"./nothing.rb\"",
         ),
         (
             "$exec: {id: ../../etc/passwd}\n",
-            "1:13: the name \"../../etc/passwd\" leads out",
+            "1:13: the name \"../../etc/passwd\" is outside",
         ),
         (
             "!fn |-\n  onTest() {}\n$on: {event: x, callback: onTst}\n",
-            "3:27: there is no function $onTst to listen (did you mean $onTest?)",
+            "3:27: unknown listener function $onTst (did you mean $onTest?)",
         ),
         // What callees need.
         (
             "user: \"[[@translator(content='x')]]\"\n",
-            "1:8: translator needs \"lang\", which this call does not give (write translator(lang=…))",
+            "1:8: missing input \"lang\" of translator (write translator(lang=…))",
         ),
         (
             "user: \"[[@translator('x')]]\"\n",
-            "1:8: translator needs \"lang\", which this call does not give",
+            "1:8: missing input \"lang\" of translator",
         ),
         (
             "$exec: {id: translator, args: {lang: de}}\n",
-            "1:13: translator needs \"content\", which this call does not give",
+            "1:13: missing input \"content\" of translator",
         ),
         (
             "---\nimport: translator.ai.yaml\n---\n$translator(lang=\"de\")\n",
-            "4:2: $translator needs \"content\"",
+            "4:2: missing input \"content\" of $translator",
         ),
         // Flow.
-        ("$break\n", "1:2: $break stands outside of a loop"),
+        ("$break\n", "1:2: $break outside of a loop"),
         (
             "- $if: \"1 == 1\"\n  then:\n    - $continue\n",
-            "3:8: $continue stands outside of a loop",
+            "3:8: $continue outside of a loop",
         ),
         (
             "$ret: 1\n$echo: 2\n",
-            "warning: 2:1: this is never run: $ret before it ends the block",
+            "warning: 2:1: unreachable code: $ret ends the block before it",
         ),
         (
             "$match(1):\n  _:\n    - $echo: a\n  :1..5:\n    - $echo: b\n",
-            "warning: 4:3: this branch is never run: `_` before it matches everything (put `_` last)",
+            "warning: 4:3: unreachable branch: `_` before it matches everything (put `_` last)",
         ),
         ("$match(1):\n  :/(/:\n    - $echo: a\n", "2:"),
         // Texts.
         ("user: \"{% if x %}\"\n", "1:"),
         (
             "user: \"[[/(/:A]]\"\nassistant: \"[[A]]\"\n",
-            "1:11: /(/ is no regular expression",
+            "1:11: invalid regular expression /(/",
         ),
         ("$echo: \"?=1 +\"\n", "1:"),
         ("$print(a b)\n", "1:"),
         (
             "---\ncontent: x\n---\nuser: \"{{contnet}}\"\n",
-            "warning: 4:10: nothing here gives \"contnet\" a value (did you mean content?)",
+            "warning: 4:10: no value for \"contnet\" (did you mean content?)",
         ),
         (
             "---\ninput: [a]\n---\nuser: \"{{zzz}} {{a}}\"\n",
-            "warning: 4:10: nothing here gives \"zzz\" a value (declare it under `input:`",
+            "warning: 4:10: no value for \"zzz\" (declare it under `input:`",
         ),
         (
             "---\ninput: [a]\n---\n$echo: \"?=zzz + a\"\n",
-            "warning: 4:11: nothing here gives \"zzz\" a value",
+            "warning: 4:11: no value for \"zzz\"",
         ),
         // Front matter.
         (
             "---\nparameters: {response_format: {type: jsn}}\n---\nuser: x\n",
-            "warning: 2:31: response_format.type \"jsn\" is unknown",
+            "warning: 2:31: unknown response_format.type \"jsn\"",
         ),
         ("---\nshouldThink: depp\n---\nuser: x\n", "warning: 2:14: "),
         (
             "---\ntemplateFormat: hff\n---\nuser: x\n",
-            "2:17: template format \"hff\" is not known (did you mean hf?)",
+            "2:17: unknown template format \"hff\" (did you mean hf?)",
         ),
         (
             "---\nformatStringStrategy: Later\n---\nuser: x\n",
-            "warning: 2:23: there is no formatStringStrategy \"Later\"",
+            "warning: 2:23: unknown formatStringStrategy \"Later\"",
         ),
         (
             "---\npermissions: {ai: {call: [\"!\"]}}\n---\nuser: x\n",
@@ -205,32 +205,35 @@ async fn what_is_wrong_is_told_with_its_place_and_the_mend() {
         ),
         (
             "---\npermissions: {call: [a]}\n---\nuser: x\n",
-            "2:15: permissions has no \"call\" (there is `ai`, and nothing else)",
+            "2:15: unknown key \"call\" in permissions (the only key is `ai`)",
         ),
         (
             "---\ninput: [{a: {requird: true}}]\n---\nuser: x\n",
-            "2:10: the input \"a\": requird is unknown (is it required?)",
+            "2:10: the input \"a\": unknown key requird (did you mean required?)",
         ),
         (
             "---\ninput: [{a: {type: strng}}]\n---\nuser: x\n",
-            "2:10: the input \"a\": type \"strng\" is unknown",
+            "2:10: the input \"a\": unknown type \"strng\"",
         ),
         (
             "---\ninput: [{a: {index: -1}}]\n---\nuser: x\n",
-            "2:10: the input \"a\": index is -1",
+            "2:10: the input \"a\": index must be a whole number",
         ),
-        ("---\ninput: 5\n---\nuser: x\n", "2:8: input: it is integer"),
+        (
+            "---\ninput: 5\n---\nuser: x\n",
+            "2:8: input: expected a list of names and objects",
+        ),
         (
             "---\noutput: {type: 5}\n---\nuser: x\n",
-            "2:9: output is no JSON Schema",
+            "2:9: invalid JSON Schema in output",
         ),
         (
             "---\napiKey: 0123456789abcdef\n---\nuser: x\n",
-            "warning: 2:9: this looks like a secret key",
+            "warning: 2:9: possible secret key in the script",
         ),
         (
             "user: my key is sk-abcdefghijklmnopqrstuv\n",
-            "warning: 1:17: this looks like a secret key",
+            "warning: 1:17: possible secret key in the script",
         ),
     ];
     let mut wrong = Vec::new();
@@ -265,7 +268,7 @@ async fn so_many_findings_are_told_and_so_many_names_compared() {
     let found = of_main(&sets).await;
     assert_eq!(found.len(), 50);
     assert!(
-        found[49].ends_with("nothing here gives \"valve49\" a value (did you mean value49?)"),
+        found[49].ends_with("no value for \"valve49\" (did you mean value49?)"),
         "{found:?}"
     );
 }

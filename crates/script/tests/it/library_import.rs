@@ -151,29 +151,26 @@ fn what_cannot_be_imported_is_told_with_its_place_and_the_mend() {
     let table = [
         (
             "ruby-funcs.rb",
-            "main.ai.yaml:2:9: \"ruby-funcs.rb\" cannot be imported: imports are JavaScript, wasm and scripts (write the function in the script",
+            "main.ai.yaml:2:9: cannot import \"ruby-funcs.rb\": imports must be JavaScript, wasm or scripts (write the function in the script",
         ),
-        ("\"rb:ruby_package\"", "cannot be imported"),
-        ("\"py:numpy\"", "cannot be imported"),
-        ("./tool.py", "cannot be imported"),
-        ("./tool.ts", "has to be compiled"),
+        ("\"rb:ruby_package\"", "cannot import"),
+        ("\"py:numpy\"", "cannot import"),
+        ("./tool.py", "cannot import"),
+        ("./tool.ts", "compile it to JavaScript"),
         ("pack.ai.pack", "binary packs"),
         (
             "path",
-            "does not say what it is (an npm package is written \"js:path\")",
+            "unknown kind of import: \"path\" (write an npm package as \"js:path\")",
         ),
-        (
-            "\"@scope/x\"",
-            "(an npm package is written \"js:@scope/x\")",
-        ),
+        ("\"@scope/x\"", "(write an npm package as \"js:@scope/x\")"),
         ("\"jss:path\"", "(did you mean js:path?"),
         ("/etc/passwd", "is absolute"),
         ("\"js:../../x.js\\0\"", "control character"),
         ("'C:\\x.js'", "is absolute"),
-        ("[[1]]", "an import is a text, not a list"),
-        ("{\"a.js\": 3}", "\"3\" is no name to import it by"),
+        ("[[1]]", "invalid import: expected a string, not a list"),
+        ("{\"a.js\": 3}", "\"3\" is not a valid name for an import"),
         ("{\"a.js\": [{f: {type: macro}}]}", "unknown type"),
-        ("{\"a.js\": [\"x y\"]}", "is no name of a function"),
+        ("{\"a.js\": [\"x y\"]}", "is not a valid function name"),
     ];
     for (text, expected) in table {
         let findings = planned(text).unwrap_err();
@@ -346,7 +343,7 @@ async fn importing_a_script_gives_itself_its_exports_and_its_initialization() {
     .await;
     assert_eq!(
         error.unwrap_err(),
-        ["main.ai.yaml:2:10: \"lib.ai.yaml\" exports no $hy (did you mean $hi?)"]
+        ["main.ai.yaml:2:10: \"lib.ai.yaml\" does not export $hy (did you mean $hi?)"]
     );
 }
 

@@ -160,27 +160,27 @@ async fn what_cannot_be_inherited_is_an_error_with_its_place() {
                 ("bb.ai.yaml", "---\nextends: aa\n---\n"),
                 ("main.ai.yaml", "---\nextends: aa\n---\n"),
             ],
-            "bb.ai.yaml:2:10: scripts inherit from each other: aa → bb → aa",
+            "bb.ai.yaml:2:10: inheritance cycle: aa → bb → aa",
         ),
         (
             &[("main.ai.yaml", "---\nextends: main\n---\n")],
-            "main.ai.yaml:2:10: scripts inherit from each other: main → main",
+            "main.ai.yaml:2:10: inheritance cycle: main → main",
         ),
         (
             &[("main.ai.yaml", main), ("TYPO.ai.yaml", "user: x\n")],
-            "main.ai.yaml:2:7: there is no script \"TYPE\" (did you mean TYPO?)",
+            "main.ai.yaml:2:7: unknown script \"TYPE\" (did you mean TYPO?)",
         ),
         (
             &[("main.ai.yaml", main), ("TYPE.ai.yaml", "user: x\n")],
-            "main.ai.yaml:2:7: \"TYPE\" is not a type (inherit from a script with `extends:`; a type says `type: type`)",
+            "main.ai.yaml:2:7: \"TYPE\" is not a type (inherit from a script with `extends:`; a type declares `type: type`)",
         ),
         (
             &[("main.ai.yaml", "---\ntype: chr\n---\n")],
-            "main.ai.yaml:2:7: there is no script \"chr\" (did you mean char?)",
+            "main.ai.yaml:2:7: unknown script \"chr\" (did you mean char?)",
         ),
         (
             &[("main.ai.yaml", "---\nextends: ../../etc/passwd\n---\n")],
-            "main.ai.yaml:2:10: the name \"../../etc/passwd\" leads out of the folders that scripts are taken from",
+            "main.ai.yaml:2:10: the name \"../../etc/passwd\" is outside of the script folders",
         ),
         (
             &[
@@ -219,5 +219,8 @@ async fn a_lineage_has_an_end() {
         .map(|(name, text)| (name.as_str(), text.as_str()))
         .collect();
     let error = resolved(&files).await.unwrap_err();
-    assert_eq!(error.message(), "more than 64 scripts are inherited from");
+    assert_eq!(
+        error.message(),
+        "inheritance from too many scripts (limit 64)"
+    );
 }

@@ -95,7 +95,7 @@ fn a_name_that_nothing_has_is_an_error_wherever_it_is_read() {
     let cases = PLACES.into_iter().flat_map(|(name, place)| {
         READ.into_iter().map(move |(template, told)| {
             let wanted = json!({
-                "error_contains": [format!("there is no variable {told}"), "main.ai.yaml:"],
+                "error_contains": [format!("unknown variable {told}"), "main.ai.yaml:"],
                 "request_count": 0,
             });
             let id = format!("{name}: {template}");
@@ -127,7 +127,7 @@ fn other_formats_hold_names_to_the_same() {
         let script = format!("$format: {{template: '{template}', templateFormat: {format}}}");
         let wanted = match wanted {
             Ok(text) => json!({"result": text}),
-            Err(told) => json!({"error_contains": [format!("there is no variable {told}")]}),
+            Err(told) => json!({"error_contains": [format!("unknown variable {told}")]}),
         };
         case(&format!("{format}: {template}"), &main(&script), &wanted)
     });

@@ -43,7 +43,7 @@ fn every_sample_is_read_and_has_its_items() {
         }
         // This sample shows two ways to write one function, under one name.
         let expected: &[&str] = match line.as_u64() {
-            Some(1160) => &["the function `func1` is declared twice: first on line 1"],
+            Some(1160) => &["function `func1` is declared twice: first on line 1"],
             _ => &[],
         };
         let findings: Vec<&str> = found

@@ -92,11 +92,11 @@ fn other_lists_are_data_and_wrong_parts_are_told() {
         ),
         (
             "user: [{type: image_urll, image_url: {url: x}}]",
-            json!({"error_contains": ["no parts of the type `image_urll`", "did you mean `image_url`?"], "request_count": 0}),
+            json!({"error_contains": ["unknown part type `image_urll`", "did you mean `image_url`?"], "request_count": 0}),
         ),
         (
             "user: [{type: image_url, image_url: 5}]",
-            json!({"error_contains": ["not what its type wants", "{image: FILE-OR-ADDRESS}"], "request_count": 0}),
+            json!({"error_contains": ["invalid part of this message", "{image: FILE-OR-ADDRESS}"], "request_count": 0}),
         ),
         (
             "user: [{image: b.png}]",

@@ -128,22 +128,26 @@ fn names_in_patterns_take_the_parts() {
 #[test]
 fn what_is_no_pattern_says_where_and_why() {
     for (key, message, start) in [
-        ("12", "a pattern begins with a colon", 0),
-        (":", "a pattern is missing", 1),
-        (":1 ||", "a pattern is missing", 5),
+        ("12", "missing colon before the pattern", 0),
+        (":", "missing pattern", 1),
+        (":1 ||", "missing pattern", 5),
         (
             ":hello world",
-            "`hello world` is no pattern: unexpected `world`",
+            "invalid pattern `hello world`: unexpected `world`",
             7,
         ),
-        (":/abc", "the regular expression is not closed", 1),
+        (":/abc", "unclosed regular expression", 1),
         (
             ":/a/q",
-            "a regular expression has no flag `q`; it has d, g, i, m, s, u, v and y",
+            "unknown regular expression flag `q`: use d, g, i, m, s, u, v or y",
             1,
         ),
-        (":[1, .., 2, ..]", "a list pattern has one `..`", 12),
-        (":{=1}", "a field of an object pattern has a name", 2),
+        (
+            ":[1, .., 2, ..]",
+            "a list pattern cannot have more than one `..`",
+            12,
+        ),
+        (":{=1}", "missing name of a field in an object pattern", 2),
     ] {
         let error = read(key).unwrap_err();
         assert_eq!(

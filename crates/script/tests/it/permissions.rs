@@ -109,35 +109,44 @@ async fn what_is_of_another_kind_permits_nothing() {
     let table = [
         (
             "permissions:",
-            "2:12: permissions is an object with `ai`, not nothing",
+            "2:12: permissions must be an object with `ai`, not nothing",
         ),
-        ("permissions: weather", "2:14: permissions is an object"),
-        ("permissions: [weather]", "2:14: permissions is an object"),
-        ("permissions: {}", "2:14: permissions lacks `ai`"),
+        (
+            "permissions: weather",
+            "2:14: permissions must be an object",
+        ),
+        (
+            "permissions: [weather]",
+            "2:14: permissions must be an object",
+        ),
+        ("permissions: {}", "2:14: missing `ai` in permissions"),
         (
             "permissions: {ai: }",
-            "permissions.ai is an object with `call`",
+            "permissions.ai must be an object with `call`",
         ),
         (
             "permissions: {ai: [weather]}",
-            "2:19: permissions.ai is an object",
+            "2:19: permissions.ai must be an object",
         ),
-        ("permissions: {ai: {}}", "2:19: permissions.ai lacks `call`"),
+        (
+            "permissions: {ai: {}}",
+            "2:19: missing `call` in permissions.ai",
+        ),
         (
             "permissions: {ai: {call: }}",
-            "a permission is a text, not nothing",
+            "invalid permission: expected a string, not nothing",
         ),
         (
             "permissions: {ai: {call: 5}}",
-            "2:26: a permission is a text, not a number",
+            "2:26: invalid permission: expected a string, not a number",
         ),
         (
             "permissions: {ai: {call: {weather: true}}}",
-            "2:26: a permission is a text",
+            "2:26: invalid permission: expected a string",
         ),
         (
             "permissions: {ai: {call: [weather, true]}}",
-            "2:36: a permission is a text",
+            "2:36: invalid permission: expected a string",
         ),
         (
             "permissions: {ai: {call: [\"!secret\"]}}",
@@ -153,23 +162,23 @@ async fn what_is_of_another_kind_permits_nothing() {
         ),
         (
             "permissions: {ai: {call: [a], deny: [b]}}",
-            "2:31: permissions.ai has no \"deny\"",
+            "2:31: unknown key \"deny\" in permissions.ai",
         ),
         (
             "permissions: {ai: {call: [a]}, call: [b]}",
-            "2:32: permissions has no \"call\"",
+            "2:32: unknown key \"call\" in permissions",
         ),
         (
             "permissions.ai.call: [a]",
-            "2:1: \"permissions.ai.call\" permits",
+            "2:1: unknown permission key \"permissions.ai.call\"",
         ),
         (
             "rights: {ai: {call: [a]}}",
-            "2:1: \"rights\" permits and denies nothing",
+            "2:1: unknown permission key \"rights\"",
         ),
         (
             "permission: [weather]",
-            "2:1: \"permission\" permits and denies nothing",
+            "2:1: unknown permission key \"permission\"",
         ),
     ];
     for (front, expected) in table {
@@ -203,7 +212,7 @@ async fn what_is_inherited_is_held_to_the_same() {
     assert!(
         error
             .to_string()
-            .contains("base.ai.yaml:3:20: permissions.ai has no \"cal\""),
+            .contains("base.ai.yaml:3:20: unknown key \"cal\" in permissions.ai"),
         "{error}"
     );
 }

@@ -130,7 +130,7 @@ async fn failures_say_what_and_where() {
             "def f(x):\n    import os; os._exit(3)",
             "[0]",
             JsErrorKind::Killed,
-            "python3 ended before it answered",
+            "python3 exited before it answered",
             None,
         ),
         (
@@ -179,7 +179,7 @@ fn nothing_starts_without_the_grant() {
     assert_eq!(error.kind, JsErrorKind::Denied);
     assert_eq!(
         error.message,
-        "functions in Python need a grant: run (starting python3)"
+        "functions in Python need a permission: run (starting python3)"
     );
     let error = Python::new(true, TIME).define("f = 1", "a").unwrap_err();
     assert_eq!(error.kind, JsErrorKind::Syntax);

@@ -431,7 +431,7 @@ fn nodes_are_classified_at_run_time() {
     let wrong = reader::text_item("-> a b", span, &source).unwrap_err();
     assert_eq!(
         wrong[0].to_string(),
-        "s:1:6: the name of a script holds no blanks (a chain is `-> script(name=value) -> $directive`)"
+        "s:1:6: the name of a script cannot contain spaces (write a chain as `-> script(name=value) -> $directive`)"
     );
 }
 

@@ -8,7 +8,7 @@ fn every_error_has_a_place_and_a_mend() {
         (
             "---\ninput: [a]\nuser: hi",
             &[
-                "s:1:1: this looks like front matter that is never closed: it is read as messages (close it with a line of three dashes)",
+                "s:1:1: possibly unclosed front matter: it is read as messages (close it with a line of three dashes)",
             ],
         ),
         (
@@ -45,7 +45,7 @@ fn every_error_has_a_place_and_a_mend() {
         (
             "- a: 1\n  b: 2",
             &[
-                "s:2:3: `a` and `b` are in one item, which has neither a directive nor a `role` (begin each message with its role at the left edge, or with `- `)",
+                "s:2:3: `a` and `b` are in one item, which has neither a directive nor a `role` (start each message with its role at the left edge, or with `- `)",
             ],
         ), //
         (
@@ -56,90 +56,90 @@ fn every_error_has_a_place_and_a_mend() {
         ), //
         (
             "- role: [1]\n  content: a",
-            &["s:1:9: a role is a name, not a list"],
+            &["s:1:9: a role must be a name, not a list"],
         ), //
         (
             "- name: a\n  private: true",
             &["s:1:3: this message has no role and no content"],
         ), //
-        ("{}", &["s:1:1: an empty object is no instruction"]), //
+        ("{}", &["s:1:1: invalid instruction: empty object"]), //
         (
             "- $a: 1\n  $b: 2",
-            &["s:2:3: `$b` stands beside `$a` in one item (begin each instruction with `- `)"],
+            &["s:2:3: `$b` and `$a` are in one item (start each instruction with `- `)"],
         ),
         (
             "$: 1",
-            &["s:1:1: `$` is not the name of a directive (write `$name` or `$name(arguments)`)"],
+            &["s:1:1: unknown directive `$` (write `$name` or `$name(arguments)`)"],
         ), //
         (
             "$a b: 1",
-            &["s:1:1: `$a b` is not the name of a directive (write `$name` or `$name(arguments)`)"],
+            &["s:1:1: unknown directive `$a b` (write `$name` or `$name(arguments)`)"],
         ), //
         (
             "$print(a: b",
-            &["s:1:1: YAML takes a part of this call for a key (put the whole call in quotes)"],
+            &["s:1:1: YAML reads a part of this call as a key (quote the whole call)"],
         ), //
         (
             "$if: x\n  then:\n    - $print(\"a # b\")",
-            &[
-                "s:3:7: this call is not closed (put the whole call in quotes: YAML ends a text at ` #`)",
-            ],
+            &["s:3:7: unclosed call (quote the whole call: YAML ends a text at ` #`)"],
         ),
         (
             "-> ",
             &[
-                "s:1:3: a link of the chain has no name (a chain is `-> script(name=value) -> $directive`)",
+                "s:1:3: missing name of a link in the chain (write a chain as `-> script(name=value) -> $directive`)",
             ],
         ), //
         (
             "-> a b",
             &[
-                "s:1:4: the name of a script holds no blanks (a chain is `-> script(name=value) -> $directive`)",
+                "s:1:4: the name of a script cannot contain spaces (write a chain as `-> script(name=value) -> $directive`)",
             ],
         ), //
         (
             "-> a -> ",
             &[
-                "s:1:8: a link of the chain has no name (a chain is `-> script(name=value) -> $directive`)",
+                "s:1:8: missing name of a link in the chain (write a chain as `-> script(name=value) -> $directive`)",
             ],
         ), //
         (
             "-> $a b",
             &[
-                "s:1:4: this link of the chain is not a call (a chain is `-> script(name=value) -> $directive`)",
+                "s:1:4: invalid link in the chain: expected a call (write a chain as `-> script(name=value) -> $directive`)",
             ],
         ), //
         (
             "-> a(x",
             &[
-                "s:1:4: this link of the chain is not a call (a chain is `-> script(name=value) -> $directive`)",
+                "s:1:4: invalid link in the chain: expected a call (write a chain as `-> script(name=value) -> $directive`)",
             ],
         ), //
         (
             "!fn |-\n  (x) { }",
-            &["s:1:1: the function has no name to call it by (write `name(arguments) { … }`)"],
+            &["s:1:1: missing name of the function (write `name(arguments) { … }`)"],
         ), //
         (
             "!fn",
-            &["s:1:4: the function has no code (write `!fn |-` and the code below it, indented)"],
+            &[
+                "s:1:4: missing code of the function (write `!fn |-` and the code below it, indented)",
+            ],
         ), //
         (
             "!fn {a: 1}",
             &[
-                "s:1:5: a function is a text of code, not an object (write `!fn |-` and the code below it)",
+                "s:1:5: a function must be code as text, not an object (write `!fn |-` and the code below it)",
             ],
         ), //
         (
             "!foo x",
-            &["s:1:6: the tag `!foo` is not known here (functions have `!fn` or `!fn#`)"],
+            &["s:1:6: unknown tag `!foo` (use `!fn` or `!fn#` for functions)"],
         ), //
         (
             "!fn a() {}\n!fn a() {}",
-            &["s:2:1: the function `a` is declared twice: first on line 1"],
+            &["s:2:1: function `a` is declared twice: first on line 1"],
         ), //
         (
             "---\n- a\n---\n",
-            &["s:2:1: front matter is `key: value` lines, not a list"],
+            &["s:2:1: front matter must be `key: value` lines, not a list"],
         ), //
         (
             "---\na: 1\na: 2\n---\n",
@@ -165,7 +165,7 @@ fn every_error_has_a_place_and_a_mend() {
         ), //
         (
             "...",
-            &["s:1:1: YAML takes this for the end of the text (put it in quotes)"],
+            &["s:1:1: YAML reads this as the end of the text (put it in quotes)"],
         ), //
         (
             "> a",

@@ -116,23 +116,23 @@ fn wrong_system_messages_are_named() {
     let cases = [
         (
             r#"{"note": "x"}"#,
-            "a system message has no field \"note\"; did you mean notes?",
+            "unknown field \"note\" of a system message; did you mean notes?",
         ),
         (
             r#"{"x": 1}"#,
-            "a system message has no field \"x\"; it has background, content, output, notes",
+            "unknown field \"x\" of a system message; known fields: background, content, output, notes",
         ),
         (
             r#"{"notes": {"a": 1}}"#,
-            "notes of a system message is a text, a list of texts, or {value, order}",
+            "notes of a system message must be a string, a list of strings, or {value, order}",
         ),
         (
             r#"{"notes": [["a"]]}"#,
-            "notes of a system message is a text, a list of texts, or {value, order}",
+            "notes of a system message must be a string, a list of strings, or {value, order}",
         ),
         (
             r#"{"notes": {"value": "a", "order": "b"}}"#,
-            "order of notes is a number",
+            "order of notes must be a number",
         ),
     ];
     for (message, expected) in cases {

@@ -127,7 +127,7 @@ fn a_broken_call_says_what_is_wrong() {
     let Some(HolePart::Broken(broken)) = holes("[[@calc(5+2]]").into_iter().next() else {
         panic!("it is broken");
     };
-    assert_eq!(broken.message, "the parenthesis of \"calc\" is not closed");
+    assert_eq!(broken.message, "unclosed parenthesis of \"calc\"");
     assert_eq!(broken.help, "write [[@name]] or [[@name(arguments)]]");
 }
 
@@ -403,7 +403,7 @@ fn recipients_of_the_seed() {
     assert_eq!(wrong.range, 5..8);
     assert_eq!(
         wrong.message,
-        "\"b c\" is no recipient: write @name or @name(PM)"
+        "invalid recipient \"b c\": write @name or @name(PM)"
     );
 }
 

@@ -208,7 +208,7 @@ fn failures_have_a_place_and_a_mend() {
             "{{loop_a}}",
             "render.limit",
             None,
-            Some("give the variable a value without its own name in it"),
+            Some("remove the variable's own name from its value"),
         ),
     ];
     for (format, text, code, span, help) in cases {
@@ -232,7 +232,7 @@ fn failures_have_a_place_and_a_mend() {
     let circle = rendered("hf", "{{loop_a}}", &data, &Own).unwrap_err();
     assert_eq!(
         circle.message,
-        "the template of \"loop_a\" needs itself: loop_a → loop_b → loop_a"
+        "template cycle of \"loop_a\": loop_a → loop_b → loop_a"
     );
 }
 

@@ -169,7 +169,7 @@ async fn exports_are_told_by_their_kinds() {
         ("f", &["i32", "f64"][..], &["i64"][..])
     );
     let error = wasm.call("g", &[]).await.unwrap_err();
-    assert_eq!(error.message, "the wasm module exports no function `g`");
+    assert_eq!(error.message, "unknown function `g` of the wasm module");
     let error = Wasm::load(
         &bytes,
         &WasmBounds {
@@ -178,5 +178,5 @@ async fn exports_are_told_by_their_kinds() {
         },
     )
     .unwrap_err();
-    assert_eq!(error.message, "the wasm module is larger than 10 bytes");
+    assert_eq!(error.message, "the wasm module exceeds 10 bytes");
 }

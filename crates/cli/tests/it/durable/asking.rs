@@ -95,7 +95,7 @@ fn a_script_that_is_called_asks_for_itself() {
     let (status, said) = post(&server, "/api/chat/prompts/clerk", &json!({}));
     assert!(status >= 400, "{said}");
     for part in [
-        "`send` is not called before somebody has agreed",
+        "`send` needs approval",
         "features.durable",
     ] {
         assert!(said.contains(part), "{said}");
@@ -121,7 +121,7 @@ fn a_script_that_is_called_asks_for_itself() {
         last["error"]
             .as_str()
             .unwrap()
-            .contains("one that calls it imports it"),
+            .contains("a script that calls this one must import it"),
         "{last}"
     );
     assert_eq!(made(&world, "send 2"), 1);
@@ -131,7 +131,7 @@ fn a_script_that_is_called_asks_for_itself() {
 fn what_asks_for_nothing_that_can_be_meant_is_refused() {
     for (ask, says) in [
         ("\"What is your name?\"", "invalid pattern"),
-        ("{send: true}", "a permission is a text"),
+        ("{send: true}", "invalid permission: expected a string"),
         ("['!send']", "only patterns with `!`"),
         ("['']", "an empty pattern"),
     ] {
@@ -164,7 +164,7 @@ fn without_a_terminal_nothing_is_called_that_somebody_was_to_agree_to() {
     let done = run(&world, &["run", "s/prompts/clerk.ai.yaml"]);
     assert_ne!(done.code, Some(0), "{done:?}");
     for part in [
-        "`send` is not called before somebody has agreed",
+        "`send` needs approval",
         "quillet run --durable",
     ] {
         assert!(done.err.contains(part), "{done:?}");

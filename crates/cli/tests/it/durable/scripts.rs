@@ -273,17 +273,17 @@ $set: {templateFormat: hf, F: "?=this.prompt.messages[0].content"}"#,
         (
             "fs",
             "!fn |-\n  function read() { return require('fs').readFileSync('/etc/hostname', 'utf8'); }\n$set: {F: \"?=this.$read()\"}",
-            "a durable run has no `fs`",
+            "`fs` is not available in a durable run",
         ),
         (
             "timers",
             "!fn |-\n  async function wait() { await new Promise((done) => setTimeout(done, 5)); return 1; }\n$set: {F: \"?=await this.$wait()\"}",
-            "a durable run has no timers",
+            "timers are not available in a durable run",
         ),
         (
             "Python",
             "!fn |-\n  [python]\n  def f():\n      return 1\n$set: {F: \"?=this.$f()\"}",
-            "a durable run has no functions in Python",
+            "functions in Python are not available in a durable run",
         ),
     ];
     for (what, line, says) in refused {

@@ -1,6 +1,6 @@
 //! Lines of NObj: how far in they stand, and what is in them without dress.
 
-use super::super::AnswerParseError;
+use super::super::parse_error::AnswerParseError;
 
 /// A line that says something.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,7 +39,7 @@ pub(super) fn lines(text: &str, before: usize) -> Result<Vec<NobjLine<'_>>, Answ
         if let Some((head, opened)) = said.split_once(BLOCK) {
             let (block, closed) = block(opened, &mut rest);
             if !closed {
-                let message = "a text that `\"\"\"` begins has no `\"\"\"` at its end";
+                let message = "unclosed text: `\"\"\"` is missing at its end";
                 return Err(AnswerParseError::new(message).at(line.number, line.indent + 1));
             }
             line.text = head.trim_end();

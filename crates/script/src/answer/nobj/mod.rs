@@ -11,10 +11,11 @@ use serde_json::Value as Json;
 
 use self::line::{NobjLine, lines};
 use super::coerce::{coerce, types};
-use super::{AnswerParseError, fence};
+use super::fence;
+use super::parse_error::AnswerParseError;
 
 /// Reads an answer. Names are brought to those of the schema, and values to its types; lines
-/// that are no field of it are left out.
+/// that are no field of it are omitted.
 pub(super) fn read(text: &str, schema: Option<&Json>) -> Result<Value, AnswerParseError> {
     let fenced = fence::find(text);
     let (start, piece) = fenced.map_or((0, text), |fenced| (fenced.start, fenced.text));
@@ -35,7 +36,7 @@ pub(super) fn read(text: &str, schema: Option<&Json>) -> Result<Value, AnswerPar
     if value.as_map().is_some_and(|map| !map.is_empty()) {
         Ok(value)
     } else {
-        Err(AnswerParseError::new("it has no line such as `name: value`").at(before + 1, 1))
+        Err(AnswerParseError::new("no line of the form `name: value`").at(before + 1, 1))
     }
 }
 

@@ -3,8 +3,8 @@
 use quillet_core::{Map, MapTable, Value, ValueList, json};
 use serde_json::Value as Json;
 
-use super::super::AnswerParseError;
 use super::super::coerce::{coerce, number, types};
+use super::super::parse_error::AnswerParseError;
 use super::line::NobjLine;
 
 /// Objects in objects.
@@ -26,8 +26,9 @@ fn level(
     let mut table = MapTable::default();
     let mut rest = lines;
     while let Some((line, after)) = rest.split_first() {
+        // Answers of models are untrusted; deep indentation would otherwise overflow the stack.
         if depth >= MOST_LEVELS {
-            let message = format!("objects stand more than {MOST_LEVELS} levels deep");
+            let message = format!("objects are nested deeper than {MOST_LEVELS} levels");
             return Err(AnswerParseError::new(message).at(line.number, line.indent + 1));
         }
         let (inner, next) = after.split_at(below(line, after));
@@ -45,6 +46,7 @@ fn level(
 /// the same column are its own.
 fn below(line: &NobjLine<'_>, after: &[NobjLine<'_>]) -> usize {
     let is_below = |other: &&NobjLine<'_>| {
+        // YAML also allows list items at the column of their key, which models often write.
         other.indent > line.indent
             || (other.indent == line.indent && other.bullet && !line.bullet && ends_open(line))
     };
@@ -200,7 +202,7 @@ fn objects(
         rest = next;
         let mut group = vec![first.clone()];
         if let Some(second) = own.first() {
-            // The first field stands behind the bullet, the others below it.
+            // The first field follows the bullet, the others below it.
             if let Some(head) = group.first_mut() {
                 head.indent = second.indent;
                 head.bullet = second.bullet;

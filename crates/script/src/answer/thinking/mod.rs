@@ -63,9 +63,9 @@ pub struct Thinking {
     pub think: ThinkingTag,
     /// What marks the answer.
     pub answer: ThinkingTag,
-    /// What finds the thinking, in place of the tag.
+    /// A regular expression that finds the thinking, instead of the tag.
     pub think_regex: Option<String>,
-    /// What finds the answer, in place of the tag.
+    /// A regular expression that finds the answer, instead of the tag.
     pub answer_regex: Option<String>,
 }
 
@@ -100,7 +100,8 @@ impl Thinking {
             Some(Value::Str(name)) => thinking.mode = mode(name, &mut problems),
             Some(Value::Map(map)) => thinking.read_map(map, &mut problems),
             Some(other) => problems.push(format!(
-                "shouldThink is {}, and is left out: it takes true, off, last, first, deep or an object",
+                "shouldThink is ignored: expected true, off, last, first, deep or an object, not \
+                {}",
                 other.kind()
             )),
         }
@@ -126,8 +127,8 @@ impl Thinking {
         self.read_patterns(map, problems);
         let unknown = map.table().keys().filter(|name| !NAMES.contains(&&***name));
         problems.extend(unknown.map(|name| {
-            let near = nearest(name, NAMES).map(|near| format!(" (is it {near}?)"));
-            format!("shouldThink.{name} is unknown{}", near.unwrap_or_default())
+            let near = nearest(name, NAMES).map(|near| format!(" (did you mean {near}?)"));
+            format!("unknown key shouldThink.{name}{}", near.unwrap_or_default())
         }));
     }
 
@@ -140,7 +141,8 @@ impl Thinking {
                 Ok(Some(given)) => *tag = given,
                 Ok(None) => {}
                 Err(()) => problems.push(format!(
-                    "shouldThink.{name} takes a text, or a list of what begins and what ends it"
+                    "shouldThink.{name} must be a string, or a list of an opening and a closing \
+                    string"
                 )),
             }
         }
@@ -176,7 +178,7 @@ const NAMES: [&str; 8] = [
 fn mode(name: &str, problems: &mut Vec<String>) -> ThinkingMode {
     ThinkingMode::parse(name).unwrap_or_else(|| {
         problems.push(format!(
-            "shouldThink: {name:?} is no mode: there are off, last, first and deep"
+            "unknown shouldThink mode {name:?}: use off, last, first or deep"
         ));
         ThinkingMode::Off
     })

@@ -200,7 +200,7 @@ impl Marks {
     }
 }
 
-/// Puts what stands in the answer's pair into the answer; gives the rest.
+/// Puts what is in the answer's pair into the answer; gives the rest.
 fn inside(parts: Vec<(AnswerPart, String)>, split: &mut SplitAnswer) -> String {
     let mut outside = String::new();
     for (part, text) in parts {

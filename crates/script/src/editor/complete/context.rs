@@ -219,7 +219,7 @@ fn list_of(path: &[&str], row: &str) -> Option<CompletionScope> {
     }
 }
 
-/// The keys that a line with this indentation stands in.
+/// The keys that a line with this indentation is in.
 fn parents(above: &str, mut indent_of: usize) -> Vec<String> {
     let mut path = Vec::new();
     for line in above.lines().rev() {

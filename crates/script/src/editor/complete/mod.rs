@@ -216,9 +216,9 @@ fn variables(list: &mut CompletionList, document: &ScriptDocument) {
 
 /// Variables that every script has.
 const GIVEN: [(&str, &str); 3] = [
-    ("LatestResult", "the result of the instruction before"),
+    ("LatestResult", "the result of the previous instruction"),
     ("RESPONSE", "the model's latest answer"),
-    ("content", "what the script was given as its content"),
+    ("content", "the content argument of the script"),
 ];
 
 async fn scripts(list: &mut CompletionList, document: &ScriptDocument, around: EditorContext<'_>) {
@@ -272,7 +272,7 @@ fn patterns(list: &mut CompletionList) {
 
 /// A pattern of each kind.
 const PATTERNS: [(&str, &str); 9] = [
-    (":/re/i", "a text in which the expression is found"),
+    (":/re/i", "a text that the expression matches"),
     (":\"text\"", "this text"),
     (":> 1", "a comparison"),
     (":1..5", "a range with its end"),

@@ -2,8 +2,8 @@
 
 use quillet_yaml::{MapEntry, Node, NodeData};
 
+use super::symbol::{MarkKind, is_setting};
 use super::texts::SymbolTexts;
-use super::{MarkKind, is_setting};
 use crate::text::prefix::TextPosition;
 
 /// All of a front matter.

@@ -5,7 +5,7 @@
 use quillet_core::{SemanticToken, Span};
 use quillet_yaml::{MapEntry, Node};
 
-use super::{ScriptDocument, holds, keys};
+use super::{ScriptDocument, holds};
 use crate::directive::Directive;
 use crate::library::check::line_map::text_of;
 use crate::library::import::bare_name;
@@ -15,48 +15,12 @@ use crate::syntax::{
 use crate::text::prefix::TextPosition;
 
 mod front_matter;
+mod symbol;
 mod texts;
 
+use symbol::MOST_MARKS;
+pub(super) use symbol::{MarkKind, NamedSymbol};
 use texts::SymbolTexts;
-
-/// Most marks of one document that are cached; what comes behind has none.
-const MOST_MARKS: usize = 20_000;
-
-/// Something with a name.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct NamedSymbol {
-    /// Its bytes in the file.
-    pub(super) span: Span,
-    /// What it is.
-    pub(super) kind: MarkKind,
-}
-
-/// What a mark names.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum MarkKind {
-    /// A directive, a function, an imported name; without `$`.
-    Call(String),
-    /// The name where a function is declared.
-    Function(String),
-    /// A script's id or file.
-    Script(String),
-    /// A variable: the first part of its path.
-    Variable {
-        name: String,
-        /// Whether it gets a value here.
-        sets: bool,
-    },
-    /// The role of a message.
-    Role(String),
-    /// A key of the front matter, with those it stands in.
-    Key(Vec<String>),
-    /// A pattern of `$match`, with its colon.
-    Pattern(String),
-    /// A regular expression in a hole.
-    Regex,
-    /// `[[…]]` as a whole: what it does.
-    Hole(&'static str),
-}
 
 /// All marks, or those of the instructions around one byte, in no order.
 pub(super) fn marks(document: &ScriptDocument, around: Option<usize>) -> Vec<NamedSymbol> {
@@ -91,6 +55,7 @@ fn walk<'a>(
 pub(super) fn mark_at(document: &ScriptDocument, at: usize) -> Option<NamedSymbol> {
     let marks = marks(document, Some(at));
     let there = marks.into_iter().filter(|mark| holds(mark.span, at));
+    // Symbols nest: a variable is inside of a hole, and the narrowest is the one meant.
     there.min_by_key(|mark| mark.span.end - mark.span.start)
 }
 
@@ -122,6 +87,7 @@ struct SymbolWalk<'a> {
 impl SymbolWalk<'_> {
     fn block(&mut self, block: &InstructionBlock) {
         for item in &block.items {
+            // A huge file must not make every keystroke slow.
             if self.texts.marks.len() >= MOST_MARKS {
                 return;
             }
@@ -279,14 +245,4 @@ impl SymbolWalk<'_> {
 fn sets_variables(call: &CallExpr) -> bool {
     use Directive::{Parameters, Prompt, Push, Set};
     matches!(call.directive(), Some(Set | Prompt | Parameters | Push))
-}
-
-/// The first part of a key path.
-pub(super) fn root(path: &str) -> &str {
-    path.split(['.', '[']).next().unwrap_or(path)
-}
-
-/// Whether a key of the front matter means something to the engine, so that it is no variable.
-fn is_setting(name: &str) -> bool {
-    keys::key(&[name]).is_some()
 }

@@ -8,7 +8,7 @@ use quillet_core::{SemanticToken, Span};
 use quillet_template::TemplateFactory;
 use quillet_yaml::{Node, NodeData};
 
-use super::{MOST_MARKS, MarkKind, NamedSymbol, root};
+use super::symbol::{MOST_MARKS, MarkKind, NamedSymbol, root};
 use crate::argument::{self, ArgumentValue, BareWordPolicy};
 use crate::editor::ScriptDocument;
 use crate::expression::{Expression, ParsedExpression};
@@ -240,7 +240,7 @@ impl<'a> SymbolTexts<'a> {
     /// Arguments in parentheses; `sets` where their names are variables that get a value.
     pub(super) fn arguments(&mut self, text: &ScriptText, range: Range<usize>, sets: bool) {
         let inner = text.value.get(range.clone()).unwrap_or_default();
-        // Places in the text: where that stands in the file is asked of each mark.
+        // Places in the text: where that is in the file is asked of each mark.
         let (start, end) = (range.start, range.end);
         let Ok(arguments) = argument::parse_with(inner, Span { start, end }, BareWordPolicy::Text)
         else {
@@ -267,11 +267,12 @@ impl<'a> SymbolTexts<'a> {
     }
 }
 
-const AI: &str = "The model's answer goes here, and the variable has it afterwards. What stands before \
-    it in an assistant's message is sent as the beginning of the answer.";
-const SCRIPT: &str = "Runs a script; its result is put in here.";
-const CALL: &str = "Calls a directive or a function; its result is put in here.";
-const REGEX: &str = "Searches a variable's text; what is found is put in here, or all of the text where nothing is.";
+const AI: &str = "Inserts the model's answer and stores it in the variable. Text before it in an \
+    assistant message is sent as the start of the answer.";
+const SCRIPT: &str = "Runs a script and inserts its result.";
+const CALL: &str = "Calls a directive or a function and inserts its result.";
+const REGEX: &str =
+    "Searches a variable's text and inserts the match, or the whole text without a match.";
 
 /// Where a template names a variable: a compiled template knows the first place only. Words in
 /// quotes and fields of other values are not meant.

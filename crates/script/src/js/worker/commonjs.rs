@@ -6,7 +6,7 @@
 /// Names that a module exports at the most.
 const MOST: usize = 1_000;
 
-/// The names, in the order in which they stand in the text.
+/// The names, in the order in which they are in the text.
 pub(super) fn names(text: &str) -> Vec<String> {
     let mut names = Vec::new();
     for (at, _) in text.match_indices("exports") {
@@ -86,7 +86,7 @@ fn listed(rest: &str) -> Vec<String> {
     }
 }
 
-/// What stands behind the next comma of this level.
+/// What follows the next comma of this level.
 fn next(text: &str) -> Option<&str> {
     let mut depth = 0_u32;
     let mut quote = None;

@@ -1,6 +1,6 @@
 //! Data across JavaScript's border. What is not JSON goes the way `JSON.stringify` sends it, with
 //! these differences: a `Map` becomes an object, a `Set` and a typed array a list, a `RegExp` its
-//! text, a `BigInt` a whole number, or its digits where it does not fit; `NaN` stays a number.
+//! text, a `BigInt` a whole number, or its digits where it is invalid; `NaN` stays a number.
 
 use quillet_core::{Map, MapTable, Value, ValueList};
 use rquickjs::{
@@ -10,15 +10,16 @@ use rquickjs::{
 use super::shell::Shell;
 use crate::expression::from_number;
 use crate::js::DEEPEST;
-use crate::js::runtime::{FunctionId, JsValueRef};
+use crate::js::id::FunctionId;
+use crate::js::runtime::JsValueRef;
 
 /// Values of one conversion: more do not leave JavaScript at a time.
 const MOST: usize = 4_000_000;
 
 /// What a value that cannot leave JavaScript is answered with.
-pub(super) const CYCLE: &str = "a value that contains itself cannot leave JavaScript";
-const DEEP: &str = "a value that is nested deeper than 127 levels cannot leave JavaScript";
-const LARGE: &str = "a value of this size cannot leave JavaScript";
+pub(super) const CYCLE: &str = "cannot return a value that contains itself from JavaScript";
+const DEEP: &str = "cannot return a value nested deeper than 127 levels from JavaScript";
+const LARGE: &str = "cannot return a value of this size from JavaScript";
 
 /// A value of the run as JavaScript has it.
 pub(super) fn to_js<'js>(
@@ -29,7 +30,7 @@ pub(super) fn to_js<'js>(
     if value.depth() > DEEPEST {
         return Err(Exception::throw_range(
             ctx,
-            "a value that is nested deeper than 127 levels cannot enter JavaScript",
+            "cannot pass a value nested deeper than 127 levels to JavaScript",
         ));
     }
     Ok(match value {

@@ -1,4 +1,4 @@
-//! QuickJS itself: made with its bounds, fed with code, run until it comes to rest.
+//! The QuickJS engine: created with its limits, given code, run until nothing is pending.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -9,12 +9,13 @@ use rquickjs::{Array, Context, Ctx, Function, Object, Persistent, Runtime};
 use super::shell::{RunningJob, Shell, TimeExceeded};
 use super::{convert, failure, host_functions, loader};
 use crate::js::error::{JsError, JsErrorKind};
+use crate::js::id::{FunctionId, ModuleId};
 use crate::js::port::{Control, Port};
 use crate::js::protocol::{
     ExportKind, FixedEnvironment, FromWorker, JobResult, ModuleExport, NormalizedSource, ToWorker,
     WorkerJob, WorkerLimits,
 };
-use crate::js::runtime::{FunctionId, JsTarget, JsValueRef, ModuleId};
+use crate::js::runtime::{JsTarget, JsValueRef};
 use crate::js::signature;
 
 pub(super) struct JsEngine {
@@ -25,17 +26,17 @@ pub(super) struct JsEngine {
 
 impl Drop for JsEngine {
     fn drop(&mut self) {
-        // Nothing of QuickJS may outlive it.
+        // Persistent values must be dropped before the runtime; QuickJS aborts otherwise.
         self.shell.api.borrow_mut().take();
         self.shell.rejected.take();
     }
 }
 
 impl JsEngine {
-    /// A QuickJS with nothing in it but its own library and our part.
+    /// Creates an engine with only its standard library and the prelude.
     ///
     /// # Errors
-    /// The port, when the memory that it may take is too little to begin.
+    /// Returns the port if the memory limit is too small to start.
     pub(super) fn new(
         bounds: &WorkerLimits,
         port: Box<dyn Port>,
@@ -50,6 +51,8 @@ impl JsEngine {
             }),
             Err(_) => {
                 shell.api.borrow_mut().take();
+                // The failed runtime has dropped its callbacks, so the shell is normally unshared;
+                // otherwise a dead port is returned.
                 Rc::try_unwrap(shell).map_or_else(
                     |_| Err(Box::new(NoModules) as Box<dyn Port>),
                     |shell| Err(shell.into_port()),
@@ -83,7 +86,7 @@ impl JsEngine {
         Ok((runtime, context))
     }
 
-    /// Whether a bound was crossed behind which the state cannot be trusted.
+    /// Returns whether a limit was exceeded, after which the state cannot be trusted.
     pub(super) fn is_broken(&self) -> bool {
         self.shell.clock.over().is_some()
     }
@@ -100,7 +103,7 @@ impl JsEngine {
             ToWorker::Start { piece, work } => self.begin(piece, work),
             ToWorker::Settled { question, result } => self.settle(question, result),
             ToWorker::Cancel { piece } => self.cancel(piece),
-            // Answers are taken by whoever asked.
+            // `Shell::ask` takes replies itself; one that arrives here belongs to a cancelled job.
             ToWorker::Answer { .. } => {}
         }
     }
@@ -116,6 +119,7 @@ impl JsEngine {
         };
         self.shell.pieces.borrow_mut().insert(piece, begun);
         let unloaded = self.shell.unloaded.take();
+        // After a restart, modules imported earlier are loaded again before code can use them.
         if !unloaded.is_empty() && !matches!(work, WorkerJob::Import { .. }) {
             self.turn(piece, |ctx| self.shell.api(ctx, "again")?.call((unloaded,)));
         }
@@ -144,6 +148,8 @@ impl JsEngine {
             return;
         };
         self.turn(piece, |ctx| {
+            // The job's cached objects are read again, because the run may have changed them
+            // meanwhile.
             self.shell.api(ctx, "renew")?.call::<_, ()>((piece,))?;
             let settle = self.shell.api(ctx, "settle")?;
             match result {
@@ -184,7 +190,7 @@ impl JsEngine {
         }
     }
 
-    /// Lets JavaScript of a piece run until nothing is left to do at once.
+    /// Runs JavaScript of a job until no pending job of QuickJS is left.
     fn turn(&self, piece: u64, action: impl FnOnce(&Ctx<'_>) -> rquickjs::Result<()>) {
         self.shell.begin(piece);
         let failed = self.context.with(|ctx| {
@@ -205,6 +211,7 @@ impl JsEngine {
     }
 
     fn fail(&self, piece: u64, error: JsError) {
+        // Code can catch an out-of-memory exception and continue; the worker stops in any case.
         if error.kind == JsErrorKind::Memory {
             self.shell.clock.stop(TimeExceeded::Memory);
         }
@@ -212,6 +219,7 @@ impl JsEngine {
         let closed = self
             .context
             .with(|ctx| self.shell.api(&ctx, "close")?.call::<_, ()>((piece,)));
+        // If even closing the job throws, the prelude's state is broken and the worker must end.
         if closed.is_err() {
             self.shell.clock.stop(TimeExceeded::Ended);
         }
@@ -222,18 +230,20 @@ impl JsEngine {
             match self.runtime.execute_pending_job() {
                 Ok(true) => {}
                 Ok(false) => return,
-                // What a job throws is seen by the promise that it belongs to.
+                // The promise of the job has the exception; here it must only be cleared, because
+                // QuickJS keeps it pending otherwise.
                 Err(error) => error.0.with(|ctx| drop(ctx.catch())),
             }
         }
     }
 }
 
-/// Puts a clock and random numbers in place that say the same when the run is made once more.
+/// Installs a clock and random numbers that repeat on a replay.
 fn fix(ctx: &Ctx<'_>, fixed: FixedEnvironment) -> rquickjs::Result<()> {
     let install: Function<'_> = ctx.eval(include_str!("../fixed.js"))?;
     // Milliseconds of any date, and halves of 32 bits, are exact as doubles.
     let began = fixed.began_ms as f64;
+    // A `u64` is invalid a double exactly, so the seed is passed in two halves.
     let halves = (fixed.seed as u32, (fixed.seed >> 32) as u32);
     install.call((began, f64::from(halves.0), f64::from(halves.1)))
 }
@@ -243,7 +253,7 @@ fn prelude<'js>(ctx: &Ctx<'js>, host: Object<'js>) -> rquickjs::Result<Object<'j
     make.call((host,))
 }
 
-/// Where nobody listens.
+/// A port without a run.
 struct NoModules;
 
 impl Port for NoModules {
@@ -277,7 +287,7 @@ fn call(
     }
 }
 
-/// What the exports of a module are.
+/// Converts the exports of a module.
 pub(super) fn exports(shell: &Shell, found: &Array<'_>) -> rquickjs::Result<Vec<ModuleExport>> {
     found
         .iter::<Array>()
@@ -300,7 +310,7 @@ fn export(shell: &Shell, entry: &Array<'_>) -> rquickjs::Result<ModuleExport> {
         _ => {
             let value = entry.get(2)?;
             let passed = convert::from_js(shell, &value);
-            // A module's object that holds itself is still there under its name.
+            // An export that cannot be passed, such as a cyclic object, still exists by name.
             ExportKind::Value(passed.unwrap_or_else(|error| {
                 let _ = failure::caught(shell, entry.ctx(), &error);
                 JsValueRef::Undefined
@@ -313,32 +323,36 @@ fn export(shell: &Shell, entry: &Array<'_>) -> rquickjs::Result<ModuleExport> {
     })
 }
 
-/// Compiles sloppy code, as scripts have always been run: its value is what the code is.
+/// Compiles code in sloppy mode, which scripts depend on, and returns its value.
 pub(super) fn compile<'js, T: rquickjs::FromJs<'js>>(
     ctx: &Ctx<'js>,
     code: &str,
     file: &str,
 ) -> rquickjs::Result<T> {
     let mut options = EvalOptions::default();
+    // rquickjs is strict by default.
     options.strict = false;
+    // A NUL in the file name would end the C string and panic in rquickjs.
     options.filename = Some(file.replace('\0', "\u{fffd}"));
     ctx.eval_with_options(code, options)
         .map_err(|error| syntax(ctx, error))
 }
 
-/// An expression as a function that is given its names. It waits only where the code has `await`:
-/// the word in a string costs no more than a promise.
+/// Compiles an expression to a function of its names. It is `async` only if the code contains
+/// `await`; a false match in a string costs only a promise.
 fn expression<'js>(ctx: &Ctx<'js>, code: &str) -> rquickjs::Result<Function<'js>> {
     let code = code.trim_end().trim_end_matches(';');
     let waits = if code.contains("await") { "async " } else { "" };
     compile(
         ctx,
+        // `with` resolves bare names through a proxy of the runtime; it needs sloppy mode. The line
+        // breaks end a trailing `//` comment.
         &format!("({waits}function(){{with(arguments[0]){{return (\n{code}\n)}}}})"),
         failure::EXPRESSION,
     )
 }
 
-/// A definition as the function that it is.
+/// Compiles a definition to its function.
 pub(super) fn define<'js>(
     shell: &Shell,
     ctx: &Ctx<'js>,
@@ -352,11 +366,15 @@ pub(super) fn define<'js>(
     else {
         return Err(failure::throw(
             ctx,
-            &JsError::thrown("this function is gone: the JavaScript that made it was ended"),
+            &JsError::thrown(
+                "the function is no longer available: the JavaScript that created it \
+            was stopped",
+            ),
         ));
     };
     let mut code = definition.code.clone();
     if let Some(at) = keyword {
+        // Shorthand such as `name(a) { … }` is a method, not an expression, without the keyword.
         code.insert_str(at, "function ");
     }
     let file = format!("{}{}{}", definition.filename, failure::DEFINITION, id.0);
@@ -369,7 +387,7 @@ pub(super) fn define<'js>(
     make.call((require, definition.filename, definition.dirname))
 }
 
-/// Marks what the parser throws as a fault of the code's form.
+/// Marks exceptions of the parser as syntax errors.
 pub(super) fn syntax(ctx: &Ctx<'_>, error: rquickjs::Error) -> rquickjs::Error {
     if !matches!(error, rquickjs::Error::Exception) {
         return error;

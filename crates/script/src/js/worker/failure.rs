@@ -5,7 +5,7 @@ use rquickjs::{Coerced, Ctx, Exception, FromJs, Object, Value as Js};
 use super::convert;
 use super::shell::{Shell, TimeExceeded};
 use crate::js::error::{Code, CodePosition, JsError, JsErrorKind, StackFrame};
-use crate::js::runtime::FunctionId;
+use crate::js::id::FunctionId;
 use crate::js::signature;
 
 /// The file name under which expressions are compiled.
@@ -36,17 +36,17 @@ pub(super) fn over(why: TimeExceeded) -> JsError {
     match why {
         TimeExceeded::Time => JsError::new(
             JsErrorKind::Time,
-            "JavaScript ran longer than it may (limit js_time)",
+            "JavaScript exceeded its time limit (js_time)",
         ),
         TimeExceeded::Memory => memory(),
-        TimeExceeded::Ended => JsError::new(JsErrorKind::Killed, "JavaScript was ended"),
+        TimeExceeded::Ended => JsError::new(JsErrorKind::Killed, "JavaScript was stopped"),
     }
 }
 
 fn memory() -> JsError {
     JsError::new(
         JsErrorKind::Memory,
-        "JavaScript wants more memory than it may have (limit js_memory)",
+        "JavaScript exceeded its memory limit (js_memory)",
     )
 }
 
@@ -85,7 +85,7 @@ fn of_value(shell: &Shell, value: &Js<'_>) -> JsError {
 fn nothing() -> JsError {
     JsError::new(
         JsErrorKind::Memory,
-        "JavaScript wants more memory than it may have (limit js_memory), or it threw null",
+        "JavaScript exceeded its memory limit (js_memory), or it threw null",
     )
 }
 
@@ -139,7 +139,7 @@ fn kind(name: &str, message: &str) -> JsErrorKind {
         {
             JsErrorKind::Stack
         }
-        ("RangeError" | "TypeError", message) if message.ends_with("cannot leave JavaScript") => {
+        ("RangeError" | "TypeError", message) if message.ends_with(" from JavaScript") => {
             JsErrorKind::Data
         }
         _ => JsErrorKind::Thrown,
@@ -170,7 +170,7 @@ pub(super) fn exception<'js>(ctx: &Ctx<'js>, error: &JsError) -> rquickjs::Resul
     Ok(exception)
 }
 
-/// One line of a stack trace: `    at name (file:line:column)`. Lines of our own part are left out.
+/// One line of a stack trace: `    at name (file:line:column)`. Lines of our own part are omitted.
 fn frame(shell: &Shell, line: &str) -> Option<StackFrame> {
     let line = line.trim().strip_prefix("at ")?;
     let (function, place) = match line.rsplit_once(" (") {

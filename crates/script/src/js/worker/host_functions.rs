@@ -8,8 +8,9 @@ use super::failure;
 use super::shell::{Shell, TimeExceeded};
 use super::{convert, engine, loader};
 use crate::js::error::JsErrorKind;
+use crate::js::id::FunctionId;
 use crate::js::protocol::{FileCall, FromWorker, HostReply, HostRequest, JobResult};
-use crate::js::runtime::{ConsoleLevel, FunctionId, JsTarget, JsValueRef, LookupResult};
+use crate::js::runtime::{ConsoleLevel, JsTarget, JsValueRef, LookupResult};
 
 /// An object with all of them.
 pub(super) fn install<'js>(ctx: &Ctx<'js>, shell: &Rc<Shell>) -> rquickjs::Result<Object<'js>> {
@@ -99,11 +100,12 @@ fn timers<'js>(ctx: &Ctx<'js>, shell: &Rc<Shell>, host: &Object<'js>) -> rquickj
     let of = Rc::clone(shell);
     let timer = move |ctx: Ctx<'js>, delay: f64, again: bool| {
         if of.bounds.fixed.is_some() {
-            let message = "a durable run has no timers: what is first, a timer or an answer, might be another when the run goes on in another process";
+            let message = "timers are not available in a durable run: their order relative to \
+            answers could differ when another process resumes the run";
             return Err(Exception::throw_message(&ctx, message));
         }
         of.timer(delay, again)
-            .ok_or_else(|| Exception::throw_range(&ctx, "more than 1,000 timers at a time"))
+            .ok_or_else(|| Exception::throw_range(&ctx, "too many timers (limit 1,000)"))
     };
     host.set("timer", Function::new(ctx.clone(), timer)?)?;
     let of = Rc::clone(shell);
@@ -114,7 +116,7 @@ fn timers<'js>(ctx: &Ctx<'js>, shell: &Rc<Shell>, host: &Object<'js>) -> rquickj
 }
 
 fn gone(ctx: &Ctx<'_>) -> rquickjs::Error {
-    Exception::throw_message(ctx, "nobody waits for this JavaScript any more")
+    Exception::throw_message(ctx, "the caller of this JavaScript has gone")
 }
 
 /// A call of `fs`.
@@ -135,7 +137,7 @@ fn file<'js>(
     }
 }
 
-/// `[kind, payload]`: the kinds stand in the prelude.
+/// `[kind, payload]`: the kinds are in the prelude.
 fn get<'js>(
     shell: &Shell,
     ctx: &Ctx<'js>,

@@ -1,6 +1,6 @@
-//! Modules inside of JavaScript. Files are found, checked and read by the run; here they become
-//! functions and ES modules. CommonJS that an ES module imports is reached through a small module
-//! that names its exports, as Node does.
+//! Modules in JavaScript. The run finds, checks and reads files; this module turns them into
+//! functions and ES modules. An ES module imports CommonJS through a small generated module with its
+//! export names, as in Node.
 
 use std::rc::Rc;
 
@@ -13,10 +13,10 @@ use super::{commonjs, engine, failure};
 use crate::js::error::{JsError, JsErrorKind};
 use crate::js::protocol::{HostReply, HostRequest, ImportRequest, ModuleKind, ResolvedModule};
 
-/// What a CommonJS module is given.
+/// Parameters of the CommonJS wrapper.
 const HEAD: &str = "(function(exports,require,module,__filename,__dirname,internal){";
 
-/// Lets `import` find modules.
+/// Installs the resolver and loader of `import`.
 pub(super) fn attach(runtime: &Runtime, shell: &Rc<Shell>) {
     runtime.set_loader(
         ModuleFinder(Rc::clone(shell)),
@@ -24,7 +24,7 @@ pub(super) fn attach(runtime: &Runtime, shell: &Rc<Shell>) {
     );
 }
 
-/// The host's functions for modules.
+/// Installs the host functions of `require`.
 pub(super) fn install<'js>(
     ctx: &Ctx<'js>,
     shell: &Rc<Shell>,
@@ -46,7 +46,7 @@ pub(super) fn install<'js>(
     host.set("import", Function::new(ctx.clone(), import)?)
 }
 
-/// The file behind a name. `from` is the file that asks, or the name that a definition has here.
+/// Returns the file of a module name. `from` is the importing file or the name of a definition.
 fn resolve(
     shell: &Shell,
     ctx: &Ctx<'_>,
@@ -55,6 +55,7 @@ fn resolve(
     required: bool,
 ) -> rquickjs::Result<String> {
     let from = from
+        // Functions of a script have a virtual file name that ends with their id.
         .rsplit_once(failure::DEFINITION)
         .map_or(from, |(file, _)| file);
     let request = ImportRequest {
@@ -82,7 +83,7 @@ fn asked(shell: &Shell, ctx: &Ctx<'_>, ask: HostRequest) -> rquickjs::Result<Res
         HostReply::Resolved(Err(error)) => Err(failure::throw(ctx, &error)),
         _ => Err(failure::throw(
             ctx,
-            &JsError::new(JsErrorKind::Killed, "JavaScript was ended"),
+            &JsError::new(JsErrorKind::Killed, "JavaScript was stopped"),
         )),
     }
 }
@@ -98,7 +99,7 @@ fn read(shell: &Shell, ctx: &Ctx<'_>, path: &str) -> rquickjs::Result<ResolvedMo
     })
 }
 
-/// Our own text for one of Node's modules.
+/// Returns the built-in source of one of Node's modules.
 fn shim(name: &str) -> &'static str {
     match name {
         "assert" | "assert/strict" => include_str!("../node/assert.js"),
@@ -137,6 +138,7 @@ fn required<'js>(shell: &Shell, ctx: &Ctx<'js>, path: &str) -> rquickjs::Result<
 }
 
 fn json<'js>(ctx: &Ctx<'js>, module: &ResolvedModule) -> rquickjs::Result<Js<'js>> {
+    // `JSON.parse` rejects a byte order mark, which editors write.
     let text = module.text.trim_start_matches('\u{feff}');
     ctx.json_parse(text).map_err(|error| {
         let thrown = ctx.catch();
@@ -144,7 +146,7 @@ fn json<'js>(ctx: &Ctx<'js>, module: &ResolvedModule) -> rquickjs::Result<Js<'js
             .as_exception()
             .and_then(rquickjs::Exception::message)
             .unwrap_or_default();
-        let message = format!("module {} is not JSON: {words}", module.path);
+        let message = format!("module {} is invalid JSON: {words}", module.path);
         drop(error);
         failure::throw(ctx, &JsError::new(JsErrorKind::Module, message))
     })
@@ -152,17 +154,19 @@ fn json<'js>(ctx: &Ctx<'js>, module: &ResolvedModule) -> rquickjs::Result<Js<'js
 
 fn common<'js>(ctx: &Ctx<'js>, module: &ResolvedModule) -> rquickjs::Result<Function<'js>> {
     let text = module.text.trim_start_matches('\u{feff}');
-    // The first line of a program names its interpreter.
+    // A `#!` line is valid only at the start of a file, and the wrapper precedes it.
     let comment = if text.starts_with("#!") { "//" } else { "" };
     engine::compile(ctx, &format!("{HEAD}{comment}{text}\n}})"), &module.path)
 }
 
-/// The function of a module that nobody said the kind of, if it is CommonJS.
+/// Compiles a module of unknown kind as CommonJS; `None` if it must be an ES module.
 fn either<'js>(ctx: &Ctx<'js>, module: &ResolvedModule) -> rquickjs::Result<Option<Function<'js>>> {
     match common(ctx, module) {
         Ok(function) => Ok(Some(function)),
         Err(rquickjs::Error::Exception) => {
             let thrown = ctx.catch();
+            // `import` and `export` are syntax errors inside of a function, which tells the two
+            // kinds apart without parsing.
             let is_syntax = thrown.as_object().is_some_and(failure::is_syntax);
             if is_syntax {
                 Ok(None)
@@ -227,13 +231,14 @@ fn declare<'js>(
     Ok(declared)
 }
 
-/// An ES module that stands for one of another kind.
+/// Creates an ES module that wraps a module of another kind.
 fn bridge<'js>(
     shell: &Shell,
     ctx: &Ctx<'js>,
     module: &ResolvedModule,
 ) -> rquickjs::Result<Module<'js, Declared>> {
     let names = match module.kind {
+        // JSON has only a default export in ES modules.
         ModuleKind::Json => Vec::new(),
         _ => commonjs::names(&module.text),
     };

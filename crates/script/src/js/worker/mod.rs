@@ -48,7 +48,7 @@ fn refuse(port: &dyn Port) {
         if let ToWorker::Start { piece, .. } = message {
             let error = JsError::new(
                 JsErrorKind::Memory,
-                "JavaScript cannot start in the memory that it may take (limit js_memory)",
+                "cannot start JavaScript within its memory limit (js_memory)",
             );
             return port.send(FromWorker::Done {
                 piece,

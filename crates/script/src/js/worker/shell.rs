@@ -1,4 +1,4 @@
-//! What a worker knows outside of QuickJS: its pieces, its clock, its questions.
+//! State of a worker outside of QuickJS: jobs, clock, timers and pending requests.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
@@ -17,14 +17,14 @@ use crate::js::protocol::{
 };
 use crate::js::runtime::{ConsoleLevel, JsValueRef};
 
-/// Timers that may run at a time.
+/// Maximum number of active timers.
 const TIMERS: usize = 1_000;
 
-/// Most failed promises that are reported in one turn.
+/// Maximum number of rejected promises reported in one turn.
 const REJECTED: usize = 100;
 
-/// Turns that one interval or chain of timers may take in a row cost time of their piece; a timer
-/// fires no sooner than this, so that a loop of timers cannot spin for free.
+/// Minimum delay of a timer. Turns of timers count as time of their job; the delay keeps a loop of
+/// timers from spinning without using that time.
 const TICK: Duration = Duration::from_millis(1);
 
 pub(super) struct Shell {
@@ -35,12 +35,11 @@ pub(super) struct Shell {
     pub(super) pieces: RefCell<HashMap<u64, RunningJob>>,
     pub(super) definitions: RefCell<HashMap<u64, NormalizedSource>>,
     pub(super) modules: RefCell<HashMap<u64, ImportRequest>>,
-    /// Modules that are known and that nothing has loaded yet.
+    /// Modules that are defined and not loaded yet.
     pub(super) unloaded: RefCell<Vec<u64>>,
-    /// Promises that failed in this turn and that nothing waits for yet, with their reasons in
-    /// words.
+    /// Promises rejected in this turn without a handler, with their reasons as text.
     pub(super) rejected: RefCell<Vec<(Persistent<Js<'static>>, String)>>,
-    /// Pieces that are over, and that are reported once what they began has come to an end too.
+    /// Completed jobs, reported once everything they started has ended.
     finished: RefCell<HashMap<u64, Result<JobResult, JsError>>>,
     queue: RefCell<VecDeque<ToWorker>>,
     timers: RefCell<Vec<Timer>>,
@@ -49,13 +48,13 @@ pub(super) struct Shell {
     counter: Cell<u64>,
 }
 
-/// A piece that has begun.
+/// A job that has begun.
 #[derive(Default)]
 pub(super) struct RunningJob {
     pub(super) spent: Duration,
-    /// Objects that it got from the run, as they were.
+    /// Objects that it got from the run, in their original state.
     pub(super) got: HashMap<String, Value>,
-    /// Its arguments, as they were; `None` for work that is no call.
+    /// Its original arguments; `None` for jobs other than calls.
     pub(super) arguments: Option<Vec<JsValueRef>>,
 }
 
@@ -65,7 +64,7 @@ struct Timer {
     every: Option<Duration>,
 }
 
-/// How long JavaScript may still go on. Shared with the interrupt handler.
+/// Remaining time of JavaScript. Shared with the interrupt handler.
 pub(super) struct Clock {
     control: Arc<Control>,
     deadline: Cell<Option<Instant>>,
@@ -73,7 +72,7 @@ pub(super) struct Clock {
     over: Cell<Option<TimeExceeded>>,
 }
 
-/// Why JavaScript was stopped.
+/// The reason why JavaScript was stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TimeExceeded {
     Time,
@@ -82,7 +81,7 @@ pub(super) enum TimeExceeded {
 }
 
 impl Clock {
-    /// Asked often while JavaScript runs: whether it must stop.
+    /// Returns whether JavaScript must stop. QuickJS calls it often.
     pub(super) fn check(&self) -> bool {
         if self.over.get().is_some() {
             return true;
@@ -100,6 +99,7 @@ impl Clock {
     }
 
     pub(super) fn stop(&self, why: TimeExceeded) {
+        // The first reason is the cause; later ones are consequences of it.
         if self.over.get().is_none() {
             self.over.set(Some(why));
         }
@@ -137,7 +137,7 @@ impl Shell {
         }
     }
 
-    /// A function of the part that is JavaScript.
+    /// Returns a function of the prelude.
     pub(super) fn api<'js>(&self, ctx: &Ctx<'js>, name: &str) -> rquickjs::Result<Function<'js>> {
         let api = self.api.borrow().clone().ok_or(rquickjs::Error::Unknown)?;
         api.restore(ctx)?.get(name)
@@ -147,7 +147,7 @@ impl Shell {
         self.port
     }
 
-    /// The next message; timed out when a timer is due.
+    /// Waits for the next message, until the next timer is due.
     pub(super) fn next(&self) -> ReceiveResult {
         if let Some(message) = self.queue.borrow_mut().pop_front() {
             return ReceiveResult::Message(message);
@@ -165,15 +165,15 @@ impl Shell {
         received
     }
 
-    /// Nothing is left to do: whoever still waits, waits for nothing, unless an answer or a timer
-    /// is to come.
+    /// Called when nothing is left to do: jobs still open without a pending answer or timer can
+    /// never settle.
     fn idle(&self) {
         if self.waiting.borrow().is_empty() && self.timers.borrow().is_empty() {
             let stuck: Vec<u64> = self.pieces.borrow().keys().copied().collect();
             for piece in stuck {
                 let error = JsError::new(
                     JsErrorKind::Stuck,
-                    "it waits for a promise that nothing will settle",
+                    "the code waits for a promise that never settles",
                 );
                 self.done(piece, Err(error));
             }
@@ -189,8 +189,8 @@ impl Shell {
         self.port.send(message);
     }
 
-    /// Asks the run and waits. The run answers at once, so this counts as the piece's own time:
-    /// else a loop of questions could go on for ever.
+    /// Sends a request to the run and blocks for the reply. The wait counts as the job's own time;
+    /// otherwise a loop of requests could run forever.
     pub(super) fn ask(&self, piece: u64, ask: HostRequest) -> HostReply {
         let question = self.number();
         self.send(FromWorker::Ask {
@@ -204,6 +204,8 @@ impl Shell {
                     question: of,
                     answer,
                 }) if of == question => break answer,
+                // QuickJS is in the middle of a call here and cannot start other work, so messages
+                // are queued.
                 ReceiveResult::Message(message) => self.queue.borrow_mut().push_back(message),
                 ReceiveResult::TimedOut => {}
                 ReceiveResult::Closed => break HostReply::Gone,
@@ -215,16 +217,18 @@ impl Shell {
         if answer == HostReply::Later {
             self.waiting.borrow_mut().insert(question, piece);
         }
+        // Requests made while waiting have advanced the counter; `last_question` must return this
+        // one.
         self.counter.set(question);
         answer
     }
 
-    /// The number of the question that was asked last.
+    /// Returns the number of the last request.
     pub(super) fn last_question(&self) -> u64 {
         self.counter.get()
     }
 
-    /// Whose question was settled.
+    /// Returns the job of a settled request.
     pub(super) fn take_job_of(&self, question: u64) -> Option<u64> {
         self.waiting.borrow_mut().remove(&question)
     }
@@ -235,7 +239,7 @@ impl Shell {
         next
     }
 
-    /// JavaScript of a piece begins to run.
+    /// Starts the clock for JavaScript of a job.
     pub(super) fn begin(&self, piece: u64) {
         let spent = self
             .pieces
@@ -251,7 +255,7 @@ impl Shell {
         });
     }
 
-    /// Notes a promise that failed without anybody waiting, or that somebody waits for after all.
+    /// Records a promise rejected without a handler, or removes one that got a handler later.
     pub(super) fn reject<'js>(
         &self,
         ctx: &Ctx<'js>,
@@ -262,7 +266,11 @@ impl Shell {
         let promise = Persistent::save(ctx, promise);
         let mut rejected = self.rejected.borrow_mut();
         if is_handled {
+            // Attaching `catch` later in the same turn is legal, so rejections are reported only at
+            // its end.
             rejected.retain(|(known, _)| *known != promise);
+        // Each entry holds a promise alive; a loop of rejections must not fill the memory of the
+        // host.
         } else if rejected.len() < REJECTED {
             let words = reason.as_exception().and_then(rquickjs::Exception::message);
             rejected.push((
@@ -272,7 +280,7 @@ impl Shell {
         }
     }
 
-    /// It has come to rest.
+    /// Stops the clock and reports what is done.
     pub(super) fn end(&self, piece: u64) {
         for (_, reason) in self.rejected.take() {
             let line = format!("{UNHANDLED}: {reason}");
@@ -290,6 +298,7 @@ impl Shell {
                 deadline.saturating_duration_since(Instant::now())
             });
         if let Some(piece) = self.pieces.borrow_mut().get_mut(&piece) {
+            // The time limit is for all turns of a job together; waiting between turns is free.
             piece.spent = self.bounds.time.saturating_sub(left);
         }
         self.tell();
@@ -299,17 +308,19 @@ impl Shell {
         self.clock.current.get()
     }
 
-    /// Notes what came of a piece.
+    /// Records the result of a job.
     pub(super) fn done(&self, piece: u64, result: Result<JobResult, JsError>) {
+        // Only the first result of a job counts.
         if self.pieces.borrow_mut().remove(&piece).is_some() {
             self.finished.borrow_mut().insert(piece, result);
         }
     }
 
-    /// Reports pieces that are over: a failure at once, others when nothing that they began is
-    /// left.
+    /// Reports completed jobs: errors immediately, results when nothing that the job started is
+    /// pending.
     pub(super) fn tell(&self) {
         let is_ready = |piece: &u64, result: &mut Result<JobResult, JsError>| {
+            // A result whose calls are still pending would lose their effects.
             result.is_err() || !self.waiting.borrow().values().any(|owner| owner == piece)
         };
         let ready: Vec<_> = self.finished.borrow_mut().extract_if(is_ready).collect();
@@ -319,20 +330,20 @@ impl Shell {
         }
     }
 
-    /// Forgets a piece: whether there was one.
+    /// Removes a job; returns whether it existed.
     pub(super) fn forget(&self, piece: u64) -> bool {
         self.waiting.borrow_mut().retain(|_, owner| *owner != piece);
         let finished = self.finished.borrow_mut().remove(&piece).is_some();
         self.pieces.borrow_mut().remove(&piece).is_some() || finished
     }
 
-    /// Sets a timer of so many milliseconds.
+    /// Starts a timer with a delay in milliseconds.
     pub(super) fn timer(&self, delay: f64, again: bool) -> Option<u64> {
         let mut timers = self.timers.borrow_mut();
         if timers.len() >= TIMERS {
             return None;
         }
-        // The longest that browsers and Node know; `NaN` is no delay.
+        // The longest delay of browsers and Node; `NaN` is no delay.
         let delay = Duration::from_secs_f64(delay.clamp(0.0, 2_147_483_647.0) / 1_000.0).max(TICK);
         let id = self.number();
         timers.push(Timer {
@@ -347,7 +358,7 @@ impl Shell {
         self.timers.borrow_mut().retain(|timer| timer.id != id);
     }
 
-    /// The timers that are due, in the order in which they are.
+    /// Returns the due timers in order.
     pub(super) fn due(&self) -> Vec<u64> {
         let now = Instant::now();
         let mut timers = self.timers.borrow_mut();
@@ -359,6 +370,7 @@ impl Shell {
             .collect();
         timers.retain(|timer| timer.due > now || timer.every.is_some());
         for timer in timers.iter_mut().filter(|timer| timer.due <= now) {
+            // From now, not from the due time: a slow interval does not catch up in a burst.
             timer.due = now + timer.every.unwrap_or(TICK);
         }
         due

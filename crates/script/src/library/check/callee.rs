@@ -3,7 +3,7 @@
 use quillet_core::{Span, Value};
 use quillet_yaml::{Node, NodeData};
 
-use super::ScriptDiagnostics;
+use super::diagnostics::ScriptDiagnostics;
 use super::known_names::KnownNames;
 use super::line_map::FileSpot;
 use super::schema;
@@ -98,10 +98,7 @@ async fn called(
 
 fn directive(call: &Callee, known: &KnownNames, findings: &mut ScriptDiagnostics<'_>) {
     if known.calls(&call.name) == Some(false) {
-        let why = format!(
-            "there is no directive or function ${}",
-            bare_name(&call.name)
-        );
+        let why = format!("unknown directive or function ${}", bare_name(&call.name));
         let help = known
             .meant_call(&call.name)
             .map(|near| format!("did you mean {near}?"));
@@ -123,8 +120,8 @@ fn not_found(
     let ids = library.ids();
     let others = known.callable().filter(|_| chain);
     let names = ids.iter().map(String::as_str).chain(others);
-    let help = super::meant(&call.name, names);
-    let why = format!("there is no script {:?}", call.name);
+    let help = super::diagnostics::meant(&call.name, names);
+    let why = format!("unknown script {:?}", call.name);
     findings.error_in("script.not_found", why, &call.at, &help);
 }
 
@@ -143,7 +140,7 @@ pub(super) fn missing_input(
         let input = &field.name;
         let by_place = field.index.is_some_and(|index| index < *places);
         if !names.contains(input) && !by_place {
-            let why = format!("{name} needs {input:?}, which this call does not give");
+            let why = format!("missing input {input:?} of {name}");
             let help = format!("write {name}({input}=…)");
             findings.error_in("script.input", why, at, &help);
         }
@@ -164,7 +161,7 @@ pub(super) fn misspelt_input(
     let given = names.iter().map(|name| (name.as_str(), Value::Null));
     let inputs = schema::inputs(&callee.config);
     if let Some(problem) = inputs.misspelt(&given.collect(), &callee.config) {
-        let why = format!("{name} has no input {:?}", problem.field);
+        let why = format!("unknown input {:?} of {name}", problem.field);
         findings.error_in("script.input", why, at, &problem.help.unwrap_or_default());
     }
 }
@@ -254,7 +251,7 @@ fn asked_about(resolved: &ResolvedScript, tools: &dyn Tools, findings: &mut Scri
     let mut known: Vec<&str> = all.iter().flat_map(|tool| tool.spec().names()).collect();
     known.extend(names.iter().map(String::as_str).chain([FETCH]));
     for why in asks.doubts_of_ask(&known) {
-        let help = "name a tool from outside; a script or a function is none";
+        let help = "name an external tool; scripts and functions are not tools here";
         findings.warning("script.permission", why, node.span, help);
     }
 }

@@ -52,8 +52,8 @@ pub(super) fn sets_in_expression(code: &str) -> Sets<'_> {
     }
 }
 
-/// Names that code calls as `this.$name(…)`, without the sign, and where they stand in it. A name
-/// that the code also looks at, `if (this.$name)`, is left out: it knows that there may be none.
+/// Names that code calls as `this.$name(…)`, without the sign, and where they are in it. A name
+/// that the code also looks at, `if (this.$name)`, is omitted: it knows that there may be none.
 pub(crate) fn called_on_this(code: &str) -> impl Iterator<Item = (Range<usize>, &str)> {
     let all: Vec<(usize, &str)> = words(code)
         .filter(|(at, word)| is_on_this(code, *at, word))

@@ -3,7 +3,8 @@
 use quillet_core::{Map, Span, Value};
 use quillet_yaml::Node;
 
-use super::{ScriptDiagnostics, schema};
+use super::diagnostics::ScriptDiagnostics;
+use super::schema;
 use crate::call::CallSettings;
 use crate::library::ResolvedScript;
 use crate::library::permissions::{asks, permissions};
@@ -35,13 +36,8 @@ pub(super) fn check(
             .iter()
             .any(|known| known.eq_ignore_ascii_case(strategy))
     {
-        let why = format!("there is no formatStringStrategy {strategy:?}");
-        findings.warning(
-            "script.setting",
-            why,
-            at,
-            "there are Raw, Deferred and Immediate",
-        );
+        let why = format!("unknown formatStringStrategy {strategy:?}");
+        findings.warning("script.setting", why, at, "use Raw, Deferred or Immediate");
     }
     if let Err(found) = permissions(&resolved.script) {
         let () = findings.add(found);
@@ -62,7 +58,7 @@ fn settings(config: &Node, findings: &mut ScriptDiagnostics<'_>) {
     let written = config.get("parameters").and_then(Node::entries);
     for entry in written.unwrap_or_default() {
         if let Some(near) = CallSettings::meant(entry.name()) {
-            let why = format!("a model has no setting `{}`", entry.name());
+            let why = format!("unknown model setting `{}`", entry.name());
             let help = format!("did you mean `{near}`?");
             findings.error("script.setting", why, entry.key.span, &help);
         }
@@ -74,7 +70,7 @@ fn settings(config: &Node, findings: &mut ScriptDiagnostics<'_>) {
         };
         told(node, &map, findings);
     }
-    // Those that also stand in the front matter itself.
+    // Those that also are in the front matter itself.
     let apart = ["shouldThink", "response_format", "forceJson"];
     let apart = apart
         .into_iter()
@@ -101,8 +97,8 @@ fn role_names(config: &Node, findings: &mut ScriptDiagnostics<'_>) {
     for entry in roles.unwrap_or_default() {
         let name = entry.name();
         if matches!(name, "system" | "user" | "assistant" | "tool" | "all") {
-            let why = format!("{name:?} is no name for a role: it has a meaning of its own");
-            findings.warning("script.role", why, entry.key.span, "a name of its own");
+            let why = format!("invalid role name {name:?}: the name is reserved");
+            findings.warning("script.role", why, entry.key.span, "use another name");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Instructions that no run comes to.
 
-use super::ScriptDiagnostics;
+use super::diagnostics::ScriptDiagnostics;
 use crate::directive::{Directive, DirectiveForm};
 use crate::library::import::bare_name;
 use crate::pattern::BranchPattern;
@@ -12,7 +12,7 @@ pub(super) fn block(block: &InstructionBlock, in_loop: bool, findings: &mut Scri
     let mut ended: Option<&str> = None;
     for item in &block.items {
         if let Some(name) = ended.take() {
-            let why = format!("this is never run: ${name} before it ends the block");
+            let why = format!("unreachable code: ${name} ends the block before it");
             findings.warning("script.unreachable", why, item.span, "");
         }
         match &item.kind {
@@ -46,12 +46,12 @@ fn call(call: &CallExpr, in_loop: bool, findings: &mut ScriptDiagnostics<'_>) {
     };
     let known = directive.spec();
     if known.form == DirectiveForm::InLoop && !in_loop {
-        let why = format!("${} stands outside of a loop", known.name);
+        let why = format!("${} outside of a loop", known.name);
         findings.error(
             "script.loop",
             why,
             call.name.span,
-            "it belongs in the `do` of a $for or $while",
+            "use it in the `do` of a $for or $while",
         );
     }
     if known.form == DirectiveForm::Patterns {
@@ -70,7 +70,7 @@ fn patterns(call: &CallExpr, findings: &mut ScriptDiagnostics<'_>) {
     for branch in &call.branches {
         let key = &branch.key;
         if else_before && !all {
-            let why = "this branch is never run: `_` before it matches everything";
+            let why = "unreachable branch: `_` before it matches everything";
             findings.warning("script.unreachable", why, key.span, "put `_` last");
         }
         match BranchPattern::parse(&key.value, key.span) {

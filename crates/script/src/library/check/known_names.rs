@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use quillet_core::{Value, nearest};
 use quillet_yaml::{MapEntry, Node, NodeData};
 
-use super::ScriptDiagnostics;
 use super::code::{Sets, sets, sets_in_expression, words};
+use super::diagnostics::ScriptDiagnostics;
 use crate::argument::{self, ArgumentValue};
 use crate::call::CallSettings;
 use crate::directive::{Directive, nearest_directive};
@@ -166,7 +166,7 @@ impl KnownNames {
 
     fn message(&mut self, message: &MessageTemplate) {
         self.values(&message.content);
-        super::text::every(&message.content, &mut |text| {
+        super::texts::every(&message.content, &mut |text| {
             for piece in holes(&text.value) {
                 if let HolePart::Hole(hole) = piece
                     && let HoleKind::Ai { name, .. } = hole.kind
@@ -366,8 +366,8 @@ async fn file(
     match library.file(path, Some(&resolved.script.source)).await {
         Ok(Some(_)) => {}
         Ok(None) => {
-            let why = format!("there is no file {path:?}");
-            let help = "names start from this script's folder";
+            let why = format!("file {path:?} not found");
+            let help = "paths are relative to this script's folder";
             findings.error("script.not_found", why, import.span, help);
         }
         Err(error) => findings.add(error.diagnostics),

@@ -1,4 +1,4 @@
-//! Where a part of a scalar's text stands in the file. Computed only for what is reported.
+//! Where a part of a scalar's text is in the file. Computed only for what is reported.
 
 use std::ops::Range;
 
@@ -43,7 +43,7 @@ impl FileSpot {
     }
 }
 
-/// Where a byte of a text stands in what was written.
+/// Where a byte of a text is in what was written.
 fn start(written: &str, text: &str, byte: usize) -> Option<usize> {
     if written == text {
         return Some(byte);
@@ -54,7 +54,7 @@ fn start(written: &str, text: &str, byte: usize) -> Option<usize> {
     in_block(written, text, byte)
 }
 
-/// In a block scalar every line stands behind the same blanks, mostly below a header.
+/// In a block scalar every line follows the same blanks, mostly below a header.
 fn in_block(written: &str, text: &str, byte: usize) -> Option<usize> {
     let before = text.get(..byte)?;
     let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
@@ -72,7 +72,7 @@ fn in_block(written: &str, text: &str, byte: usize) -> Option<usize> {
     })
 }
 
-/// Where the lines of a text stand in the file, to place many parts of one text.
+/// Where the lines of a text are in the file, to place many parts of one text.
 #[derive(Debug)]
 pub(crate) struct LineMap {
     /// Where a line begins in the text and in the file, and how long it is. One that YAML changed

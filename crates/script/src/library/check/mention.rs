@@ -3,7 +3,7 @@
 use quillet_core::nearest;
 use quillet_yaml::Node;
 
-use super::{ScriptDiagnostics, meant};
+use super::diagnostics::{ScriptDiagnostics, meant};
 use crate::library::ResolvedScript;
 use crate::run::{role_table, speaks_here};
 use crate::syntax::MessageTemplate;
@@ -21,7 +21,7 @@ pub(super) fn check(
         // What is no list of names is reported when it runs.
         for named in recipients::bracketed(&to.value).unwrap_or_default() {
             if !has(&named.name) {
-                let why = format!("nobody has the role `{}`", named.name);
+                let why = format!("unknown role `{}`", named.name);
                 findings.error("script.role", why, to.span, &help(&named.name, known()));
             }
         }
@@ -33,7 +33,7 @@ pub(super) fn check(
     // `@name` may be a handle or a part of an address: only what is nearly a role is reported.
     for named in recipients::leading(text).0 {
         if !has(&named.name) && nearest(&named.name, known()).is_some() {
-            let why = format!("`@{}` is said to nobody", named.name);
+            let why = format!("unknown recipient `@{}`", named.name);
             let help = meant(&named.name, known());
             findings.warning("script.role", why, message.content.span, &help);
         }
@@ -44,7 +44,7 @@ pub(super) fn check(
 fn help<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
     let near = meant(name, known);
     if near.is_empty() {
-        "name its script under `roles`".to_owned()
+        "declare its script under `roles`".to_owned()
     } else {
         near
     }

@@ -6,18 +6,19 @@
 
 use std::sync::Arc;
 
-use quillet_core::{Diagnostic, Severity, Span};
+use quillet_core::Diagnostic;
 use quillet_template::TemplateFactory;
 
 use super::import::imports;
 use super::{Library, ResolvedScript, exports, resolve};
 use crate::host::Tools;
-use crate::syntax::{Script, ScriptSource};
+use crate::syntax::Script;
 use crate::text::template::Templates;
 
 mod callee;
 mod code;
 mod config;
+mod diagnostics;
 mod flow;
 mod known_names;
 pub(crate) mod line_map;
@@ -25,15 +26,14 @@ mod mention;
 mod schema;
 mod secret;
 mod text;
+mod texts;
 mod walk;
 
 pub(crate) use code::called_on_this;
+use diagnostics::ScriptDiagnostics;
 use known_names::KnownNames;
 pub(crate) use line_map::FileSpot;
 use walk::CheckWalk;
-
-/// Most findings that are reported for one script.
-const MOST_FINDINGS: usize = 100;
 
 /// Everything that is wrong with a script that was read, by place; at most 100 findings. What the
 /// reader found is not among it. `tools` are those that are registered outside of scripts.
@@ -52,6 +52,7 @@ pub async fn check(
         findings.add::<()>(wrong);
     }
     let known = KnownNames::of(&resolved, &plan, library, &mut findings).await;
+    // A check has no engine; the standard formats are those that a run has as well.
     let templates = Templates::new(Arc::new(TemplateFactory::standard()));
     config::check(&resolved, &templates, &mut findings);
     secret::check(script, &mut findings);
@@ -71,77 +72,10 @@ async fn lineage(
     match resolve(script.clone(), library).await {
         Ok(resolved) => resolved,
         Err(error) => {
+            // The script is still checked without its parents, so one wrong name does not hide
+            // other problems.
             findings.add::<()>(error.diagnostics);
             ResolvedScript::alone(script.clone())
         }
     }
-}
-
-/// What is wrong with one script, while it is found out.
-struct ScriptDiagnostics<'a> {
-    source: &'a ScriptSource,
-    list: Vec<Diagnostic>,
-}
-
-impl<'a> ScriptDiagnostics<'a> {
-    fn new(source: &'a ScriptSource) -> Self {
-        let list = Vec::new();
-        ScriptDiagnostics { source, list }
-    }
-
-    fn add<T: Default>(&mut self, mut wrong: Vec<Diagnostic>) -> T {
-        self.list.append(&mut wrong);
-        T::default()
-    }
-
-    /// Whether no more is reported: then nothing has to be looked up.
-    fn full(&self) -> bool {
-        self.list.len() >= MOST_FINDINGS
-    }
-
-    fn error(&mut self, code: &'static str, why: impl Into<String>, at: Span, help: &str) {
-        if !self.full() {
-            self.list
-                .push(helped(self.source.error(code, why, at), help));
-        }
-    }
-
-    fn error_in(&mut self, code: &'static str, why: impl Into<String>, at: &FileSpot, help: &str) {
-        if !self.full() {
-            self.error(code, why, at.span(self.source), help);
-        }
-    }
-
-    fn warning(&mut self, code: &'static str, why: impl Into<String>, at: Span, help: &str) {
-        if !self.full() {
-            self.list
-                .push(helped(self.source.warning(code, why, at), help));
-        }
-    }
-
-    /// By place, errors before warnings, nothing twice.
-    fn finish(mut self) -> Vec<Diagnostic> {
-        let rank = |found: &Diagnostic| {
-            let start = found.span.map(|span| span.start);
-            (start, found.severity != Severity::Error)
-        };
-        self.list.sort_by_key(rank);
-        self.list.dedup();
-        self.list.truncate(MOST_FINDINGS);
-        self.list
-    }
-}
-
-fn helped(found: Diagnostic, help: &str) -> Diagnostic {
-    match help {
-        "" => found,
-        help => found.help(help),
-    }
-}
-
-/// `did you mean x?`, if something is near.
-fn meant<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
-    let near = quillet_core::nearest(name, known);
-    near.map(|near| format!("did you mean {near}?"))
-        .unwrap_or_default()
 }

@@ -4,7 +4,7 @@ use quillet_core::{Map, Span, Value};
 use quillet_yaml::Node;
 use serde_json::Value as Json;
 
-use super::ScriptDiagnostics;
+use super::diagnostics::ScriptDiagnostics;
 use crate::answer::{AnswerSchema, InputField, InputProblem, Inputs};
 use crate::syntax::Script;
 
@@ -35,8 +35,8 @@ pub(super) fn check(script: &Script, findings: &mut ScriptDiagnostics<'_>) {
         return;
     };
     if let Err(why) = AnswerSchema::new(&Json::from(&output.value())) {
-        let why = format!("output is no JSON Schema: {why}");
-        let help = "such as `output: {type: object, properties: {…}}`";
+        let why = format!("invalid JSON Schema in output: {why}");
+        let help = "write for example `output: {type: object, properties: {…}}`";
         findings.error("script.output", why, output.span, help);
     }
 }

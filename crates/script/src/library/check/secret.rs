@@ -1,4 +1,4 @@
-//! Keys that stand in a script for everybody to read.
+//! Keys that are in a script for everybody to read.
 
 use std::sync::LazyLock;
 
@@ -6,7 +6,7 @@ use fancy_regex::Regex;
 use quillet_core::Span;
 use quillet_yaml::{Node, NodeData};
 
-use super::ScriptDiagnostics;
+use super::diagnostics::ScriptDiagnostics;
 use crate::syntax::Script;
 
 /// How keys of well-known services look.
@@ -70,7 +70,12 @@ fn tell(at: Span, findings: &mut ScriptDiagnostics<'_>) {
         found.code == "script.secret" && found.span.is_some_and(overlaps)
     });
     if !told {
-        let help = "take it from the environment, and change the key where it was given out";
-        findings.warning("script.secret", "this looks like a secret key", at, help);
+        let help = "read it from the environment, and revoke this key at its provider";
+        findings.warning(
+            "script.secret",
+            "possible secret key in the script",
+            at,
+            help,
+        );
     }
 }

@@ -3,13 +3,12 @@
 use std::ops::Range;
 
 use quillet_core::Span;
-use quillet_yaml::{Node, NodeData};
 
-use super::ScriptDiagnostics;
 use super::callee::{CallOutputs, CallSyntax, Callee};
 use super::code::called_on_this;
+use super::diagnostics::ScriptDiagnostics;
 use super::known_names::{KnownNames, root};
-use super::line_map::{FileSpot, text_of};
+use super::line_map::FileSpot;
 use crate::argument::{self, ArgumentValue, Arguments, BareWordPolicy};
 use crate::call::CallSettings;
 use crate::expression::{Expression, ParsedExpression};
@@ -18,20 +17,6 @@ use crate::syntax::ScriptText;
 use crate::text::hole::{Hole, HoleKind, HolePart, holes};
 use crate::text::prefix::{self, FormatTime, TextPosition};
 use crate::text::template::Templates;
-
-/// Every text in a value that is the author's to be read, in order.
-pub(super) fn every(node: &Node, each: &mut dyn FnMut(&ScriptText)) {
-    match &node.data {
-        NodeData::Scalar(_) if node.tag.is_none() => {
-            if let Some(text) = text_of(node) {
-                each(&text);
-            }
-        }
-        NodeData::Scalar(_) => {}
-        NodeData::List(items) => items.iter().for_each(|item| every(item, each)),
-        NodeData::Map(entries) => entries.iter().for_each(|entry| every(&entry.value, each)),
-    }
-}
 
 /// Reads texts of one script.
 pub(super) struct TextChecker<'a> {
@@ -148,7 +133,7 @@ impl TextChecker<'_> {
                 continue;
             };
             if let Some(near) = CallSettings::meant(name) {
-                let why = format!("a model has no setting `{name}`");
+                let why = format!("unknown model setting `{name}`");
                 let at = FileSpot::of(text, item.span);
                 findings.error_in(
                     "script.setting",
@@ -170,7 +155,7 @@ impl TextChecker<'_> {
         let inner = text.value.get(body.clone()).unwrap_or_default();
         for (range, name) in called_on_this(inner) {
             if self.known.calls(name) == Some(false) {
-                let why = format!("there is no directive or function ${name}");
+                let why = format!("unknown directive or function ${name}");
                 let near = self.known.meant_call(name);
                 let help = near.map(|near| format!("did you mean {near}?"));
                 let at = FileSpot::new(text, moved(&range, body.start));
@@ -193,13 +178,13 @@ impl TextChecker<'_> {
         let at = FileSpot::new(text, body);
         match self.known.calls(name) {
             Some(false) => {
-                let why = format!("there is no directive or function ${name}");
+                let why = format!("unknown directive or function ${name}");
                 let near = self.known.meant_call(name);
                 let help = near.map(|near| format!("did you mean {near}?"));
                 findings.error_in("script.directive", why, &at, &help.unwrap_or_default());
             }
             _ if !findings.full() => {
-                let why = "this is a text: a call in a value is an expression";
+                let why = "this call is plain text: calls in values must be expressions";
                 let help = format!("write `?=this.{inner}`, or `~{inner}` for the text");
                 let at = at.span(findings.source);
                 findings.warning("script.text", why, at, &help);
@@ -286,7 +271,7 @@ impl TextChecker<'_> {
         findings: &mut ScriptDiagnostics<'_>,
     ) -> CallOutputs {
         let inner = text.value.get(range.clone()).unwrap_or_default();
-        // Places in the text: where that stands in the file is computed when something is reported.
+        // Places in the text: where that is in the file is computed when something is reported.
         let (start, end) = (range.start, range.end);
         match argument::parse_with(inner, Span { start, end }, words) {
             Ok(arguments) => {
@@ -323,16 +308,12 @@ impl TextChecker<'_> {
         };
         let help = match near {
             Some(near) => format!("did you mean {near}?"),
-            None => "declare it under `input:`, give it a value in the front matter, or `$set` it"
-                .to_owned(),
+            None => {
+                "declare it under `input:`, set it in the front matter, or with `$set`".to_owned()
+            }
         };
         let at = at.span(findings.source);
-        findings.warning(
-            "script.name",
-            format!("nothing here gives {name:?} a value"),
-            at,
-            &help,
-        );
+        findings.warning("script.name", format!("no value for {name:?}"), at, &help);
     }
 }
 

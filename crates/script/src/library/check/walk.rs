@@ -4,10 +4,12 @@ use quillet_core::{Span, Value};
 use quillet_yaml::{Node, NodeData};
 
 use super::callee::{CallOutputs, CallSyntax, Callee};
+use super::diagnostics::ScriptDiagnostics;
 use super::known_names::KnownNames;
 use super::line_map::{FileSpot, text_of};
-use super::text::{TextChecker, every};
-use super::{ScriptDiagnostics, flow, mention};
+use super::text::TextChecker;
+use super::texts::every;
+use super::{flow, mention};
 use crate::argument::{self, BareWordPolicy};
 use crate::call::CallSettings;
 use crate::directive::{Directive, DirectiveForm};
@@ -162,7 +164,7 @@ impl<'a, 'f> CheckWalk<'a, 'f> {
     fn named(&mut self, call: &CallExpr, given: &CallOutputs) {
         let name = call.name.value.as_ref();
         if self.known.calls(name) == Some(false) && !self.findings.full() {
-            let why = format!("there is no directive or function ${}", bare_name(name));
+            let why = format!("unknown directive or function ${}", bare_name(name));
             let near = self.known.meant_call(name);
             let help = near
                 .map(|near| format!("did you mean {near}?"))
@@ -207,7 +209,7 @@ impl<'a, 'f> CheckWalk<'a, 'f> {
         for (name, at) in entries.chain(named(call)) {
             let variable = self.known.has_variable(&name);
             if let Some(near) = CallSettings::meant(&name).filter(|_| !variable) {
-                let why = format!("a model has no setting `{name}`");
+                let why = format!("unknown model setting `{name}`");
                 let help = format!("did you mean `{near}`?");
                 self.findings.error("script.setting", why, at, &help);
             }
@@ -267,7 +269,7 @@ impl<'a, 'f> CheckWalk<'a, 'f> {
         };
         if self.known.calls(name) == Some(false) {
             let near = self.known.meant_call(name).unwrap_or_default();
-            let why = format!("there is no function ${} to listen", bare_name(name));
+            let why = format!("unknown listener function ${}", bare_name(name));
             let help = if near.is_empty() {
                 near
             } else {

@@ -28,7 +28,7 @@ pub struct ImportItem {
     pub kind: ImportKind,
     /// Which of its names are taken, and how they are called here.
     pub names: ImportNames,
-    /// Names that are left out: `{name: {disable: true}}`.
+    /// Names that are omitted: `{name: {disable: true}}`.
     pub except: Vec<String>,
     /// What it says of the module's `$initializeModule`: `Some(true)` where it is listed,
     /// `Some(false)` for `$initializeModule: {disable: true}`.
@@ -43,7 +43,7 @@ impl ImportItem {
         if let (ImportKind::Script(name), Some(first)) = (&self.kind, diagnostics.first_mut())
             && !name.contains(['.', '/'])
         {
-            let package = format!("an npm package is written \"js:{name}\"");
+            let package = format!("write an npm package as \"js:{name}\"");
             first.help = Some(match first.help.take() {
                 Some(help) => format!("{help}; {package}"),
                 None => package,
@@ -115,9 +115,9 @@ impl<'a> ImportParser<'a> {
 
     fn one(&mut self, source: &Node, names: Option<&Node>) {
         let Some(text) = source.as_str() else {
-            let why = format!("an import is a text, not {}", source.kind());
+            let why = format!("invalid import: expected a string, not {}", source.kind());
             let found = self.source.error("script.import", why, source.span);
-            let help = "such as \"js:lodash\", \"./tools.js\" or \"agent.ai.yaml\"";
+            let help = "write for example \"js:lodash\", \"./tools.js\" or \"agent.ai.yaml\"";
             self.findings.push(found.help(help));
             return;
         };

@@ -123,7 +123,7 @@ impl SelectionParser<'_> {
         if !self.findings.is_empty() {
             return Err(self.findings);
         }
-        // Names that are only left out leave all others in.
+        // Names that are only omitted leave all others in.
         if !self.listed.is_empty() {
             self.chosen.names = ImportNames::Listed(self.listed);
         }
@@ -138,7 +138,7 @@ impl SelectionParser<'_> {
                 self.chosen.names = ImportNames::Namespace(bare_name(alias).to_owned());
             }
             None if node.is_null() => {}
-            _ => self.refuse(node, "is no name to import it by"),
+            _ => self.refuse(node, "is not a valid name for an import"),
         }
     }
 
@@ -147,14 +147,14 @@ impl SelectionParser<'_> {
         match (item.as_str(), item.entries()) {
             (Some(name), _) if is_name(name) => self.take(ImportedFunction::named(name)),
             (_, Some(entries)) => entries.iter().for_each(|entry| self.entry(entry)),
-            _ => self.refuse(item, "is no name of a function"),
+            _ => self.refuse(item, "is not a valid function name"),
         }
     }
 
     fn entry(&mut self, entry: &MapEntry) {
         let name = entry.name();
         if !is_name(name) {
-            return self.refuse(&entry.key, "is no name of a function");
+            return self.refuse(&entry.key, "is not a valid function name");
         }
         if is_initializer(name) {
             let off = is_disabled(&entry.value) || is_false(&entry.value);
@@ -171,7 +171,7 @@ impl SelectionParser<'_> {
             NodeData::Scalar(scalar) if is_name(&scalar.text) => {
                 self.take(ImportedFunction::new(name, Some(&scalar.text)));
             }
-            _ => self.refuse(&entry.value, "is no name to import it by"),
+            _ => self.refuse(&entry.value, "is not a valid name for an import"),
         }
     }
 
@@ -184,7 +184,9 @@ impl SelectionParser<'_> {
         match spec.get("type").and_then(Node::as_str) {
             Some("template") => imported.template = true,
             None | Some("function") => {}
-            Some(_) => return self.refuse(spec, "has an unknown type: there is only `template`"),
+            Some(_) => {
+                return self.refuse(spec, "has an unknown type: the only type is `template`");
+            }
         }
         self.take(imported);
     }
@@ -207,7 +209,7 @@ impl SelectionParser<'_> {
             .source
             .error("script.import.name", format!("{shown:?} {why}"), node.span);
         self.findings
-            .push(found.help("such as ['func1', {func2: 'asFunc2'}], '*' or 'asName'"));
+            .push(found.help("write for example ['func1', {func2: 'asFunc2'}], '*' or 'asName'"));
     }
 }
 

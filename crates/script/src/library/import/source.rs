@@ -129,31 +129,31 @@ fn checked(text: &str, name: &str) -> Result<(), ImportError> {
 }
 
 fn other_language(text: &str) -> ImportError {
-    let why = format!("{text:?} cannot be imported: imports are JavaScript, wasm and scripts");
+    let why = format!("cannot import {text:?}: imports must be JavaScript, wasm or scripts");
     let mend = "write the function in the script: !fn |- [python] def name(argument): …";
     refusal(why, mend)
 }
 
 fn to_compile(text: &str) -> ImportError {
-    let why = format!("{text:?} cannot be imported: it has to be compiled to JavaScript first");
-    refusal(why, "import the .js file that the compiler writes")
+    let why = format!("cannot import {text:?}: compile it to JavaScript first");
+    refusal(why, "import the compiled .js file")
 }
 
 fn binary(text: &str) -> ImportError {
-    let why = format!("{text:?} cannot be imported: binary packs are not supported");
+    let why = format!("cannot import {text:?}: binary packs are not supported");
     refusal(why, "import the package's folder: ai:folder")
 }
 
 fn without_prefix(text: &str) -> ImportError {
-    let why = format!("{text:?} does not say what it is");
-    refusal(why, &format!("an npm package is written \"js:{text}\""))
+    let why = format!("unknown kind of import: {text:?}");
+    refusal(why, &format!("write an npm package as \"js:{text}\""))
 }
 
 fn unknown_prefix(text: &str, prefix: &str, rest: &str) -> ImportError {
-    let why = format!("the import {text:?} begins with an unknown prefix");
+    let why = format!("unknown prefix of the import {text:?}");
     let meant = nearest(prefix, ["js", "ai"]).unwrap_or("js");
     let mend = format!(
-        "did you mean {meant}:{rest}? there are js: for npm packages and ai: for packages of scripts"
+        "did you mean {meant}:{rest}? Use js: for npm packages and ai: for packages of scripts"
     );
     refusal(why, &mend)
 }

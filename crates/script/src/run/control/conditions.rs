@@ -28,7 +28,7 @@ impl<'a> ScriptFrame<'a> {
         let at = call.place();
         let Some(node) = call.value.as_ref().filter(|node| !node.is_null()) else {
             let Some(arguments) = &call.arguments else {
-                let message = format!("`${}` lacks its condition", call.name.value);
+                let message = format!("missing condition of `${}`", call.name.value);
                 return Err(self.fail("script.condition", message, at));
             };
             return Ok(truthy(&self.expression(&arguments.value, at).await?));

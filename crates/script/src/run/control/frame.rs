@@ -1,4 +1,4 @@
-//! What control flow may reach of a script.
+//! The interface of a script for control flow.
 
 use std::sync::Arc;
 
@@ -15,9 +15,8 @@ use crate::syntax::{CallTarget, MessageTemplate, ScriptSource, ScriptText};
 
 /// A script with the names that are bound at one place of it.
 ///
-/// Its fields are private to this file: what stands here is all of the script that instructions
-/// see. They evaluate, call by name, and say when messages are due; they ask no model and hold no
-/// lock.
+/// Its fields are private, so these methods are everything that control flow can access. It
+/// evaluates, calls by name and completes messages; it calls no model and holds no lock.
 #[derive(Clone, Copy)]
 pub(in crate::run) struct ScriptFrame<'a> {
     script: &'a Arc<Instance>,

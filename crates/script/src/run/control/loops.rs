@@ -15,6 +15,8 @@ impl ScriptFrame<'_> {
     pub(super) async fn while_directive(self, call: &CallExpr) -> Result<Flow, ScriptError> {
         let body = self.loop_body(call)?;
         while boxed(|| self.condition(call)).await? {
+            // Counted per turn, so an empty body cannot loop for ever without reaching the step
+            // limit.
             self.step(call.span).await?;
             match self.block(&body.block).await? {
                 Flow::Next | Flow::Continue(_) => {}
@@ -26,6 +28,7 @@ impl ScriptFrame<'_> {
     }
 
     pub(super) async fn for_directive(self, call: &CallExpr) -> Result<Flow, ScriptError> {
+        // The list of a loop may be an answer that is still a hole.
         self.fill_holes().await?;
         let body = self.loop_body(call)?;
         let names = LoopNames::of(call);
@@ -62,7 +65,7 @@ impl ScriptFrame<'_> {
             },
             (_, Some(arguments)) => (arguments.value.to_string(), None),
             _ => {
-                return Err(self.missing(call, "what it goes through, such as `$for: 3`"));
+                return Err(self.missing(call, "what to loop over, such as `$for: 3`"));
             }
         };
         let value = match (given, NumberRange::parse(&text)) {
@@ -79,6 +82,7 @@ impl ScriptFrame<'_> {
     /// A text of `$for` that is no range: a template or an expression.
     async fn loop_value(self, text: &str, call: &CallExpr) -> Result<Option<Value>, ScriptError> {
         let at = call.place();
+        // `$for` takes an expression in any case, so the prefix is optional.
         let text = text.strip_prefix("?=").unwrap_or(text);
         if !text.contains("{{") && !text.contains("{%") {
             return self.expression(text, at).await;
@@ -92,11 +96,11 @@ impl ScriptFrame<'_> {
 
     fn loop_body(self, call: &CallExpr) -> Result<&Branch, ScriptError> {
         let body = call.branch("do");
-        body.ok_or_else(|| self.missing(call, "`do`, the instructions of a turn"))
+        body.ok_or_else(|| self.missing(call, "`do`, the instructions of the loop"))
     }
 
     fn missing(self, call: &CallExpr, what: &str) -> ScriptError {
-        self.wrong(call, format!("`${}` lacks {what}", call.name.value))
+        self.wrong(call, format!("`${}` is missing {what}", call.name.value))
     }
 
     fn wrong(self, call: &CallExpr, message: String) -> ScriptError {
@@ -152,7 +156,7 @@ impl Series {
             Some(Value::Float(step)) => *step,
             Some(other) => {
                 return Err(format!(
-                    "the step of a loop is a number, not {}",
+                    "the step of a loop must be a number, not {}",
                     other.kind()
                 ));
             }
@@ -176,14 +180,18 @@ impl Series {
                 .chars()
                 .map(|letter| Value::from(letter.to_string()))
                 .collect(),
-            Some(other) => return Err(format!("a loop cannot go through a {}", other.kind())),
-            None => return Err("a loop cannot go through undefined".to_owned()),
+            Some(other) => return Err(format!("cannot loop over a {}", other.kind())),
+            None => return Err("cannot loop over undefined".to_owned()),
         };
         let length = list.as_slice().len();
         let step = match step {
             None => 1,
             Some(Value::Int(step)) if *step != 0 => *step,
-            Some(_) => return Err("the step through a list is a whole number, not 0".to_owned()),
+            Some(_) => {
+                return Err("the step through a list must be a whole number other than \
+            0"
+                .to_owned());
+            }
         };
         Ok(Series::List {
             list: Value::List(list),
@@ -226,6 +234,7 @@ impl Series {
 
 /// The index of a list's turn; a negative step goes from the end.
 fn nth(at: usize, length: usize, step: i64) -> Option<usize> {
+    // An overflow means that the index is far past the end: the loop ends.
     let far = at.checked_mul(usize::try_from(step.unsigned_abs()).ok()?)?;
     if step > 0 {
         (far < length).then_some(far)

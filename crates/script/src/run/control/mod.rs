@@ -1,7 +1,7 @@
-//! Instructions: where control goes between them, what each does, and which of them wait for
-//! messages that are not complete.
+//! Execution of instructions: control flow between them, and which of them wait for incomplete
+//! messages.
 //!
-//! `$if` stands in [`conditions`], `$for` and `$while` in [`loops`], `$match` in [`matching`]. A
+//! `$if` is in [`conditions`], `$for` and `$while` in [`loops`], `$match` in [`matching`]. A
 //! [`ScriptFrame`] is all that they see of the script.
 
 mod conditions;
@@ -22,7 +22,7 @@ use crate::directive::Directive;
 use crate::error::ScriptError;
 use crate::syntax::{CallExpr, CallTarget, Instruction, InstructionBlock, ItemKind};
 
-/// Where control goes after an instruction. Its result is the script's latest.
+/// Control flow after an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::run) enum Flow {
     /// To the next instruction.
@@ -36,15 +36,17 @@ pub(in crate::run) enum Flow {
 }
 
 impl<'a> ScriptFrame<'a> {
-    /// Does a block's instructions in order.
+    /// Executes the instructions of a block in order.
     pub(in crate::run) fn block(
         self,
         block: &'a InstructionBlock,
     ) -> BoxFuture<'a, Result<Flow, ScriptError>> {
+        // Boxed because blocks nest recursively; an `async fn` would have an infinite type.
         Box::pin(async move {
             for item in &block.items {
                 self.step(item.span).await?;
                 match self.item(item).await? {
+                    // Another branch or a called script may have run `$exit` in the meantime.
                     Flow::Next if self.exits() => return Ok(Flow::Return),
                     Flow::Next => {}
                     leave => return Ok(leave),
@@ -54,7 +56,7 @@ impl<'a> ScriptFrame<'a> {
         })
     }
 
-    /// Does one instruction.
+    /// Executes one instruction.
     pub(in crate::run) async fn item(self, item: &Instruction) -> Result<Flow, ScriptError> {
         match &item.kind {
             ItemKind::Message(message) => {
@@ -92,7 +94,7 @@ impl<'a> ScriptFrame<'a> {
                 Directive::Match => return boxed(|| self.match_directive(call)).await,
                 _ if waits_for_nothing(directive, call) => {}
                 _ if only_fills(directive) => self.fill_holes().await?,
-                // Whatever else may read a message, so all templates are rendered by now.
+                // Other directives may read messages, so all templates are rendered first.
                 _ => self.render_messages().await?,
             },
             _ => self.render_messages().await?,
@@ -213,6 +215,7 @@ impl ScriptFrame<'_> {
             };
             params.set(entry.name(), value);
         }
+        // Cloned only for directives that read their nodes themselves; most calls never need it.
         params.call = raw.then(|| Arc::new(call.clone()));
         params.piped = piped;
         Ok(params)

@@ -157,7 +157,7 @@ impl ModelClient {
         error
     }
 
-    /// Refuses to ask once more where the run may not.
+    /// Refuses to ask again where the run may not.
     pub(super) fn check_budget(&self, model: &str, has_price: bool) -> Result<(), ScriptError> {
         let budget = &self.world().budget;
         budget.check_spent((model, has_price), &self.scope, self.at)?;

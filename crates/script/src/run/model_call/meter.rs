@@ -1,4 +1,4 @@
-//! Counts what models cost, on the way of their answers, whoever asks: holes, repairs, tools.
+//! Counts what models cost, on the way of their answers, the caller: holes, repairs, tools.
 
 use std::pin::Pin;
 use std::sync::Arc;

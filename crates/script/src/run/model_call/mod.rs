@@ -1,6 +1,6 @@
 //! Asking a model: `$AI`, `[[X]]`, and the call at the end of a script.
 //!
-//! The interpreter evaluates what stands in a script and says what is asked ([`HoleRequest`]); here
+//! The interpreter evaluates what is in a script and says what is asked ([`HoleRequest`]); here
 //! it becomes a request to a provider ([`request`]), whose events go back to the script ([`watch`]).
 //! An [`ModelClient`] is all that is seen of the script meanwhile ([`handle`]).
 
@@ -30,7 +30,7 @@ use crate::pattern::Regex;
 pub(super) struct HoleRequest {
     /// The variable that gets the answer.
     pub(super) variable: String,
-    /// Parameters of the model that stand in the hole.
+    /// Parameters of the model that are in the hole.
     pub(super) parameters: MapTable,
     /// What is chosen from.
     pub(super) choice: Option<ChoiceConstraint>,
@@ -61,7 +61,7 @@ pub(super) struct HoleAnswer {
 struct ModelQuestion {
     /// Messages of the dialogue that it sees: those before this index.
     until: usize,
-    /// What the answer goes on from.
+    /// What the answer continues from.
     prefix: String,
     suffix: String,
     /// The variable that gets the answer.
@@ -80,6 +80,7 @@ impl ModelClient {
     /// model.
     pub(super) async fn fill(&self, hole: HoleRequest) -> Result<HoleAnswer, ScriptError> {
         let variable = &*hole.variable;
+        // Random choices need no model, so they come before everything that may send a request.
         if let Some(choice) = hole.choice.as_ref().filter(|choice| choice.random) {
             let mut random = answer::Random::new(self.world().random());
             let text = choice.text(&choice.draw(&mut random));
@@ -252,7 +253,7 @@ impl ModelClient {
             role: question.role,
             closing: question.last && self.is_result(&ask),
         };
-        // The time of the model is not the script's own.
+        // The time of the model does not count as the script's own.
         let waiting = self.world().budget.waiting();
         let answer = call::ask(ask, &watch).await;
         drop(waiting);
@@ -275,7 +276,7 @@ impl ModelClient {
         for name in ["apiKey", "api_key", "apiUrl"] {
             if parameters.get(name).is_some() {
                 let message = format!("`{name}` in a script has no effect");
-                let help = "keys and addresses of providers belong into the configuration";
+                let help = "move keys and addresses of providers to the configuration";
                 self.warn("script.secret", &message, Some(help));
             }
         }
@@ -283,9 +284,10 @@ impl ModelClient {
         let pattern = pattern.as_ref().and_then(Value::as_str);
         if let (Some(pattern), Some(model)) = (pattern, &settings.model)
             && let Ok(regex) = Regex::compile(pattern.trim_matches('/'), "i")
+            // Only a certain mismatch warns; an invalid pattern is ignored.
             && regex.is_match(model) == Ok(false)
         {
-            let message = format!("the model `{model}` is none that `modelPattern` names");
+            let message = format!("model `{model}` does not match `modelPattern`");
             self.warn("script.model_pattern", &message, None);
         }
     }
@@ -411,6 +413,7 @@ impl ModelClient {
         ask.settings = settings;
         ask.suffix.clone_from(&question.suffix);
         ask.biases = biases;
+        // Constraints and tools are still built, so a dry run shows the complete request.
         ask.dry = world.withheld.is_some();
         Ok(ask)
     }

@@ -1,0 +1,56 @@
+//! Errors of reading and evaluating expressions.
+
+use std::sync::Arc;
+
+use quillet_core::Span;
+
+/// A syntax error of an expression.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct SyntaxError {
+    /// The problem, one sentence without a full stop.
+    pub message: String,
+    /// Its location, in bytes of the expression's own text.
+    pub span: Span,
+}
+
+/// An error while an expression is evaluated. Locations are bytes of the expression's own text.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EvalError {
+    /// An unknown bare name.
+    #[error("`{name}` is not defined")]
+    Unknown {
+        /// The name.
+        name: Arc<str>,
+        /// Its location.
+        span: Span,
+    },
+    /// The expression needs the JavaScript engine, which only evaluation shows.
+    #[error("this needs JavaScript")]
+    JavaScript,
+    /// JavaScript would throw here.
+    #[error("{message}")]
+    Throws {
+        /// The message of the exception.
+        message: String,
+        /// The part of the expression that throws.
+        span: Span,
+    },
+    /// The result would exceed the limit that the message names.
+    #[error("{message}")]
+    Limit {
+        /// The limit, with its value.
+        message: String,
+        /// The part of the expression that exceeds it.
+        span: Span,
+    },
+}
+
+/// The reason why the parser does not read a text.
+#[derive(Debug)]
+pub(super) enum ParseRefusal {
+    JavaScript,
+    Invalid(SyntaxError),
+}
+
+pub(super) type ParseResult<T> = Result<T, ParseRefusal>;

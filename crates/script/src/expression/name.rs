@@ -1,0 +1,47 @@
+//! Names that expressions use, and the interface that resolves them.
+
+use std::sync::Arc;
+
+use quillet_core::{Map, Span, Value};
+
+/// The value of a name.
+#[derive(Clone, Debug, PartialEq)]
+pub enum NameValue {
+    /// Not declared.
+    Missing,
+    /// Declared, with JavaScript's `undefined`.
+    Undefined,
+    /// A value.
+    Value(Value),
+    /// A function, which only the JavaScript engine can call.
+    Function,
+}
+
+/// The names that an expression may use.
+pub trait NameResolver {
+    /// A bare name: `x`.
+    fn get(&self, name: &str) -> NameValue;
+    /// A member of the runtime: `this.x`.
+    fn this(&self, name: &str) -> NameValue;
+}
+
+/// A names table with one object behind both `x` and `this.x`.
+impl NameResolver for Map {
+    fn get(&self, name: &str) -> NameValue {
+        Map::get(self, name).map_or(NameValue::Missing, |value| NameValue::Value(value.clone()))
+    }
+    fn this(&self, name: &str) -> NameValue {
+        NameResolver::get(self, name)
+    }
+}
+
+/// A name that an expression uses without declaring it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NameUse {
+    /// The name, without `this.`.
+    pub name: Arc<str>,
+    /// Whether it was written `this.name`.
+    pub this: bool,
+    /// Its location, in bytes of the expression's own text.
+    pub span: Span,
+}

@@ -1,0 +1,103 @@
+//! Patterns as a tree, and the errors of reading and matching them.
+
+use std::sync::Arc;
+
+use quillet_core::{MapTable, Span, Value};
+
+use super::range::NumberRange;
+use super::regex::{Regex, RegexError};
+use crate::expression::{EvalError, ParsedExpression};
+
+/// Name of the matched value in expressions of patterns and branches.
+pub const CONDITION: &str = "COND__";
+
+/// Maximum length of a pattern in bytes.
+pub const MAX_LENGTH: usize = 16 << 10;
+/// Maximum nesting of a pattern.
+pub const MAX_NESTING: usize = 32;
+
+/// Variables that a pattern binds to parts of a value.
+pub type Bindings = MapTable;
+
+/// An expression inside of a pattern.
+#[derive(Clone, Debug)]
+pub struct Code {
+    /// As it was written.
+    pub text: Arc<str>,
+    /// Native, or for an engine. Never invalid.
+    pub parsed: ParsedExpression,
+    /// Whether its result is the match, because it uses [`CONDITION`]; otherwise the value must
+    /// be [`equal`](super::equal()) to its result.
+    pub test: bool,
+    /// Its location in the file.
+    pub span: Span,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum PatternNode {
+    Any,
+    Bind(Arc<str>),
+    Literal(Option<Value>),
+    Regex(Regex),
+    Compare(CompareOp, Code),
+    Range(NumberRange),
+    Code(Code),
+    List(ListPattern),
+    Object(ObjectPattern),
+    Either(Vec<PatternNode>),
+    All(Vec<PatternNode>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum CompareOp {
+    Less,
+    LessEqual,
+    More,
+    MoreEqual,
+    Equal,
+    NotEqual,
+}
+
+/// Items before `..`, and after it where there is one.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ListPattern {
+    pub(super) before: Vec<PatternNode>,
+    pub(super) after: Option<Vec<PatternNode>>,
+    /// Whether the first item also is `first`.
+    pub(super) names_first: bool,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct ObjectPattern {
+    pub(super) fields: Vec<(Arc<str>, PatternNode)>,
+    pub(super) partial: bool,
+}
+
+/// The error of a key that cannot be read as a pattern.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct PatternError {
+    /// The problem, one sentence without a full stop.
+    pub message: String,
+    /// Its location in the file.
+    pub span: Span,
+    /// How to fix it.
+    pub help: Option<String>,
+}
+
+/// The error of a match that could not be decided.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MatchError {
+    /// An expression has no value. [`EvalError::JavaScript`]: the pattern needs an engine,
+    /// and is not one expression alone (see [`BranchPattern::code`](super::BranchPattern::code)).
+    #[error("{error}")]
+    Expression {
+        /// The error of the expression.
+        error: EvalError,
+        /// The expression's location in the file.
+        span: Span,
+    },
+    /// The search of a regular expression exceeded its limit.
+    #[error(transparent)]
+    Regex(#[from] RegexError),
+}

@@ -12,11 +12,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use hyper::body::Bytes;
 use serde_json::{Value, json};
 
+use crate::content_type::json_type;
 use crate::fault::{ErrorResponse, InjectedFault};
-use crate::plan::{ResponsePlan, json_type};
+use crate::plan::ResponsePlan;
+use crate::provider_api::ProviderApi;
 use crate::request::RecordedRequest;
 use crate::script::ReplyScript;
-use crate::wire::ProviderApi;
 
 /// How often a batch is asked about before it has ended.
 const LOOKS: usize = 2;

@@ -1,5 +1,4 @@
-//! Answers that the model's name asks for, so that benches and clients without a
-//! script can have any:
+//! Replies selected by the model name, for benchmarks and clients without a script:
 //!
 //! | model | answer |
 //! | --- | --- |
@@ -26,9 +25,9 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 
 use crate::fault::{ErrorResponse, InjectedFault};
+use crate::provider_api::ProviderApi;
 use crate::request::RecordedRequest;
 use crate::turn::{Finish, ScriptedReply};
-use crate::wire::ProviderApi;
 
 /// A name cannot ask for more pieces than this.
 const MOST_PIECES: usize = 100_000;
@@ -108,6 +107,7 @@ fn words(count: usize) -> ScriptedReply {
 fn tool(asked: &RecordedRequest) -> ScriptedReply {
     let (name, schema) = first_tool(asked);
     let arguments = arguments(&schema).to_string();
+    // Two parts, so that clients must join them.
     let middle = arguments.len() / 2;
     let pieces = [&arguments[..middle], &arguments[middle..]];
     let id = format!("call_{}", rounds(asked) + 1);

@@ -1,13 +1,15 @@
-//! An answer as bytes and pauses: what a wire's frames become, faults included.
+//! A response as bytes and pauses, including faults.
 
 use std::time::Duration;
 
 use hyper::body::Bytes;
 
+use crate::content_type::json_type;
 use crate::fault::{ConnectionEnd, InjectedFault};
+use crate::provider_api::ProviderApi;
 use crate::request::RecordedRequest;
 use crate::turn::ScriptedReply;
-use crate::wire::{EventKind, ProviderApi, StreamEvent};
+use crate::wire::event::{EventKind, StreamEvent};
 
 /// A whole answer.
 #[derive(Debug)]
@@ -111,6 +113,7 @@ impl ResponsePlan {
         let Some(BodyAction::Send(body)) = self.steps.first() else {
             return self;
         };
+        // A complete JSON body has no events to count, so every fault cuts it in the middle.
         let half = body.slice(..body.len() / 2);
         let end = match &turn.fault {
             None
@@ -136,10 +139,6 @@ impl ResponsePlan {
         self.steps = vec![BodyAction::Send(half), BodyAction::Wait(BEFORE_RESET), end];
         self
     }
-}
-
-pub(crate) fn json_type() -> (String, String) {
-    ("content-type".to_owned(), "application/json".to_owned())
 }
 
 fn steps(wire: ProviderApi, turn: &ScriptedReply, frames: &[StreamEvent]) -> Vec<BodyAction> {

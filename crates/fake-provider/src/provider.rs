@@ -1,4 +1,4 @@
-//! The running server, as a test sees it.
+//! The running server and its API for tests.
 
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -10,20 +10,20 @@ use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
 
+use crate::provider_api::ProviderApi;
 use crate::request::RecordedRequest;
 use crate::script::ReplyScript;
 use crate::serve::{ServerState, serve};
-use crate::wire::ProviderApi;
 
-/// The longest wait of a test for something to happen; after that it fails.
+/// Timeout of a wait; after it the test fails.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// How a provider runs.
+/// Settings of a provider.
 #[derive(Clone, Copy, Debug)]
 pub struct ProviderSettings {
-    /// Where it listens. Default: a free port of 127.0.0.1.
+    /// The listening address. Default: a free port of 127.0.0.1.
     pub address: SocketAddr,
-    /// How many requests it remembers. Default 10,000; the oldest are forgotten first.
+    /// Number of recorded requests. Default 10,000; the oldest are dropped first.
     pub remembered: usize,
 }
 
@@ -36,30 +36,32 @@ impl Default for ProviderSettings {
     }
 }
 
-/// A running provider. Ends when it is dropped.
+/// A running provider. It stops on drop.
 pub struct FakeProvider {
     address: SocketAddr,
     state: Arc<ServerState>,
-    /// Of the provider's own thread, whose clock nobody stops.
+    /// The runtime of the provider's thread, whose clock tests cannot pause.
     runtime: Handle,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl FakeProvider {
-    /// Starts one on a free port.
+    /// Starts a provider on a free port.
     #[must_use]
     pub fn start(script: ReplyScript) -> Self {
         FakeProvider::start_with(script, ProviderSettings::default())
     }
 
-    /// Starts one. Panics if it cannot listen.
+    /// Starts a provider. Panics if it cannot listen.
     #[must_use]
     pub fn start_with(script: ReplyScript, settings: ProviderSettings) -> Self {
         let state = Arc::new(ServerState::new(script, settings.remembered));
         let (stop, stopped) = oneshot::channel();
         let (tell, told) = std::sync::mpsc::channel();
         let serving = state.clone();
+        // A thread and a runtime of its own: tests pause their clock or block their runtime, and
+        // the provider must keep serving.
         let thread = std::thread::spawn(move || {
             let runtime = Builder::new_current_thread().enable_all().build();
             let runtime = runtime.expect("a runtime");
@@ -85,13 +87,13 @@ impl FakeProvider {
         }
     }
 
-    /// Where it listens.
+    /// Returns the listening address.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The base URL of a wire, as its official SDK takes it: with `/v1` for both of
+    /// Returns the base URL for an API as its official SDK expects it: with `/v1` for both of
     /// OpenAI's, without a path for the others.
     #[must_use]
     pub fn base_url(&self, wire: ProviderApi) -> String {
@@ -103,45 +105,45 @@ impl FakeProvider {
         }
     }
 
-    /// The requests so far, oldest first.
+    /// Returns the recorded requests, oldest first.
     #[must_use]
     pub fn requests(&self) -> Vec<RecordedRequest> {
         self.state.requests()
     }
 
-    /// How many requests there were.
+    /// Returns the number of requests.
     #[must_use]
     pub fn asked(&self) -> usize {
         self.state.counts().asked
     }
 
-    /// How many rows all batches have that were taken.
+    /// Returns the number of rows in all accepted batches.
     #[must_use]
     pub fn batch_rows(&self) -> usize {
         self.state.batch_rows()
     }
 
-    /// How many clients have left in the middle of an answer, or before it.
+    /// Returns the number of clients that disconnected before the end of a response.
     #[must_use]
     pub fn left(&self) -> usize {
         self.state.counts().left
     }
 
-    /// How many answers have begun and not ended. An answer ends when its last part is
-    /// handed to the connection, or when the connection ends.
+    /// Returns the number of open responses. A response ends when its last part is passed to the
+    /// connection, or when the connection ends.
     #[must_use]
     pub fn open(&self) -> usize {
         self.state.counts().open
     }
 
-    /// Waits until there were so many requests. Panics after 20 seconds.
+    /// Waits for this many requests. Panics after 20 seconds.
     pub async fn until_asked(&self, count: usize) {
         self.wait("requests", count, |state| state.counts().asked)
             .await;
     }
 
-    /// Waits until so many clients have left in the middle of an answer, or before
-    /// it. Panics after 20 seconds.
+    /// Waits until this many clients disconnected before the end of a response. Panics after 20
+    /// seconds.
     pub async fn disconnected(&self, count: usize) {
         self.wait("clients that left", count, |state| state.counts().left)
             .await;
@@ -150,6 +152,8 @@ impl FakeProvider {
     async fn wait(&self, what: &str, count: usize, now: impl Fn(&ServerState) -> usize) {
         let state = self.state.clone();
         let mut changes = state.changes();
+        // The timer runs on the provider's runtime, because a paused test clock would fire it
+        // immediately.
         let late = self.runtime.spawn(tokio::time::sleep(PATIENCE));
         tokio::pin!(late);
         while now(&state) < count {
@@ -164,6 +168,8 @@ impl FakeProvider {
 
 impl Drop for FakeProvider {
     fn drop(&mut self) {
+        // Dropping the sender completes `stopped`, which ends the thread; then the port is free
+        // again.
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();

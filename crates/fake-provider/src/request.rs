@@ -1,20 +1,20 @@
-//! Requests as they were received, for tests to look at and for scripts to answer by.
+//! Received requests, for assertions in tests and for scripts.
 
 use hyper::body::Bytes;
 use hyper::http::request::Parts;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::wire::{ProviderApi, gemini};
+use crate::provider_api::{ProviderApi, gemini_target};
 
-/// A request as it came.
+/// A received request.
 #[derive(Clone, Debug)]
 pub struct RecordedRequest {
     /// Which request of this provider it is, from 0.
     pub number: usize,
     /// Which connection it came on, from 0.
     pub connection: usize,
-    /// The wire, if the path is one's.
+    /// The provider API, if the path belongs to one.
     pub wire: Option<ProviderApi>,
     /// `POST`, `GET` and so on.
     pub method: String,
@@ -57,7 +57,8 @@ impl RecordedRequest {
     pub(crate) fn new(number: usize, connection: usize, head: &Parts, body: Bytes) -> Self {
         let path = head.uri.path().to_owned();
         let wanted: RequestFields = serde_json::from_slice(&body).unwrap_or_default();
-        let (model, streaming) = match gemini::target(&path) {
+        // Gemini has model and streaming in the path, the other APIs in the body.
+        let (model, streaming) = match gemini_target(&path) {
             Some((model, streaming)) => (model.to_owned(), streaming),
             None => (wanted.model, wanted.stream),
         };

@@ -88,6 +88,8 @@ impl ReplyScript {
     }
 
     fn count(&self, asked: &RecordedRequest) -> usize {
+        // Counted per key, so that parallel tests with different keys do not take each other's
+        // turns.
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         let count = made.entry(asked.key.clone()).or_default();
         *count += 1;

@@ -21,13 +21,14 @@ use tokio::sync::watch;
 use tokio::time::Sleep;
 
 use crate::batches::Batches;
+use crate::content_type::json_type;
 use crate::embeddings;
 use crate::fault::{ErrorResponse, InjectedFault};
 use crate::named;
-use crate::plan::{BodyAction, PreResponseAction, ResponsePlan, json_type};
+use crate::plan::{BodyAction, PreResponseAction, ResponsePlan};
+use crate::provider_api::ProviderApi;
 use crate::request::RecordedRequest;
 use crate::script::ReplyScript;
-use crate::wire::ProviderApi;
 
 /// Answers that are cached for the next request of the same kind.
 const MOST_PLANS: usize = 256;
@@ -86,6 +87,7 @@ impl ServerState {
             return;
         }
         let mut requests = lock(&self.requests);
+        // Bounded, because a load test sends millions of requests.
         if requests.len() == self.remembered {
             requests.pop_front();
         }
@@ -121,6 +123,8 @@ impl ServerState {
             asked.streaming,
             asked.include_usage,
         );
+        // Benchmarks send the same request many times; a cached plan keeps the provider from being
+        // the bottleneck.
         let mut plans = lock(&self.plans);
         if let Some(plan) = plans.get(&kind) {
             return plan.clone();

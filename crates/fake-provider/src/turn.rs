@@ -1,29 +1,30 @@
-//! What the provider is to answer, without any wire's form.
+//! Scripted replies, independent of the provider API.
 
 use std::time::Duration;
 
 use crate::fault::InjectedFault;
 
-/// One answer.
+/// A scripted reply.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScriptedReply {
-    /// What it says, in order. Neighbours of one kind make one block.
+    /// The parts, in order. Adjacent parts of one kind form one block.
     pub pieces: Vec<ReplyPart>,
-    /// Why it ends; where `None`, for its calls if it has some, else because all is said.
+    /// The finish reason. `None` means tool calls if there are any, else stop.
     pub finish: Option<Finish>,
-    /// What it cost; where `None`, 12 tokens of input and one of output per piece.
+    /// The usage. `None` means 12 input tokens and one output token per part.
     pub spent: Option<TokenUsage>,
-    /// What goes back with the reasoning or the first call: a signature, encrypted reasoning.
+    /// The opaque value attached to the reasoning or the first call: a signature or encrypted
+    /// reasoning.
     pub signature: Option<String>,
-    /// The pause before the head of the answer.
+    /// The pause before the response head.
     pub delay: Duration,
     /// The pause before each delta.
     pub pause: Duration,
-    /// Whether a whole answer is given even where a stream was asked for.
+    /// Whether a complete response is sent even if a stream was requested.
     pub whole: bool,
-    /// Headers of the answer besides the usual ones.
+    /// Additional response headers.
     pub headers: Vec<(String, String)>,
-    /// What goes wrong.
+    /// The injected fault.
     pub fault: Option<InjectedFault>,
 }
 
@@ -41,16 +42,16 @@ pub enum ReplyPart {
 /// A call of a tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScriptedCall {
-    /// The provider's id of it. Gemini sends none.
+    /// The provider's id of the call. Gemini sends none.
     pub id: String,
     /// The tool.
     pub name: String,
-    /// The JSON text of the arguments, in the pieces in which it comes. Where it is
-    /// no JSON, a wire that sends an object (Gemini) sends the text as it is.
+    /// The JSON text of the arguments, split as it is sent. If it is not JSON, an API that sends an
+    /// object (Gemini) sends the text as it is.
     pub arguments: Vec<String>,
 }
 
-/// Why an answer ends.
+/// The finish reason of a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Finish {
     /// All is said.
@@ -63,7 +64,7 @@ pub enum Finish {
     ContentFilter,
 }
 
-/// What an answer cost, in tokens.
+/// The token usage of a reply.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TokenUsage {
     /// The whole request, what came from a cache included.
@@ -231,6 +232,7 @@ impl ScriptedReply {
         let mut blocks = Vec::new();
         for piece in &self.pieces {
             match (piece, blocks.last_mut()) {
+                // Real providers send consecutive deltas of one kind in one block.
                 (ReplyPart::Text(text), Some(ContentBlock::Text(texts)))
                 | (ReplyPart::Reasoning(text), Some(ContentBlock::Reasoning(texts))) => {
                     texts.push(text)

@@ -71,7 +71,7 @@ test('a file is sent as a multipart form', async () => {
 test('schemas are described in words', async () => {
   const page = await visit(server, '#/docs?route=post+/v1/response/{id}/decide');
   const one = page.locator('details.card[open]');
-  await one.getByText('What the model reads as the result of a call that is not made.').waitFor();
+  await one.getByText('The result that the model reads if the call is not made.').waitFor();
   await one.getByText('required').first().waitFor();
   clean(page);
 });

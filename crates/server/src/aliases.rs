@@ -1,8 +1,8 @@
-//! Other names of prompts: the member `aliases` of a definition, such as the `pmpt_…` that a prompt
-//! had at OpenAI.
+//! Aliases of prompts: the member `aliases` of a definition, such as the `pmpt_…` id of a prompt at
+//! OpenAI.
 //!
-//! They are looked for where a client names a prompt that there is not under that id, and found in
-//! the texts of the definitions once for each snapshot.
+//! They are consulted when no prompt has the requested id, and collected once per snapshot from the
+//! definitions.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -11,7 +11,7 @@ use quillet_core::history::VersionSelector;
 use quillet_prompt::CatalogueSnapshot;
 use serde_json::Value;
 
-/// The aliases of the snapshot that was asked last.
+/// The aliases of the latest snapshot.
 #[derive(Debug, Default)]
 pub(crate) struct Aliases(Mutex<AliasCache>);
 
@@ -22,12 +22,13 @@ struct AliasCache {
 }
 
 impl Aliases {
-    /// What a client names, with the id in the place of an alias. A mark behind it stays.
+    /// Replaces an alias by its id and keeps a version selector behind it.
     pub(crate) fn resolve(&self, snapshot: &Arc<CatalogueSnapshot>, named: &str) -> String {
         let (name, mark) = match VersionSelector::divide(named) {
             Some((name, Ok(mark))) => (name, Some(mark)),
             _ => (named, None),
         };
+        // A real id always wins over an alias, so that an alias cannot hide a prompt.
         if snapshot.prompts.get(name).is_some() {
             return named.to_owned();
         }
@@ -40,7 +41,7 @@ impl Aliases {
 
     fn known(&self, snapshot: &Arc<CatalogueSnapshot>) -> Arc<HashMap<String, Arc<str>>> {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // While the weak pointer is there, no other snapshot gets that address.
+        // The weak pointer keeps the allocation, so no other snapshot can get that address.
         if known.of.as_ptr() != Arc::as_ptr(snapshot) {
             *known = AliasCache {
                 of: Arc::downgrade(snapshot),
@@ -54,6 +55,8 @@ impl Aliases {
 fn all(snapshot: &CatalogueSnapshot) -> HashMap<String, Arc<str>> {
     let mut ids: HashMap<String, Arc<str>> = HashMap::new();
     for definition in snapshot.prompts.values() {
+        // A cheap test first: nearly no definition has aliases, and parsing all of them would be
+        // slow.
         if !definition.text.contains("\"aliases\"") {
             continue;
         }
@@ -66,7 +69,7 @@ fn all(snapshot: &CatalogueSnapshot) -> HashMap<String, Arc<str>> {
                 continue;
             };
             if let Some(other) = ids.get(&name) {
-                tracing::warn!(alias = %name, id = %definition.id, "an alias is that of {other} already");
+                tracing::warn!(alias = %name, id = %definition.id, "duplicate alias, already used by {other}");
                 continue;
             }
             ids.insert(name, definition.id.clone());

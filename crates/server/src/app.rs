@@ -1,4 +1,4 @@
-//! The state behind every handler, made once when the server starts.
+//! The state that all handlers share, created once at startup.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -23,40 +23,40 @@ use crate::metrics::Metrics;
 use crate::rate::RateLimiter;
 use crate::services::Services;
 
-/// What every request shares.
+/// The shared state of all requests.
 #[derive(Debug)]
 pub(crate) struct App {
     pub(crate) config: ServerConfig,
     pub(crate) service: Arc<PromptService>,
-    /// Definitions with their histories.
+    /// The service for definitions and their version histories.
     pub(crate) definitions: DefinitionService,
-    /// Agents, if any are set up.
+    /// The agent service, if configured.
     pub(crate) agents: Option<Arc<AgentService>>,
-    /// Databases, if they are set up.
+    /// The databases, if configured.
     pub(crate) databases: Option<DatabaseTools>,
-    /// Files and batches, if they are kept.
+    /// Files and batches, if enabled.
     pub(crate) batching: Option<BatchService>,
-    /// Traces that can be read, if any are kept.
+    /// Readable traces, if enabled.
     pub(crate) traces: Option<Arc<dyn TraceReader>>,
-    /// Other names of prompts.
+    /// Aliases of prompts.
     pub(crate) aliases: Aliases,
     pub(crate) metrics: Metrics,
     pub(crate) auth: Auth,
     pub(crate) hosts: Hosts,
     pub(crate) browsers: Browsers,
     pub(crate) rate: Option<RateLimiter>,
-    /// How often models are asked at most, if that is limited.
+    /// Rate limits of models, if configured.
     pub(crate) model_rates: Option<Arc<RateLimits>>,
-    /// The models of this server by name, if they are known.
+    /// The router of models, if configured.
     pub(crate) models: Option<Arc<ModelRouter>>,
-    /// What may be spent, if that is kept.
+    /// Budgets, if configured.
     pub(crate) spending: Option<Arc<Spending>>,
-    /// Where MCP clients come in.
+    /// The endpoints for MCP clients.
     pub(crate) mcp: McpEndpoints,
-    /// The OpenAPI document, once it was asked for.
+    /// The OpenAPI document, written on first use.
     openapi: OnceLock<String>,
-    /// Writes it. Not called by its name, so that handlers, which all stand on this file, do not
-    /// stand on the list of all handlers.
+    /// Writes the document. A function pointer breaks the import cycle between handlers, which
+    /// depend on this file, and the route list, which depends on all handlers.
     describe: fn(&ServerConfig) -> String,
     /// Set at shutdown; never reset.
     stopping: AtomicBool,
@@ -109,6 +109,8 @@ impl App {
     }
 
     pub(crate) fn stop(&self) {
+        // Release pairs with the Acquire below: a request that sees the flag also sees everything
+        // that was done before the shutdown began.
         self.stopping.store(true, Ordering::Release);
     }
 
@@ -116,7 +118,7 @@ impl App {
         self.stopping.load(Ordering::Acquire)
     }
 
-    /// Why no answer of an agent begins, if the store of runs is away.
+    /// Returns why no agent run can start, if the store of runs is unavailable.
     pub(crate) fn runs_away(&self) -> Option<String> {
         match self.agents.as_ref()?.parts().runs.health() {
             Health::Away { reason } => Some(reason),
@@ -124,14 +126,16 @@ impl App {
         }
     }
 
-    /// Whether clients may change which databases there are.
+    /// Returns whether clients may change connections to databases.
     pub(crate) fn may_change_databases(&self) -> bool {
         let loopback = self.config.listen.ip().is_loopback();
+        // Changing databases lets a client open any address, so it is on only where clients are
+        // local or authenticated.
         let guarded = loopback || self.config.has_tokens();
         self.config.change_databases.unwrap_or(guarded)
     }
 
-    /// Whether templates in requests are rendered.
+    /// Returns whether templates in requests are permitted.
     pub(crate) fn takes_inline_templates(&self) -> bool {
         let loopback = self.config.listen.ip().is_loopback();
         self.config.inline_templates.unwrap_or(loopback)

@@ -1,4 +1,4 @@
-//! Tokens: who calls, and what they may do.
+//! Authentication with tokens, and their permissions.
 
 use std::collections::BTreeSet;
 use std::hint::black_box;
@@ -14,15 +14,16 @@ use quillet_host::agent::Principal;
 use quillet_host::definitions::PermissionSet;
 use secrecy::{ExposeSecret, SecretString};
 
+use crate::caller::Caller;
 use crate::config::{NamedToken, ServerConfig};
 use crate::error::{ApiError, problem};
 use crate::rate::RateKey;
 
-/// Who everybody is where no tokens are configured.
+/// The caller's name and permissions where no tokens are configured.
 static ANYONE: LazyLock<(Arc<str>, Arc<PermissionSet>)> =
     LazyLock::new(|| ("anonymous".into(), Arc::new(PermissionSet::all())));
 
-/// Who may call.
+/// The configured tokens.
 #[derive(Debug)]
 pub(crate) struct Auth {
     tokens: Vec<TokenEntry>,
@@ -35,21 +36,12 @@ struct TokenEntry {
     owner: (Arc<str>, Arc<PermissionSet>),
 }
 
-/// Who calls: the token's number, or nobody in particular.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Caller {
-    /// The token at this place: those of `server.tokens` first, then the named ones.
-    Token(usize),
-    /// No tokens are configured, or the route needs none.
-    Anyone,
-}
-
-/// What a client shows.
+/// The credentials of a request.
 #[derive(Debug)]
 enum Credentials<'a> {
     /// A token.
     Bearer(&'a [u8]),
-    /// `NAME:TOKEN` of Basic, as clients of Langfuse send their pair of keys.
+    /// `NAME:TOKEN` of Basic authentication, which Langfuse's clients use for their key pair.
     Basic(Vec<u8>),
 }
 
@@ -64,25 +56,25 @@ impl Auth {
         }
     }
 
-    /// The name and the rights of a client.
+    /// Returns the name and the permissions of a client.
     pub(crate) fn known(&self, client: RateKey) -> &(Arc<str>, Arc<PermissionSet>) {
         self.token(client).map_or(&ANYONE, |token| &token.owner)
     }
 
-    /// What each token may do, in the order of their numbers.
+    /// Returns the permissions and the principal of each token, in index order.
     pub(crate) fn rights(&self) -> impl Iterator<Item = (&Arc<PermissionSet>, Principal)> {
         self.tokens
             .iter()
             .map(|token| (&token.owner.1, Principal::key(token.secret.expose_secret())))
     }
 
-    /// The name of each token, and its rights in the words of the settings.
+    /// Returns the name of each token, and its permissions as the settings write them.
     pub(crate) fn names(&self) -> impl Iterator<Item = (&str, Vec<String>)> {
         let tokens = self.tokens.iter();
         tokens.map(|token| (&*token.owner.0, token.owner.1.described()))
     }
 
-    /// Who a client is to the agents.
+    /// Returns the principal of a client for agents.
     pub(crate) fn principal(&self, client: RateKey) -> Principal {
         match (self.token(client), client.address()) {
             (Some(token), _) => Principal::key(token.secret.expose_secret()).named(&token.owner.0),
@@ -91,9 +83,10 @@ impl Auth {
         }
     }
 
-    /// The client of whom something was left behind, while it may still call.
+    /// Returns the client with this scope, while its token is still configured.
     pub(crate) fn client_of(&self, scope: &str) -> Option<RateKey> {
         let here = Ipv4Addr::LOCALHOST.into();
+        // Without tokens all callers share one scope, whatever their address was.
         if self.tokens.is_empty() {
             let anyone = RateKey::new(Caller::Anyone, here);
             return (self.principal(anyone).scope() == scope).then_some(anyone);
@@ -110,7 +103,7 @@ impl Auth {
         }
     }
 
-    /// Who sent these headers.
+    /// Authenticates the headers of a request.
     pub(crate) fn check(&self, headers: &HeaderMap) -> Result<Caller, ApiError> {
         if self.tokens.is_empty() {
             return Ok(Caller::Anyone);
@@ -120,23 +113,18 @@ impl Auth {
             .map_or(&b""[..], |value| value.as_bytes());
         let Some(shown) = Credentials::read(given) else {
             return Err(
-                problem(ErrorCode::AuthMissing, "this service needs a token")
+                problem(ErrorCode::AuthMissing, "this server requires a token")
                     .hint("send the header Authorization: Bearer TOKEN"),
             );
         };
-        // Every token is compared, so that the time says nothing about which one was close.
+        // Compare all tokens, so that timing does not reveal which one nearly matched.
         let mut caller = None;
         for (number, token) in self.tokens.iter().enumerate() {
             if shown.is(token) {
                 caller = Some(Caller::Token(number));
             }
         }
-        caller.ok_or_else(|| {
-            problem(
-                ErrorCode::AuthRefused,
-                "the token is not one of this service's",
-            )
-        })
+        caller.ok_or_else(|| problem(ErrorCode::AuthRefused, "invalid token"))
     }
 }
 
@@ -154,16 +142,18 @@ impl<'a> Credentials<'a> {
         match self {
             Credentials::Bearer(given) => same(secret, given),
             Credentials::Basic(pair) => {
-                // A name has no colon, a secret may have some.
+                // Only the secret may contain colons.
                 let mut parts = pair.splitn(2, |byte| *byte == b':');
                 let name = same(token.owner.0.as_bytes(), parts.next().unwrap_or_default());
+                // `&` and not `&&`: both comparisons always run, so timing does not tell which one
+                // failed.
                 same(secret, parts.next().unwrap_or_default()) & name
             }
         }
     }
 }
 
-/// The tokens of a configuration with their names.
+/// Returns all tokens of a configuration with their names.
 fn all(config: &ServerConfig) -> impl Iterator<Item = NamedToken> {
     let unnamed = config.tokens.iter().enumerate();
     let unnamed = unnamed.map(|(place, secret)| NamedToken {
@@ -174,7 +164,7 @@ fn all(config: &ServerConfig) -> impl Iterator<Item = NamedToken> {
     unnamed.chain(config.named_tokens.iter().cloned())
 }
 
-/// Checks that every token can be sent and told from the others.
+/// Checks that every token can be sent and is unique.
 ///
 /// # Errors
 /// The name of the first that cannot, and why.
@@ -185,13 +175,13 @@ pub(crate) fn check(config: &ServerConfig) -> Result<(), (String, &'static str)>
         let is_named = place >= config.tokens.len();
         let secret = secret.expose_secret().to_owned();
         let why = if !plain(&name) || name.contains(':') {
-            "has a name that is empty or has a colon, a blank or a character beyond ASCII"
+            "has an invalid name: it must not be empty or contain a colon, a space or a non-ASCII character"
         } else if !plain(&secret) {
-            "is empty or has characters that a header cannot carry"
+            "is empty or contains characters that a header cannot carry"
         } else if !names.insert(name.clone()) {
-            "is there twice: give each a name of its own"
+            "is configured twice: give each token its own name"
         } else if !secrets.insert(secret) && is_named {
-            "has the secret of another one: give each its own"
+            "has the same secret as another token: give each token its own"
         } else {
             continue;
         };
@@ -200,7 +190,7 @@ pub(crate) fn check(config: &ServerConfig) -> Result<(), (String, &'static str)>
     Ok(())
 }
 
-/// What follows the name of a scheme, which is written in any case.
+/// Returns the text after an authentication scheme, which is case-insensitive.
 fn after<'a>(header: &'a [u8], scheme: &[u8]) -> Option<&'a [u8]> {
     let (found, rest) = header.split_at_checked(scheme.len())?;
     found
@@ -208,8 +198,9 @@ fn after<'a>(header: &'a [u8], scheme: &[u8]) -> Option<&'a [u8]> {
         .then(|| rest.trim_ascii())
 }
 
-/// Compares in a time that depends on the length alone.
+/// Compares in constant time for equal lengths.
 fn same(a: &[u8], b: &[u8]) -> bool {
+    // `black_box` keeps the compiler from ending the loop at the first difference.
     let differing = a
         .iter()
         .zip(b)

@@ -1,9 +1,8 @@
-//! Web pages as callers: who may, and the headers that their browsers need.
+//! Web pages as callers: permitted origins and the CORS headers for their browsers.
 //!
-//! A page of any site can make its visitor's browser send a request to a service on the visitor's
-//! own machine, so requests that come from a page of another origin are refused unless that origin
-//! is permitted. The browser says which page it is in `Origin`, and where it sends none, in the
-//! fetch metadata.
+//! Any page can make its visitor's browser send a request to a service on the visitor's own
+//! machine. So requests from pages of other origins are rejected unless the origin is permitted.
+//! The browser sends the origin in `Origin`, or else in the fetch metadata.
 
 use axum::http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
@@ -17,10 +16,10 @@ use quillet_core::ErrorCode;
 use crate::error::{ApiError, problem};
 use crate::host::Authority;
 
-/// Where a browser says that a request comes from.
+/// Fetch metadata: the relation between the page and this server.
 static FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
-/// What a browser says that a request is for.
+/// Fetch metadata: the mode of the request.
 static FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
 
 /// Origins whose pages may call.
@@ -34,9 +33,8 @@ impl Browsers {
         Browsers { origins }
     }
 
-    /// Refuses what comes from a page of another origin than the one that the request
-    /// names as its host. Following a link is no such thing: the page that has the link
-    /// sees nothing of ours.
+    /// Rejects requests from pages of another origin than the host that the request names.
+    /// Following a link is permitted: the linking page sees nothing of the response.
     pub(crate) fn check(
         &self,
         method: &Method,
@@ -50,27 +48,28 @@ impl Browsers {
         if !foreign {
             return Ok(());
         }
+        // Only GET: a form of another site could otherwise post to this server by navigation.
         let link = method == Method::GET && says(&FETCH_MODE) == Some(b"navigate");
         if link || self.permitted(headers).is_some() {
             return Ok(());
         }
         let message = match headers.get(ORIGIN).and_then(|origin| origin.to_str().ok()) {
-            Some(origin) => format!("pages of {origin:?} may not call this service"),
-            None => "pages of other sites may not call this service".to_owned(),
+            Some(origin) => format!("pages of {origin:?} cannot call this server"),
+            None => "pages of other sites cannot call this server".to_owned(),
         };
         Err(problem(ErrorCode::BrowserOrigin, message)
             .hint("add the page's origin to server.origins"))
     }
 
-    /// Whether this is a browser asking if a page may call; it is answered
-    /// without a token, since browsers send none along.
+    /// Returns whether this is a permitted CORS preflight. It is answered without a token, because
+    /// browsers send none with it.
     pub(crate) fn is_preflight(&self, method: &Method, headers: &HeaderMap) -> bool {
         method == Method::OPTIONS
             && headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD)
             && self.permitted(headers).is_some()
     }
 
-    /// Tells the browser that the page may read the answer.
+    /// Adds the CORS headers that permit the page to read the response.
     pub(crate) fn tell(&self, origin: Option<&HeaderValue>, response: &mut Response) {
         let Some(origin) = origin else { return };
         let headers = response.headers_mut();
@@ -83,12 +82,13 @@ impl Browsers {
             ),
             (ACCESS_CONTROL_EXPOSE_HEADERS, "x-request-id, retry-after"),
             (ACCESS_CONTROL_MAX_AGE, "600"),
+            // The headers depend on the origin, so caches must not reuse them for another one.
             (VARY, "origin"),
         ];
         headers.extend(listed.map(|(name, value)| (name, HeaderValue::from_static(value))));
     }
 
-    /// The origin of the page, if it may call.
+    /// Returns the origin of the page, if it is permitted.
     pub(crate) fn permitted(&self, headers: &HeaderMap) -> Option<HeaderValue> {
         if self.origins.is_empty() {
             return None;

@@ -1,4 +1,4 @@
-//! Who pays for a request: its key, within what the header `X-Quillet-Budget` allows.
+//! The budget of a request: that of its token, within the header `X-Quillet-Budget`.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -10,15 +10,15 @@ use quillet_core::ErrorCode;
 use quillet_core::budget::{self, BudgetAccounts, BudgetLimits};
 
 use crate::app::App;
-use crate::auth::Caller;
+use crate::caller::Caller;
 use crate::error::{ApiError, problem};
 use crate::rate::RateKey;
 
-/// What a request may spend at most: `usd=0.05, tokens=2000, s=30`, or some of these.
+/// Header with the limits of one request: `usd=0.05, tokens=2000, s=30`, or some of them.
 pub(crate) const HEADER: &str = "x-quillet-budget";
 
 impl App {
-    /// Who pays for what a client asks; `None` where nothing is limited.
+    /// Returns the accounts that are charged for a request; `None` where nothing is limited.
     ///
     /// # Errors
     /// The header cannot be read.
@@ -38,7 +38,7 @@ impl App {
         Ok(Some(payer).filter(BudgetAccounts::is_limited))
     }
 
-    /// The same for one who sends no headers.
+    /// Returns the accounts of a client without looking at headers.
     pub(crate) fn payer_of(&self, client: RateKey) -> BudgetAccounts {
         let key = match client.caller() {
             Caller::Token(_) => Some(&*self.auth.known(client).0),
@@ -55,14 +55,16 @@ impl App {
 fn read(text: &str) -> Result<BudgetLimits, ApiError> {
     let wrong = |why: String| {
         problem(ErrorCode::InvalidValue, format!("X-Quillet-Budget: {why}"))
-            .hint("write what the request may spend: X-Quillet-Budget: usd=0.05, tokens=2000, s=30")
+            .hint("set a limit, such as X-Quillet-Budget: usd=0.05, tokens=2000, s=30")
     };
     let mut limits = BudgetLimits::default();
     for part in text.split(',') {
         let (name, number) = part.split_once('=').unwrap_or((part, ""));
         let name = name.trim();
         if !["usd", "tokens", "s"].contains(&name) {
-            return Err(wrong(format!("{name:?} is none of usd, tokens and s")));
+            return Err(wrong(format!(
+                "unknown unit {name:?}: expected usd, tokens or s"
+            )));
         }
         let number: f64 = number
             .trim()
@@ -74,7 +76,7 @@ fn read(text: &str) -> Result<BudgetLimits, ApiError> {
     Ok(limits)
 }
 
-/// The answer, whose body is made while the same one pays.
+/// Charges the same accounts while the response body is produced.
 pub(crate) fn paid(payer: BudgetAccounts, response: Response<Body>) -> Response<Body> {
     response.map(|body| Body::new(PaidBody { payer, body }))
 }
@@ -92,6 +94,8 @@ impl hyper::body::Body for PaidBody {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        // The body is polled outside of the handler's task-local scope, so the accounts are set
+        // again for each poll. A streamed reply calls models while it is polled.
         let payer = self.payer.clone();
         budget::with(Some(payer), || Pin::new(&mut self.body).poll_frame(context))
     }

@@ -5,8 +5,8 @@ use axum::routing::MethodRouter;
 use crate::request_context::RouteState;
 use crate::requirements::RouteRequirements;
 
-/// A route for clients of another service: what it needs, its method, its path, and what makes its
-/// handler, which asks for the rights for the definition that the client names.
+/// A route for clients of another service: its requirement, method, path and handler constructor.
+/// The handler checks the permissions for the definition that the client names.
 pub(crate) type CompatRoute = (
     RouteRequirements,
     &'static str,

@@ -15,64 +15,62 @@ pub struct ServerConfig {
     /// Default empty. `/healthz`, `/readyz` and `/metrics` stay at the root, where probes look for
     /// them.
     pub prefix: String,
-    /// Tokens of which a client must send one, as `Authorization: Bearer TOKEN` or as the password
-    /// of Basic. They have all rights, and the names `token-1`, `token-2` and so on.
-    /// Default none: everybody on the address may call, if there are no named ones either.
+    /// Tokens, one of which a client must send as `Authorization: Bearer TOKEN` or as the password
+    /// of Basic authentication. They have all permissions and the names `token-1`, `token-2` and so
+    /// on. Default none: without named tokens, every client that reaches the address may call.
     pub tokens: Vec<SecretString>,
-    /// Tokens with names and rights of their own. Default none.
+    /// Tokens with their own names and permissions. Default none.
     pub named_tokens: Vec<NamedToken>,
     /// Whether `/healthz` and `/readyz` answer without a token. Default `true`.
     pub open_health: bool,
     /// Whether `/metrics` answers without a token. Default `false`.
     pub open_metrics: bool,
-    /// Permits an address that others can reach without any token. Default `false`.
+    /// Whether to permit a non-loopback address without a token. Default `false`.
     pub insecure: bool,
-    /// Names that clients call this server by: `prompts.example`, `*.example`, with a port
-    /// (`prompts.example:8443`) or for every port, or `*`. Names of loopback and plain
-    /// addresses need no entry. Default none.
+    /// Host names of this server: `prompts.example`, `*.example`, each with a port
+    /// (`prompts.example:8443`) or for every port, or `*`. Loopback names and IP addresses need no
+    /// entry. Default none.
     pub hosts: Vec<String>,
-    /// Web pages of these origins (`https://host`, or `*`) may call. Default none:
-    /// only pages of this server itself.
+    /// Origins (`https://host`, or `*`) whose web pages may call. Default none: only pages of this
+    /// server.
     pub origins: Vec<String>,
-    /// Whether `POST /api/render` takes templates in the request. Without a
-    /// choice: on a loopback address only.
+    /// Whether `POST /api/render` accepts templates in the request. Default: only on a loopback
+    /// address.
     pub inline_templates: Option<bool>,
-    /// Whether clients may put, remove and try out connections to databases: whoever may can
-    /// have this server open any address and any SQLite file. Without a choice: on a loopback
-    /// address, and where tokens are set.
+    /// Whether clients may write, remove and test connections to databases. Such a client can make
+    /// this server open any address and any SQLite file. Default: on a loopback address, and where
+    /// tokens are set.
     pub change_databases: Option<bool>,
-    /// Whether `/readyz` answers 503 while the store is away and everything is
-    /// served from cache. Default `false`: a store that goes away goes away for
-    /// every replica, and 503 would take all of them out of rotation just when
-    /// their caches can answer.
+    /// Whether `/readyz` returns 503 while the store is unavailable and prompts come from the
+    /// cache. Default `false`: an outage hits all replicas together, and 503 would take all of them
+    /// out of rotation although their caches can serve.
     pub unready_when_stale: bool,
-    /// Whether every request is logged at `info` when it is answered: id, method, path, status,
-    /// time. Default `false`: at `debug`.
+    /// Whether every request is logged at `info` with id, method, path, status and time. Default
+    /// `false`: requests are logged at `debug`.
     pub access_log: bool,
-    /// Bytes of a request's body; more is answered with 413. Default 1 MiB.
+    /// Maximum size of a request body in bytes; larger bodies get 413. Default 1 MiB.
     pub body_bytes: usize,
-    /// Connections at the same time; more wait to be accepted. Default 10,000.
+    /// Maximum number of open connections; further ones wait to be accepted. Default 10,000.
     pub connections: usize,
-    /// Requests of one client (token or address) in time. Default no bound.
+    /// Rate limit of one client (token or address). Default none.
     pub rate: Option<Rate>,
-    /// From the first byte of a request to the end of its headers; longer
-    /// closes the connection. Default 10 s.
+    /// Timeout from the first byte of a request to the end of its headers; then the connection is
+    /// closed. Default 10 s.
     pub header_time: Duration,
-    /// For the rest of a request's body; longer is answered with 408. Default 30 s.
+    /// Timeout for the rest of a request body; then the request gets 408. Default 30 s.
     pub body_time: Duration,
-    /// An unused connection is closed after this. Default 75 s.
+    /// Time after which an idle connection is closed. Default 75 s.
     pub idle_time: Duration,
-    /// A client that takes nothing of its answer for this long is given up. Default 60 s.
+    /// Time after which a client that reads none of its response is disconnected. Default 60 s.
     pub write_time: Duration,
-    /// A whole chat that is not streamed; longer is answered with 503. Default 300 s.
+    /// Timeout of a chat that is not streamed; then it gets 503. Default 300 s.
     pub chat_time: Duration,
-    /// How long a request that wants a revision (`min_revision`) waits for it; then it is
-    /// answered with 409. Default 1 s.
+    /// How long a request with `min_revision` waits for that revision; then it gets 409. Default 1
+    /// s.
     pub revision_time: Duration,
-    /// A comment goes into a stream that was silent for this long, so that no
-    /// proxy takes it for dead. Default 15 s.
+    /// Interval of the comments that keep a silent stream alive through proxies. Default 15 s.
     pub ping_time: Duration,
-    /// Answers that are under way at shutdown have this long to finish. Default 25 s.
+    /// Time that open responses have to finish at shutdown. Default 25 s.
     pub drain_time: Duration,
 }
 
@@ -95,12 +93,16 @@ impl Default for ServerConfig {
             body_bytes: 1 << 20,
             connections: 10_000,
             rate: None,
+            // Headers fit into a few packets, so only slow or hostile clients need longer.
             header_time: Duration::from_secs(10),
             body_time: Duration::from_secs(30),
+            // Longer than the usual 60 s of proxies, so that the proxy closes idle connections and
+            // never reuses one that is being closed here.
             idle_time: Duration::from_secs(75),
             write_time: Duration::from_secs(60),
             chat_time: Duration::from_secs(300),
             revision_time: Duration::from_secs(1),
+            // Well below the usual 60 s read timeout of proxies.
             ping_time: Duration::from_secs(15),
             drain_time: Duration::from_secs(25),
         }
@@ -108,29 +110,30 @@ impl Default for ServerConfig {
 }
 
 impl ServerConfig {
-    /// Whether clients have to send a token.
+    /// Returns whether clients must send a token.
     #[must_use]
     pub fn has_tokens(&self) -> bool {
         !self.tokens.is_empty() || !self.named_tokens.is_empty()
     }
 }
 
-/// A token that says who calls, and what they may do.
+/// A token with the name and the permissions of its owner.
 #[derive(Clone, Debug)]
 pub struct NamedToken {
-    /// Who it is, in logs and as the author of versions; the user of Basic. No colon is in it.
+    /// The name in logs and as the author of versions, and the user of Basic authentication. It
+    /// cannot contain a colon.
     pub name: String,
-    /// What clients send.
+    /// The secret that clients send.
     pub secret: SecretString,
-    /// What they may do.
+    /// The permissions of the token.
     pub rights: PermissionSet,
 }
 
 /// A rate limit for each client.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rate {
-    /// Requests a second in the long run.
+    /// Sustained requests per second.
     pub per_second: f64,
-    /// Requests at once after a pause.
+    /// Burst of requests permitted after a pause.
     pub burst: u32,
 }

@@ -1,9 +1,7 @@
-//! One connection: HTTP/1.1 over TCP, watched so that nobody can hold it for
-//! nothing.
+//! One connection: HTTP/1.1 over TCP, with timeouts for every phase.
 //!
-//! hyper can bound the time for headers by itself, at the price of a timer for
-//! each request, and it counts an unused connection as slow headers. Here one
-//! timer for each connection looks now and then at what the connection is doing.
+//! hyper has its own header timeout, but it costs a timer per request and treats an idle connection
+//! as slow headers. Here one timer per connection checks its current phase.
 
 use std::convert::Infallible;
 use std::io::{self, IoSlice};
@@ -32,10 +30,7 @@ use crate::config::ServerConfig;
 use crate::fast_router::FastRouter;
 use crate::middleware;
 
-/// Largest head of a request, in bytes; hyper answers 431 beyond it.
-pub(crate) const HEAD_BYTES: usize = 64 << 10;
-
-/// How often a connection is looked at, at most.
+/// Longest interval between two checks of a connection.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// Serves one connection until either side ends it.
@@ -46,7 +41,7 @@ pub(crate) async fn serve(
     peer: SocketAddr,
     stops: ShutdownSignals,
 ) {
-    // A small answer must not wait for the acknowledgement of the one before.
+    // A small response must not wait for the TCP acknowledgement of the previous one.
     let _ = stream.set_nodelay(true);
     let pulse = Arc::new(ConnectionActivity::new());
     let io = TokioIo::new(TrackedStream {
@@ -67,13 +62,15 @@ pub(crate) async fn serve(
         }
     });
     let mut builder = http1::Builder::new();
-    // A client that closes its side has left, and its answer is dropped. `pipeline_flush` stays
-    // off: with it hyper takes a whole stream from us for a client that reads none of it.
-    builder.max_buf_size(HEAD_BYTES).half_close(false);
+    // A half-closed client counts as disconnected, and its response is dropped. `pipeline_flush`
+    // stays off: with it, hyper buffers a whole stream for a client that reads none of it.
+    builder
+        .max_buf_size(middleware::HEAD_BYTES)
+        .half_close(false);
     let connection = builder.serve_connection(io, service);
     tokio::pin!(connection);
-    // Each of these is looked at when it was woken, and not with every request;
-    // unconstrained, so that a connection which is never at rest cannot starve them.
+    // Each future is polled only when woken, not with every request. `unconstrained`, because a
+    // busy connection would otherwise use up the task's budget and starve them.
     let mut asides: FuturesUnordered<_> = [
         pulse.watch(&app.config).boxed(),
         stops
@@ -103,41 +100,43 @@ pub(crate) async fn serve(
                     tracing::debug!(%peer, reason, "connection closed");
                     return;
                 }
+                // hyper finishes the current response and disables keep-alive; the loop continues
+                // until then.
                 connection.as_mut().graceful_shutdown();
             }
         }
     }
 }
 
-/// What the server asks of a connection.
+/// Signals from the server to a connection.
 pub(crate) struct ShutdownSignals {
-    /// To end after what it is answering.
+    /// Close after the current response.
     pub(crate) finish: CancellationToken,
-    /// To end at once.
+    /// Close immediately.
     pub(crate) cut: CancellationToken,
 }
 
-/// What can happen to a connection besides requests.
+/// A timeout or a signal of the server.
 enum ConnectionEvent {
     Finish,
     Close(&'static str),
 }
 
-/// What a connection is doing. Atomics, since its task may move between threads; relaxed, since no
-/// other task touches them.
+/// The phase of a connection. Atomics, because its task may move between threads; relaxed, because
+/// no other task touches them.
 #[derive(Debug)]
 struct ConnectionActivity {
     started: Instant,
     phase: AtomicU8,
     /// When the phase began, in milliseconds after the start.
     since: AtomicU64,
-    /// When the client stopped taking bytes; 0 while it takes them.
+    /// When the client stopped reading; 0 while it reads.
     blocked: AtomicU64,
 }
 
 /// Waiting for a request.
 const IDLE: u8 = 0;
-/// Some bytes of a request have come.
+/// Some bytes of a request have arrived.
 const HEAD: u8 = 1;
 /// A request is being answered.
 const ANSWERING: u8 = 2;
@@ -146,14 +145,15 @@ impl ConnectionActivity {
     fn new() -> Self {
         ConnectionActivity {
             started: Instant::now(),
-            // From the first moment on, since a connection that sends nothing holds a place, too.
+            // A new connection starts in the header phase: one that sends nothing occupies a slot,
+            // too.
             phase: AtomicU8::new(HEAD),
             since: AtomicU64::new(0),
             blocked: AtomicU64::new(0),
         }
     }
 
-    /// Milliseconds since the start, from 1: 0 stands for never.
+    /// Milliseconds since the start, from 1, because 0 means never.
     fn now(&self) -> u64 {
         u64::try_from(self.started.elapsed().as_millis())
             .unwrap_or(u64::MAX)
@@ -177,6 +177,8 @@ impl ConnectionActivity {
 
     fn wrote(&self, taken: bool) {
         let blocked = self.blocked.load(Ordering::Relaxed) != 0;
+        // Written only on a change: a clock read per write would cost more than the timeout is
+        // worth.
         match (taken, blocked) {
             (true, true) => self.blocked.store(0, Ordering::Relaxed),
             (false, false) => self.blocked.store(self.now(), Ordering::Relaxed),
@@ -184,12 +186,14 @@ impl ConnectionActivity {
         }
     }
 
-    /// Ready with a reason when the connection has held one state for too long.
+    /// Completes with the reason when the connection exceeds a timeout.
     async fn watch(&self, config: &ServerConfig) -> ConnectionEvent {
         let shortest = config
             .header_time
             .min(config.idle_time)
             .min(config.write_time);
+        // A quarter of the shortest timeout bounds the error to 25 %, and tests with short timeouts
+        // still finish in time.
         let look = (shortest / 4).clamp(Duration::from_millis(10), LOOK);
         loop {
             tokio::time::sleep(look).await;
@@ -206,17 +210,17 @@ impl ConnectionActivity {
             Duration::from_millis(millis) > time
         };
         if self.blocked.load(Ordering::Relaxed) != 0 && longer(&self.blocked, config.write_time) {
-            return Some("the client takes nothing of its answer (write_time)");
+            return Some("the client reads none of its response (write_time)");
         }
         match self.phase.load(Ordering::Relaxed) {
-            IDLE if longer(&self.since, config.idle_time) => Some("unused (idle_time)"),
+            IDLE if longer(&self.since, config.idle_time) => Some("idle (idle_time)"),
             HEAD if longer(&self.since, config.header_time) => Some("slow headers (header_time)"),
             _ => None,
         }
     }
 }
 
-/// A socket that reports to the pulse what passes.
+/// A socket that records reads and writes as activity.
 struct TrackedStream {
     stream: TcpStream,
     pulse: Arc<ConnectionActivity>,
@@ -229,6 +233,7 @@ impl AsyncRead for TrackedStream {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let read = Pin::new(&mut self.stream).poll_read(context, buffer);
+        // Also at the end of input: hyper then closes the connection anyway.
         if read.is_ready() {
             self.pulse.arrived();
         }
@@ -270,7 +275,7 @@ impl AsyncWrite for TrackedStream {
     }
 }
 
-/// A body that makes its connection idle when it is gone: sent, or given up.
+/// A response body that marks its connection idle on drop, whether sent or abandoned.
 struct TrackedBody {
     body: Body,
     pulse: Arc<ConnectionActivity>,

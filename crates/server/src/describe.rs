@@ -1,5 +1,5 @@
-//! What the OpenAPI document says of all operations alike, so that no operation can forget
-//! it: what every request may be answered with, who may call, what a body looks like.
+//! The parts of the OpenAPI document that are common to all operations: shared error responses,
+//! security and example bodies.
 
 use axum::http::StatusCode;
 use serde_json::{Map, Value, json};
@@ -8,20 +8,20 @@ use crate::api::openai;
 use crate::config::ServerConfig;
 use crate::health;
 
-/// The name of the token in the document.
+/// Name of the bearer security scheme.
 const TOKEN: &str = "token";
 
-/// The same with its name before it.
+/// Name of the basic security scheme.
 const PAIR: &str = "named_token";
 
 const EVENTS: &str = "text/event-stream";
 
 const METHODS: [&str; 5] = ["get", "put", "post", "delete", "patch"];
 
-/// Bodies that work on a server with the demo's prompts, by the end of the path; the longer
-/// ends first.
+/// Example bodies that work with the demo's prompts, by the end of the path. Longer ends come
+/// first, because the first match wins.
 fn example(path: &str) -> Option<Value> {
-    // What is checked is what could be written.
+    // A check takes the same body as the write, so they share an example.
     let path = path.strip_suffix("/check").unwrap_or(path);
     let named = json!({"variables": {"name": "Ada"}});
     let ends: [(&str, Value); 27] = [
@@ -119,7 +119,7 @@ fn example(path: &str) -> Option<Value> {
         .map(|(_, body)| body)
 }
 
-/// Whether the answer may come as server-sent events as well.
+/// Returns whether the response may also be a stream of server-sent events.
 fn streams(path: &str) -> bool {
     let ends = [
         "/chat/prompts/{id}",
@@ -131,12 +131,12 @@ fn streams(path: &str) -> bool {
     ends.iter().any(|end| path.ends_with(end))
 }
 
-/// Adds to a document what holds for all of its operations.
+/// Adds the common parts to a document.
 pub(crate) fn complete(document: &mut Value, config: &ServerConfig) {
     if config.has_tokens() {
         document["components"]["securitySchemes"] = json!({TOKEN: {
             "type": "http", "scheme": "bearer",
-            "description": "One of the tokens in `server.tokens`, or of a table `server.token.NAME`.",
+            "description": "A token of `server.tokens` or of a table `server.token.NAME`.",
         }, PAIR: {
             "type": "http", "scheme": "basic",
             "description": "The name of a token and the token itself.",
@@ -146,7 +146,8 @@ pub(crate) fn complete(document: &mut Value, config: &ServerConfig) {
     let schemas = document.pointer_mut("/components/schemas");
     let schemas = schemas.and_then(Value::as_object_mut).into_iter().flatten();
     for (_, schema) in schemas {
-        // Forms that nothing tells apart may overlap: an empty list is one of texts and of objects.
+        // Variants without a discriminator may overlap: an empty list matches both a list of
+        // strings and a list of objects.
         if let Some(schema) = schema.as_object_mut()
             && let Some(forms) = schema.remove("oneOf")
         {
@@ -174,6 +175,7 @@ fn complete_operation(
     config: &ServerConfig,
 ) {
     let is_open = health::is_open(config, path);
+    // An empty list overrides the global requirement of the document.
     if is_open && config.has_tokens() {
         operation.insert("security".into(), json!([]));
     }
@@ -196,23 +198,23 @@ fn complete_operation(
     {
         let is_stream = content.get(EVENTS).is_some() || (streams(path) && method == "post");
         if is_stream {
-            // The standard has no words for the events of a stream before 3.2.
+            // OpenAPI cannot describe the events of a stream before 3.2.
             let said = "Server-sent events; data is JSON, or [DONE] at the end of a chat";
             content[EVENTS] = json!({"schema": {"description": said}});
         }
     }
     if has_query {
-        let said = "A parameter behind ? does not fit";
+        let said = "A query parameter is invalid";
         responses
             .entry("422")
             .or_insert_with(|| json!({"description": said, "content": error(config, path)}));
     }
     if has_revision && method == "get" {
-        let said = "The client has this answer: its `If-None-Match` names it";
+        let said = "Not modified: `If-None-Match` names this response";
         responses.insert("304".into(), json!({"description": said}));
     }
     if has_revision && (method == "post" || path.contains("{id}")) {
-        let said = "The revision was not seen in time";
+        let said = "The requested revision did not arrive in time";
         let answer = json!({"description": said, "content": error(config, path)});
         responses.insert("409".into(), answer);
     }
@@ -241,44 +243,44 @@ fn complete_body(path: &str, body: &mut Value) {
     }
 }
 
-/// What any operation may answer before its own part begins.
+/// Returns the errors that any operation may return before its handler runs.
 fn common(config: &ServerConfig, is_open: bool, has_body: bool) -> Vec<(u16, &'static str)> {
     let mut all = vec![
         (
             400,
-            "The request is malformed: its path, its header Host, `min_revision`, its body",
+            "The request is malformed: the path, the header Host, `min_revision` or the body",
         ),
         (
             403,
-            "A name or a page that this server does not answer to; a right that is missing",
+            "The host name or the origin of the page is not permitted, or a permission is missing",
         ),
-        (405, "The path takes another method; Allow names it"),
         (
-            415,
-            "The body is encoded in another way than gzip (Content-Encoding)",
+            405,
+            "The method is not supported; `Allow` lists the supported ones",
         ),
+        (415, "The `Content-Encoding` of the body is not gzip"),
         (431, "The headers are larger than 64 KiB"),
     ];
     if !is_open {
         all.push((503, "The server is shutting down"));
         if config.has_tokens() {
-            all.push((401, "No token, or none of this server's"));
+            all.push((401, "The token is missing or invalid"));
         }
         if config.rate.is_some() {
             all.push((
                 429,
-                "More requests than server.rate_limit permits; Retry-After says when",
+                "The rate limit (server.rate_limit) is exceeded; see `Retry-After`",
             ));
         }
     }
     if has_body {
-        all.push((408, "The body came too slowly"));
-        all.push((413, "The body is larger than it may be"));
+        all.push((408, "The body arrived too slowly"));
+        all.push((413, "The body exceeds the size limit"));
     }
     all
 }
 
-/// The body of an error, as routes there give it.
+/// Returns the error schema of a path.
 fn error(config: &ServerConfig, path: &str) -> Value {
     let (kind, schema) = match openai::shape(&config.prefix, path) {
         openai::ErrorFormat::OpenAi => ("application/json", "ErrorBody"),

@@ -1,5 +1,5 @@
-//! Errors on the wire: problem details (RFC 9457) with the members that clients of ai-prompt-shell
-//! read. Statuses are those of the table in [`ErrorCode`].
+//! Error responses: problem details (RFC 9457) with the members that clients of ai-prompt-shell
+//! read. [`ErrorCode`] defines the status of each code.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use quillet_template::RenderError;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::api::{Warning, warnings};
+use crate::warning::{Warning, warnings};
 
 /// The body of every error.
 #[derive(Clone, Debug, Serialize, ToSchema)]
@@ -24,11 +24,11 @@ pub(crate) struct ProblemDetails {
     /// `urn:quillet:error:` and the member `error`.
     #[serde(rename = "type")]
     kind: String,
-    /// The status in words.
+    /// The reason phrase of the status.
     title: &'static str,
     /// The HTTP status.
     status: u16,
-    /// What happened, for people.
+    /// The message for people.
     detail: String,
     /// The status as text, as clients of ai-prompt-shell read it.
     code: String,
@@ -39,12 +39,12 @@ pub(crate) struct ProblemDetails {
     /// Stable code, such as `render.missing_variable`.
     #[schema(value_type = String)]
     error: ErrorCode,
-    /// The request, as in the header `X-Request-Id` and in the log.
+    /// The id of the request, as in the header `X-Request-Id` and in the log.
     request_id: String,
-    /// Variables that the template references and nobody gave.
+    /// Variables that the template references and the request does not provide.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     missing: Vec<String>,
-    /// Variables that do not fit the prompt's parameters.
+    /// Variables that violate the prompt's parameters.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(value_type = Vec<Object>)]
     problems: Vec<quillet_prompt::VariableError>,
@@ -54,47 +54,47 @@ pub(crate) struct ProblemDetails {
     /// Character in that line, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     column: Option<usize>,
-    /// The source that `line` and `column` are in, if it is not the body.
+    /// The source that `line` and `column` refer to, if it is not the body.
     #[serde(skip_serializing_if = "Option::is_none")]
     source: Option<String>,
     /// How to fix it.
     #[serde(skip_serializing_if = "Option::is_none")]
     hint: Option<String>,
-    /// Where in a query it is: line and column, both from 1. Of the routes of databases.
+    /// Location in the query: line and column, both from 1. Only on routes of databases.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     position: Option<LineColumn>,
-    /// The same as `hint`. Of the routes of databases.
+    /// The same as `hint`. Only on routes of databases.
     #[serde(skip_serializing_if = "Option::is_none")]
     help: Option<String>,
-    /// Everything that is wrong with a definition.
+    /// All diagnostics of a definition.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(value_type = Vec<Object>)]
     diagnostics: Vec<Diagnostic>,
-    /// Tool calls that had failed before, and whose defaults stood in for them.
+    /// Tool calls that failed before the error and were replaced by their fallback values.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<Warning>,
-    /// The status that the model's provider answered with.
+    /// The HTTP status of the model provider.
     #[serde(skip_serializing_if = "Option::is_none")]
     upstream_status: Option<u16>,
     #[serde(skip)]
     retry_after: Option<Duration>,
-    /// What of the request it is about: `messages[0].role`.
+    /// The member of the request that caused the error: `messages[0].role`.
     #[serde(skip)]
     param: Option<String>,
-    /// What it came from: of a script whose model failed, the model's failure.
+    /// The root cause: for a script whose model failed, the code of the model's failure.
     #[serde(skip)]
     cause: ErrorCode,
-    /// The provider's own code of it.
+    /// The error code of the model provider.
     #[serde(skip)]
     provider_code: Option<String>,
 }
 
-/// Why a request is not answered as it wished.
+/// An error response before it is serialized.
 #[derive(Clone, Debug)]
 pub(crate) struct ApiError(Box<ProblemDetails>);
 
-/// An error with this stable code, the status of its row in the table, and this sentence.
+/// Returns an error with this code, the status that [`ErrorCode`] defines for it, and this message.
 pub(crate) fn problem(error: ErrorCode, message: impl Into<String>) -> ApiError {
     let message = message.into();
     let answer = ApiError(Box::new(ProblemDetails {
@@ -127,7 +127,7 @@ pub(crate) fn problem(error: ErrorCode, message: impl Into<String>) -> ApiError 
 }
 
 impl ApiError {
-    /// Has the status of another protocol in place of the table's.
+    /// Replaces the status by that of another protocol.
     pub(crate) fn with_status(mut self, status: u16) -> Self {
         let known = StatusCode::from_u16(status).ok();
         self.0.title = known.and_then(|s| s.canonical_reason()).unwrap_or("Error");
@@ -136,31 +136,32 @@ impl ApiError {
         self
     }
 
-    /// Has the status that the table gives it on the routes of databases.
+    /// Replaces the status by that of the routes of databases.
     pub(crate) fn with_sql_status(self) -> Self {
         let status = self.0.cause.sql_status();
         self.with_status(status)
     }
 
-    /// Has the cause's status, and that in OpenAI's shape.
+    /// Sets the root cause, which decides the status, also in OpenAI's format.
     fn caused_by(mut self, cause: ErrorCode) -> Self {
         self.0.cause = cause;
         self.with_status(cause.status())
     }
 
-    /// Says how to fix it.
+    /// Adds the fix.
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.0.hint = Some(hint.into());
         self
     }
 
-    /// Says where it is in the request's body.
+    /// Adds the location in the request body.
     pub(crate) fn at(mut self, line: usize, column: usize) -> Self {
+        // Both or none: a column means nothing without its line.
         (self.0.line, self.0.column) = (Some(line), Some(column));
         self
     }
 
-    /// Says where it is in the query.
+    /// Adds the location in the query.
     pub(crate) fn in_query(mut self, position: Option<LineColumn>) -> Self {
         self.0.position = position;
         match position {
@@ -172,27 +173,27 @@ impl ApiError {
         }
     }
 
-    /// In the words of the routes of databases: `code` is the stable code, as `error` is, and
-    /// `help` says what `hint` says.
+    /// Adapts the members for clients of databases: `code` becomes the stable code, and `help`
+    /// repeats `hint`.
     pub(crate) fn of_databases(mut self) -> Self {
         self.0.code = self.0.error.to_string();
         self.0.help.clone_from(&self.0.hint);
         self
     }
 
-    /// Has all findings, the first of which says where it is.
+    /// Adds diagnostics; the first error among them provides the location.
     pub(crate) fn described(mut self, diagnostics: Vec<Diagnostic>) -> Self {
         self.describe(diagnostics);
         self
     }
 
-    /// Says when to try again.
+    /// Sets the `Retry-After` header.
     pub(crate) fn retry_after(mut self, time: Duration) -> Self {
         self.0.retry_after = Some(time);
         self
     }
 
-    /// Says which member of the request it is about.
+    /// Names the member of the request that caused the error.
     pub(crate) fn about(mut self, param: impl Into<String>) -> Self {
         self.0.param = Some(param.into());
         self
@@ -202,12 +203,12 @@ impl ApiError {
         self.0.param.as_deref()
     }
 
-    /// What it came from.
+    /// Returns the code of the root cause.
     pub(crate) fn root_code(&self) -> ErrorCode {
         self.0.cause
     }
 
-    /// What the model's provider said: its status, its code.
+    /// Returns the status and the error code of the model provider.
     pub(crate) fn of_provider(&self) -> (Option<u16>, Option<&str>) {
         (self.0.upstream_status, self.0.provider_code.as_deref())
     }
@@ -232,7 +233,7 @@ impl ApiError {
         self.0.status >= 500
     }
 
-    /// The whole answer, once it is known which request it belongs to.
+    /// Serializes the response for this request id.
     pub(crate) fn into_answer(mut self, request_id: &str) -> Response {
         self.0.request_id = request_id.to_owned();
         let status =
@@ -245,7 +246,7 @@ impl ApiError {
         response
     }
 
-    /// The headers that say when to come back, or with what.
+    /// Sets `Retry-After` and `WWW-Authenticate`.
     pub(crate) fn set_retry_headers(&self, response: &mut Response) {
         set_retry_after(response, self.0.retry_after);
         if response.status() == StatusCode::UNAUTHORIZED {
@@ -255,18 +256,18 @@ impl ApiError {
     }
 }
 
-/// Says when to try again, in whole seconds, rounded up: a client that is told 0 comes back at
-/// once.
+/// Sets `Retry-After` in whole seconds, rounded up and at least 1: clients retry immediately on 0.
 pub(crate) fn set_retry_after(response: &mut Response, time: Option<Duration>) {
     if let Some(time) = time {
+        // The upper limit guards against absurd values of providers.
         let seconds = time.as_millis().div_ceil(1000).clamp(1, 86_400);
         let seconds = HeaderValue::from(seconds as u64);
         response.headers_mut().insert(RETRY_AFTER, seconds);
     }
 }
 
-// Handlers do not know the request's id; the gate takes the error out of the
-// extensions and writes the body.
+// Handlers do not know the request id. The middleware takes the error out of the extensions and
+// writes the body with it.
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let status =
@@ -373,7 +374,7 @@ impl ApiError {
         self.0.hint = error.help;
     }
 
-    /// Says what the model's provider said.
+    /// Copies status, code and retry time of the model provider.
     pub(crate) fn blame(&mut self, error: &ModelError) {
         self.0.upstream_status = error.status;
         self.0.retry_after = error.retry_after;

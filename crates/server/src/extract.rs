@@ -1,5 +1,5 @@
-//! What requests give: bodies and parameters, with errors that name the member and never
-//! repeat a value, which may be a password.
+//! Extractors for bodies and query parameters. Their errors name the member and never repeat a
+//! value, which may be a password.
 
 use axum::extract::{FromRequest, FromRequestParts, Query, Request};
 use axum::http::request::Parts;
@@ -10,11 +10,11 @@ use crate::api::{body, json_error, members};
 use crate::error::{ApiError, problem};
 use crate::request_context::RouteState;
 
-/// A JSON body, if there is one. What does not fit is answered with 422, as table-chat does.
+/// An optional JSON body. Invalid members get 422, as in table-chat.
 #[derive(Debug)]
 pub(crate) struct MaybeBody<T>(pub(crate) Option<T>);
 
-/// A JSON body that has to be there.
+/// A required JSON body.
 #[derive(Debug)]
 pub(crate) struct RequiredJson<T>(pub(crate) T);
 
@@ -24,6 +24,7 @@ impl<T: DeserializeOwned> FromRequest<RouteState> for MaybeBody<T> {
     async fn from_request(request: Request, at: &RouteState) -> Result<Self, ApiError> {
         let config = &at.app.config;
         let bytes = body::read(request.into_body(), config.body_bytes, config.body_time).await?;
+        // Some clients send a newline as an empty body.
         if bytes.trim_ascii().is_empty() {
             return Ok(MaybeBody(None));
         }
@@ -41,7 +42,7 @@ impl<T: DeserializeOwned> FromRequest<RouteState> for RequiredJson<T> {
             MaybeBody(Some(value)) => Ok(RequiredJson(value)),
             MaybeBody(None) => Err(problem(
                 ErrorCode::RequestBody,
-                "the request has no body; it takes a JSON object",
+                "missing body: expected a JSON object",
             )
             .with_sql_status()),
         }
@@ -52,13 +53,13 @@ fn malformed(error: &serde_json::Error) -> ApiError {
     let why = json_error::json_error_message(error);
     let said = |what| problem(ErrorCode::RequestBody, format!("{what}: {why}"));
     let answer = match error.classify() {
-        serde_json::error::Category::Data => said("the body does not fit").with_sql_status(),
+        serde_json::error::Category::Data => said("invalid body").with_sql_status(),
         _ => said("the body is not JSON"),
     };
     answer.at(error.line(), error.column())
 }
 
-/// Parameters behind `?`. What does not fit is answered with 422.
+/// Query parameters. Invalid ones get 422.
 #[derive(Debug)]
 pub(crate) struct QueryParams<T>(pub(crate) T);
 
@@ -74,7 +75,7 @@ impl<S: Send + Sync, T: DeserializeOwned + Default> FromRequestParts<S> for Quer
             Err(error) => Err(problem(
                 ErrorCode::RequestQuery,
                 format!(
-                    "the parameters behind ? do not fit: {}",
+                    "invalid query parameters: {}",
                     json_error::plain(&error.body_text())
                 ),
             )),
@@ -82,7 +83,7 @@ impl<S: Send + Sync, T: DeserializeOwned + Default> FromRequestParts<S> for Quer
     }
 }
 
-/// Whether a switch among the parameters is on: `?refresh`, `?refresh=true`, `1`, `yes`, `on`.
+/// Returns whether a flag of the query is on: `?refresh`, `?refresh=true`, `1`, `yes`, `on`.
 pub(crate) fn is_on(switch: Option<&str>) -> bool {
     matches!(switch, Some("" | "1" | "true" | "yes" | "on"))
 }

@@ -1,9 +1,9 @@
-//! The routes that are asked most, found without the router.
+//! Fast path for the hottest routes.
 //!
-//! The router boxes a service, two futures and the body of every request, and keeps the
-//! parts of its path in a map: a tenth of what a render takes over HTTP. What is asked for
-//! here goes straight to the handler's own function. Whatever is not written plainly, such
-//! as an id with a percent sign, goes to the router, which has these routes too.
+//! axum's router boxes a service, two futures and the body of every request, and stores path
+//! parameters in a map, which costs a tenth of a render over HTTP. The routes here call the handler
+//! function directly. Requests that are not in plain form, such as an id with a percent sign, go to
+//! the router, which has these routes, too.
 
 use std::sync::Arc;
 
@@ -23,25 +23,25 @@ use crate::request_context::RequestContext;
 use crate::requirements::RouteRequirements;
 use crate::revision::RevisionPreconditions;
 
-/// The ways to all handlers.
+/// The fast path and the router.
 #[derive(Clone, Debug)]
 pub(crate) struct FastRouter {
-    /// Looked at first.
+    /// The fast path, tried first.
     pub(crate) direct: Arc<Direct>,
     /// Has all routes.
     pub(crate) router: Router,
 }
 
-/// Routes that are found here.
+/// The routes of the fast path.
 #[derive(Debug, Default)]
 pub(crate) struct Direct(Vec<Route>);
 
 #[derive(Debug)]
 struct Route {
     way: DirectRoute,
-    /// The path; of one that ends in an id, all before that.
+    /// The path, without a trailing id.
     path: String,
-    /// Its place among all routes.
+    /// The index among all routes.
     index: usize,
     needs: RouteRequirements,
 }
@@ -53,19 +53,18 @@ enum DirectRoute {
     Chat,
 }
 
-/// A route that a request is for.
+/// The route that a request matched.
 #[derive(Debug)]
 pub(crate) struct RouteMatch {
     way: DirectRoute,
     id: String,
-    /// Its place among all routes.
+    /// The index among all routes.
     pub(crate) index: usize,
     needs: RouteRequirements,
 }
 
 impl Direct {
-    /// Those of all routes (method and path, as the router has them, and what they need) that are
-    /// found here.
+    /// Selects the fast routes from all routes (method, path and requirement).
     pub(crate) fn of<'a>(
         prefix: &str,
         all: impl Iterator<Item = (&'a str, &'a str, RouteRequirements)>,
@@ -90,13 +89,15 @@ impl Direct {
         Direct(all.enumerate().filter_map(route).collect())
     }
 
-    /// The route of a request, if it is one of these.
+    /// Returns the route of a request, if the fast path has it.
     pub(crate) fn find(&self, method: &Method, path: &str) -> Option<RouteMatch> {
         if method != Method::POST {
             return None;
         }
         self.0.iter().find_map(|route| {
             let id = path.strip_prefix(route.path.as_str())?;
+            // Percent signs need decoding and slashes change the route; both are left to the
+            // router.
             let fits = match route.way {
                 DirectRoute::RenderPrompt => {
                     !id.is_empty() && !id.bytes().any(|b| b == b'/' || b == b'%')
@@ -117,7 +118,7 @@ impl Direct {
 }
 
 impl RouteMatch {
-    /// Answers as the handler of the route does.
+    /// Calls the handler of the route.
     pub(crate) fn answer(
         self,
         call: RequestContext,
@@ -131,6 +132,8 @@ impl RouteMatch {
                     call.admit(self.needs, &id.0).await?;
                     let wanted = RevisionPreconditions::from_request_parts(&mut parts, &()).await?;
                     let asked = QueryParams::from_request_parts(&mut parts, &()).await?;
+                    // Free the headers before the body is awaited: there may be many waiting
+                    // requests.
                     drop(parts);
                     let body = NotedBody::read(&call.app.config, body).await?;
                     render::render_prompt(call, wanted, id, asked, body).await

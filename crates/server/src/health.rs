@@ -12,9 +12,8 @@ use crate::config::ServerConfig;
 use crate::metrics::{Gauges, write_rates, write_spending, write_usage};
 use crate::request_context::RequestContext;
 
-/// Routes that need no token, and are neither counted against a client's rate
-/// nor closed at shutdown. The console and the document that it shows
-/// hold nothing of the operator's.
+/// Returns whether a route needs no token. Such routes are not rate limited and stay open at
+/// shutdown. The console and the OpenAPI document contain no data of the operator.
 pub(crate) fn is_open(config: &ServerConfig, path: &str) -> bool {
     match path {
         "/healthz" | "/readyz" => config.open_health,
@@ -31,7 +30,7 @@ pub(crate) fn is_open(config: &ServerConfig, path: &str) -> bool {
     }
 }
 
-/// Whether the process is alive.
+/// Liveness of the process.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Alive)]
 pub(crate) struct LivenessResponse {
@@ -41,26 +40,26 @@ pub(crate) struct LivenessResponse {
     version: &'static str,
 }
 
-/// Whether this server should get requests.
+/// Readiness of the server.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Readiness {
-    /// `ready`, `stale` (a store is away: prompts are served from cache, answers of
-    /// agents may be refused) or `unavailable`.
+    /// `ready`, `stale` (a store is unavailable: prompts come from the cache, agent runs may be
+    /// rejected) or `unavailable`.
     status: &'static str,
-    /// Why it is not `ready`.
+    /// The reasons why it is not `ready`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     reasons: Vec<String>,
     /// The store.
     store: String,
-    /// The model that chats go to, if one is configured; says so if it is a mock.
+    /// The default model, if configured; a mock is named as such.
     model: Option<String>,
-    /// Prompts known.
+    /// Number of prompts.
     prompts: usize,
-    /// Definitions that cannot be used.
+    /// Number of invalid definitions.
     invalid: usize,
 }
 
-/// Says that the process is alive, and nothing else.
+/// Reports that the process is alive
 #[utoipa::path(get, path = "/healthz", tag = "operation", responses((status = 200, body = LivenessResponse)))]
 pub(crate) async fn healthz(_call: RequestContext) -> Json<LivenessResponse> {
     Json(LivenessResponse {
@@ -69,7 +68,7 @@ pub(crate) async fn healthz(_call: RequestContext) -> Json<LivenessResponse> {
     })
 }
 
-/// Says whether requests should be sent here, and why not.
+/// Reports whether this server should receive requests, with the reasons if not
 #[utoipa::path(get, path = "/readyz", tag = "operation", responses(
     (status = 200, body = Readiness),
     (status = 503, body = Readiness, description = "Nothing is loaded yet, or the server is shutting down"),
@@ -82,15 +81,15 @@ pub(crate) async fn readyz(call: RequestContext) -> (StatusCode, Json<Readiness>
     if let Health::Away { reason } = health {
         status = if loaded { "stale" } else { "unavailable" };
         let cache = if loaded { "; serving from cache" } else { "" };
-        reasons.push(format!("the store is away: {reason}{cache}"));
+        reasons.push(format!("the store is unavailable: {reason}{cache}"));
     }
     if !loaded {
         status = "unavailable";
-        reasons.push("the definitions were not loaded yet".to_owned());
+        reasons.push("definitions are not loaded yet".to_owned());
     }
     if let Some(reason) = app.runs_away() {
         reasons.push(format!(
-            "new answers of agents are refused: the store of agent.runs is away: {reason}"
+            "new agent runs are rejected: the store of agent.runs is unavailable: {reason}"
         ));
         if status == "ready" {
             status = "stale";
@@ -100,6 +99,8 @@ pub(crate) async fn readyz(call: RequestContext) -> (StatusCode, Json<Readiness>
         status = "unavailable";
         reasons.push("shutting down".to_owned());
     }
+    // Stale prompts are still usable, so by default only `unavailable` takes the server out of
+    // rotation.
     let fine = status == "ready" || (status == "stale" && !app.config.unready_when_stale);
     let snapshot = app.service.catalogue().snapshot();
     let prompts = snapshot.prompts.values().map(|prompt| prompt.status());
@@ -128,7 +129,7 @@ pub(crate) async fn readyz(call: RequestContext) -> (StatusCode, Json<Readiness>
     )
 }
 
-/// Counters and histograms in Prometheus' text form.
+/// Returns metrics in Prometheus' text format
 #[utoipa::path(get, path = "/metrics", tag = "operation", responses(
     (status = 200, body = String, content_type = "text/plain"),
 ))]

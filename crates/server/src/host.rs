@@ -1,10 +1,10 @@
-//! Which names this server answers to.
+//! Host names that this server accepts.
 //!
-//! A page can have its own name resolve to this machine after it was loaded (DNS
-//! rebinding). To the browser this server is then the page's own: neither `Origin` nor
-//! the fetch metadata tells, only the name in `Host` does. So a request must name this
-//! server by a name that no page can have: one of loopback, one that the operator lists,
-//! or an address. An address cannot be rebound, since nothing is looked up for it.
+//! After loading, a web page can make its own host name resolve to this machine (DNS rebinding).
+//! The browser then considers this server the page's own origin: neither `Origin` nor the fetch
+//! metadata reveals it, only the name in `Host` does. So a request must use a host name that no
+//! page can have: a loopback name, one that the operator lists, or an IP address, which needs no
+//! lookup and cannot be rebound.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
@@ -15,7 +15,7 @@ use quillet_core::ErrorCode;
 
 use crate::error::{ApiError, problem};
 
-/// The names of a server, besides those of loopback and addresses.
+/// Accepted host names, in addition to loopback names and IP addresses.
 #[derive(Debug, Default)]
 pub(crate) struct Hosts(Vec<HostRule>);
 
@@ -55,7 +55,7 @@ impl Hosts {
             .map(Hosts)
     }
 
-    /// What the request calls this server; `None` where HTTP/1.0 says nothing.
+    /// Returns the host that the request names; `None` where HTTP/1.0 names none.
     ///
     /// # Errors
     /// It names none, several, or one that is not this server's.
@@ -74,7 +74,7 @@ impl Hosts {
             }
         };
         let named = named(version, headers)?.map(own).transpose()?;
-        // In `GET http://name/path` the name stands for what Host says (RFC 9112 section 3.2.2).
+        // In `GET http://name/path` the target overrides Host (RFC 9112 section 3.2.2).
         let target = uri
             .authority()
             .map(|whole| own(whole.as_str()))
@@ -89,15 +89,15 @@ impl Hosts {
     }
 }
 
-/// The text of `Host`, which HTTP/1.1 demands exactly once.
+/// Returns the value of `Host`, which HTTP/1.1 requires exactly once.
 fn named(version: Version, headers: &HeaderMap) -> Result<Option<&str>, ApiError> {
     let mut values = headers.get_all(HOST).iter();
     let refused =
         |why| problem(ErrorCode::RequestHost, why).hint("send the header Host: NAME:PORT");
     match (values.next(), values.next()) {
         (None, _) if version <= Version::HTTP_10 => Ok(None),
-        (None, _) => Err(refused("the request has no header Host")),
-        (Some(_), Some(_)) => Err(refused("the request has more than one header Host")),
+        (None, _) => Err(refused("missing header Host")),
+        (Some(_), Some(_)) => Err(refused("more than one header Host")),
         (Some(value), None) => {
             let text = value.to_str().ok().filter(|text| !text.is_empty());
             let lossy = || String::from_utf8_lossy(value.as_bytes());
@@ -107,15 +107,14 @@ fn named(version: Version, headers: &HeaderMap) -> Result<Option<&str>, ApiError
 }
 
 fn malformed(text: &str) -> ApiError {
-    let message =
-        format!("the header Host is {text:?}, and that is no host with or without a port");
+    let message = format!("invalid header Host {text:?}: expected a host with or without a port");
     problem(ErrorCode::RequestHost, message)
 }
 
 fn unknown(text: &str) -> ApiError {
-    let message = format!("this server does not answer to the name {text:?}");
+    let message = format!("unknown host name {text:?}");
     problem(ErrorCode::BrowserHost, message).hint(
-        "if it is this server's, add it to server.hosts (or have the proxy before it send Host: localhost)",
+        "if the name belongs to this server, add it to server.hosts, or have the proxy in front send Host: localhost",
     )
 }
 
@@ -153,9 +152,10 @@ impl<'a> Authority<'a> {
         (!host.is_empty()).then_some(Authority { host, port })
     }
 
-    /// Whether it is a name that resolves to loopback and to nothing else (RFC 6761).
+    /// Returns whether the name resolves to loopback only (RFC 6761).
     fn is_loopback_name(self) -> bool {
         const LOOPBACK: &str = "localhost";
+        // A trailing dot makes a name fully qualified; it names the same host.
         let host = self.host.strip_suffix('.').unwrap_or(self.host);
         let Some(at) = host.len().checked_sub(LOOPBACK.len()) else {
             return false;
@@ -167,19 +167,20 @@ impl<'a> Authority<'a> {
                 .is_some_and(|end| end.eq_ignore_ascii_case(LOOPBACK))
     }
 
-    /// Whether nothing has to be looked up for it. Only the plain form is one: what
-    /// browsers send. `127.1` and `2130706433` are names to us.
+    /// Returns whether it is a literal address, which needs no lookup. Only the plain form that
+    /// browsers send counts: `127.1` and `2130706433` are treated as names.
     fn is_address(self) -> bool {
         self.host.starts_with('[') || Ipv4Addr::from_str(self.host).is_ok()
     }
 
-    /// Whether the page of an origin is this server's own.
+    /// Returns whether an origin is this server's own.
     pub(crate) fn is_origin(self, origin: &HeaderValue) -> bool {
         let Some((scheme, rest)) = origin.to_str().ok().and_then(|text| text.split_once("://"))
         else {
             return false;
         };
-        // Before a proxy it may have been the other scheme.
+        // A proxy may terminate TLS, so both schemes are valid.
+        // Browsers omit the default port of a scheme in both headers.
         let usual = match scheme {
             "http" => 80,
             "https" => 443,
@@ -202,6 +203,8 @@ impl HostRule {
                 let at = host.len().checked_sub(name.len());
                 let parts = at.and_then(|at| host.split_at_checked(at));
                 parts.is_some_and(|(before, end)| {
+                    // `*.example` needs a non-empty label before the dot and does not cover
+                    // `example` itself.
                     before.len() > 1 && before.ends_with('.') && end.eq_ignore_ascii_case(name)
                 })
             }

@@ -1,7 +1,7 @@
-//! Bodies that come as gzip, inflated while they are read.
+//! Gzip request bodies, inflated while they are read.
 //!
-//! Whoever reads a body bounds it, in bytes as they are inflated. Nothing is inflated that nobody
-//! reads, so of a small body that would become a large one no more is made than its reader's limit.
+//! The reader of a body limits its inflated size. Inflation happens on demand, so a small body that
+//! would inflate to a huge one produces no more than the limit of its reader.
 
 use std::io::Write;
 use std::mem;
@@ -13,21 +13,21 @@ use flate2::write::MultiGzDecoder;
 use futures_util::stream;
 use http_body_util::BodyExt;
 
-/// Bytes that a body may have beyond those that it becomes: of headers, and of what waits to be
-/// given out. A body could go on for ever otherwise, and become nothing.
+/// Compressed bytes that a body may have beyond its inflated size: headers, and data that waits for
+/// output. Without this limit an endless body could inflate to nothing.
 const MOST_BEYOND: usize = 128 << 10;
 
-/// A body on its way from gzip.
+/// A gzip body that is being inflated.
 struct Inflating<B> {
     body: B,
     decoder: MultiGzDecoder<Vec<u8>>,
-    /// What has come and is not inflated yet.
+    /// Received bytes that are not inflated yet.
     piece: Bytes,
     taken: usize,
     given: usize,
 }
 
-/// What a body is that comes as gzip.
+/// Returns the inflated body.
 pub(crate) fn inflated<B>(body: B) -> Body
 where
     B: HttpBody<Data = Bytes, Error: Into<BoxError>> + Send + Unpin + 'static,
@@ -39,6 +39,8 @@ where
         taken: 0,
         given: 0,
     };
+    // The state is taken out and put back only if more may follow, so nothing is polled after an
+    // error.
     Body::from_stream(stream::try_unfold(Some(inflating), |state| async move {
         match state {
             Some(inflating) => inflating.next().await,
@@ -51,7 +53,7 @@ impl<B> Inflating<B>
 where
     B: HttpBody<Data = Bytes, Error: Into<BoxError>> + Unpin,
 {
-    /// The next piece, with itself if there may be more.
+    /// Returns the next chunk, with the decoder if more may follow.
     async fn next(mut self) -> Result<Option<(Bytes, Option<Self>)>, BoxError> {
         loop {
             if self.piece.is_empty() {
@@ -61,7 +63,7 @@ where
                 self.piece = frame.map_err(Into::into)?.into_data().unwrap_or_default();
                 continue;
             }
-            // At most 32 KiB come of one write.
+            // One write produces at most 32 KiB.
             let read = self
                 .decoder
                 .write(&self.piece)
@@ -71,10 +73,10 @@ where
             let piece = mem::take(self.decoder.get_mut());
             self.given += piece.len();
             if self.taken > self.given + MOST_BEYOND {
-                return Err("its gzip becomes nothing".into());
+                return Err("the gzip data does not inflate to any content".into());
             }
             if !piece.is_empty() {
-                // A large body does not keep others from their turn.
+                // Yield, so that a large body does not block other tasks.
                 tokio::task::yield_now().await;
                 return Ok(Some((piece.into(), Some(self))));
             }
@@ -82,7 +84,7 @@ where
     }
 
     fn end(mut self) -> Result<Option<(Bytes, Option<Self>)>, BoxError> {
-        // Requests without a body may have the header, too.
+        // Requests without a body may send Content-Encoding, too.
         if self.taken == 0 {
             return Ok(None);
         }
@@ -95,7 +97,7 @@ where
 }
 
 fn unreadable(error: &std::io::Error) -> BoxError {
-    format!("its gzip cannot be read: {error}").into()
+    format!("invalid gzip data: {error}").into()
 }
 
 #[cfg(test)]
@@ -169,7 +171,7 @@ mod tests {
                 "its gzip cannot be read",
             ),
             (b"{\"variables\":{}}".to_vec(), "its gzip cannot be read"),
-            (nothing, "its gzip becomes nothing"),
+            (nothing, "the gzip data does not inflate to any content"),
         ] {
             for size in [1000, usize::MAX] {
                 let error = read(pieces(&sent, size), 5000).await.unwrap_err();

@@ -1,29 +1,29 @@
 //! The HTTP server: routes, errors, streaming, OpenAPI, metrics and the connections themselves.
 //! Only this crate knows status codes and wire bodies.
 //!
-//! [`HttpServer::bind`] opens the port and [`HttpServer::run`] serves a
-//! [`PromptService`](quillet_prompt::PromptService) until it is told to stop.
-//! Loading the service and following its store is the caller's part.
+//! [`HttpServer::bind`] opens the port, and [`HttpServer::run`] serves a
+//! [`PromptService`](quillet_prompt::PromptService) until shutdown is requested. The caller loads
+//! the service and follows its store.
 //!
 //! ```no_run
 //! use std::sync::Arc;
 //! use quillet_prompt::PromptService;
-//! use quillet_server::{Server, ServerConfig, ServerError};
+//! use quillet_server::{HttpServer, ServerConfig, ServerError};
 //!
 //! async fn serve(prompts: Arc<PromptService>) -> Result<(), ServerError> {
 //!     let config = ServerConfig { prefix: "/prompts".into(), ..ServerConfig::default() };
-//!     let server = Server::bind(config, prompts).await?;
+//!     let server = HttpServer::bind(config, prompts).await?;
 //!     println!("http://{}", server.local_addr());
 //!     server.run(async { tokio::signal::ctrl_c().await.unwrap_or(()) }).await;
 //!     Ok(())
 //! }
 //! ```
 //!
-//! Three services that exist have clients that call Quillet unchanged, and comments name them where
-//! a path, a member or a status is theirs: ai-prompt-shell (prompts, in Go), Chat Shell (agents, in
-//! Python) and table-chat (questions to databases, in Python).
+//! Clients of three existing services work with Quillet unchanged: ai-prompt-shell (prompts, in
+//! Go), Chat Shell (agents, in Python) and table-chat (questions to databases, in Python). Comments
+//! name the service that a path, a member or a status comes from.
 
-// Code that only a feature uses which this build lacks is no dead code to report.
+// Without the feature, the code that only databases use is dead by design.
 #![cfg_attr(not(feature = "sql"), allow(dead_code))]
 
 mod aliases;
@@ -33,6 +33,7 @@ mod auth;
 mod batch;
 mod browser;
 mod budget;
+mod caller;
 mod compat_routes;
 mod config;
 mod connection;
@@ -62,6 +63,7 @@ mod sql;
 #[cfg(not(feature = "sql"))]
 #[path = "sql_disabled.rs"]
 mod sql;
+mod warning;
 
 pub use batch::LocalWork;
 pub use config::{NamedToken, Rate, ServerConfig};

@@ -1,4 +1,4 @@
-//! The door for MCP clients: what is offered is [`quillet_host::StoredOffer`].
+//! The MCP route; [`quillet_host::StoredOffer`] defines what it offers.
 
 use axum::body::Body;
 use axum::extract::Request;
@@ -14,25 +14,28 @@ use crate::api::body::large;
 use crate::error::{ApiError, ProblemDetails, problem};
 use crate::request_context::RequestContext;
 
-/// Takes a message of the Model Context Protocol (streamable HTTP; revisions from
-/// 2024-11-05 on): the stored prompts as prompts, prompts and tools as tools.
+/// Handles a message of the Model Context Protocol (streamable HTTP; revisions from 2024-11-05 on)
+///
+/// Stored prompts are offered as prompts, and prompts and tools as tools.
 #[utoipa::path(post, path = "/mcp", tag = "mcp", request_body = serde_json::Value, responses(
-    (status = 200, description = "The answer as JSON-RPC"),
-    (status = 202, description = "A notification was taken"),
-    (status = 501, body = ProblemDetails, content_type = "application/problem+json", description = "This build has no MCP"),
+    (status = 200, description = "The JSON-RPC response"),
+    (status = 202, description = "The notification was accepted"),
+    (status = 501, body = ProblemDetails, content_type = "application/problem+json", description = "This build does not include MCP"),
     (status = 406, body = ProblemDetails, content_type = "application/problem+json", description = "The header Accept does not name both application/json and text/event-stream"),
 ))]
 pub(crate) async fn answer(call: RequestContext, request: Request) -> Result<Response, ApiError> {
     AVAILABLE.map_err(|missing| problem(ErrorCode::FeatureMissing, missing.to_string()))?;
     let most = call.app.config.body_bytes;
-    // What says that it is too large need not arrive.
+    // A declared length above the limit is rejected before the body is read.
     if request.body().size_hint().lower() > most as u64 {
         return Err(large(most));
     }
-    // An empty list would say that there is nothing.
+    // Before the first load, an empty list would be wrong: there may be prompts.
     let ready = call.app.service.catalogue().ready();
     ready.map_err(ServiceError::Store)?;
     let answer = call.app.mcp.of(call.client.caller()).answer(request).await;
+    // The transport returns errors of HTTP as plain text; only JSON-RPC responses have a content
+    // type.
     let is_plain = !answer.headers().contains_key(CONTENT_TYPE);
     if is_plain && (answer.status().is_client_error() || answer.status().is_server_error()) {
         let status = answer.status().as_u16();

@@ -1,4 +1,4 @@
-//! Where MCP clients come in: each token is offered what it may have rendered.
+//! MCP endpoints: each token is offered the prompts and tools that it may render.
 
 use std::sync::Arc;
 
@@ -8,14 +8,15 @@ use quillet_host::definitions::PermissionSet;
 use quillet_prompt::PromptService;
 use quillet_tools::serve::HttpTransport;
 
-use crate::auth::{Auth, Caller};
+use crate::auth::Auth;
+use crate::caller::Caller;
 
-/// The doors.
+/// One MCP endpoint per token.
 #[derive(Debug)]
 pub(crate) struct McpEndpoints {
-    /// Where nobody needs a token.
+    /// The endpoint for servers without tokens.
     whole: HttpTransport,
-    /// By the number of a token.
+    /// The endpoints by token index.
     own: Vec<HttpTransport>,
 }
 
@@ -34,6 +35,7 @@ impl McpEndpoints {
             };
             HttpTransport::new(Arc::new(offer), body_bytes)
         };
+        // Built once at startup, one per token, so that a request only selects one.
         let own = auth.rights().map(|(rights, who)| door(rights.clone(), who));
         McpEndpoints {
             own: own.collect(),
@@ -41,7 +43,7 @@ impl McpEndpoints {
         }
     }
 
-    /// The door of whoever calls.
+    /// Returns the endpoint of a caller.
     pub(crate) fn of(&self, caller: Caller) -> &HttpTransport {
         let own = match caller {
             Caller::Token(number) => self.own.get(number),

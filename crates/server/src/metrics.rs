@@ -1,8 +1,7 @@
-//! Counters and histograms, and their text for Prometheus.
+//! Counters and histograms in Prometheus' text format.
 //!
-//! Plain atomics in fixed places: counting a request costs a few additions, and
-//! no traffic makes the memory grow. Names follow Prometheus' conventions; label
-//! values are routes, statuses and stable codes, never what a client sent.
+//! Plain atomics in fixed arrays: counting a request costs a few additions, and traffic does not
+//! grow memory. Label values are routes, statuses and stable codes, never client input.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -13,7 +12,7 @@ use quillet_host::counters::{ByCode, Histogram, head, line};
 use quillet_llm::{RateLimits, Spending};
 use quillet_prompt::{ServiceCounters, Usage};
 
-/// Statuses that are counted by themselves; the last place is for all others.
+/// Statuses with their own counter; the last entry is for all others.
 const STATUSES: [u16; 16] = [
     200, 204, 304, 400, 401, 403, 404, 405, 408, 413, 422, 429, 500, 502, 503, 0,
 ];
@@ -52,13 +51,13 @@ impl RouteMetrics {
 pub(crate) struct Metrics {
     started: Instant,
     routes: Vec<RouteMetrics>,
-    /// Requests that no route took.
+    /// Requests without a matching route.
     unrouted: RouteMetrics,
     /// Renders, tool calls included; also those that belong to a chat.
     pub(crate) render: Histogram,
-    /// From the question to the model's first event.
+    /// Time from the request to the model's first event.
     pub(crate) model: Histogram,
-    /// What databases took for the queries of requests.
+    /// Time that databases took for queries.
     pub(crate) queries: Histogram,
     pub(crate) tool_calls: AtomicU64,
     pub(crate) tool_failures: ByCode,
@@ -72,11 +71,11 @@ pub(crate) struct Metrics {
 /// Batches, as a worker of this process sees them.
 #[derive(Debug, Default)]
 pub(crate) struct BatchCounts {
-    /// Those whose input is not looked at yet.
+    /// Batches whose input is not validated yet.
     pub(crate) queued: AtomicU64,
-    /// Those that are worked on.
+    /// Batches in progress.
     pub(crate) running: AtomicU64,
-    /// Those that this process brought to their end, by [`ENDS`].
+    /// Batches that this process finished, by [`ENDS`].
     ended: [AtomicU64; ENDS.len()],
 }
 
@@ -89,7 +88,7 @@ const ENDS: [Status; 4] = [
 ];
 
 impl BatchCounts {
-    /// One has come to its end.
+    /// Counts a finished batch.
     pub(crate) fn end(&self, status: Status) {
         let place = ENDS.iter().position(|known| *known == status);
         if let Some(count) = place.and_then(|place| self.ended.get(place)) {
@@ -110,12 +109,7 @@ impl BatchCounts {
             line(out, name, &label, count.load(Ordering::Relaxed));
         }
         let name = "quillet_batches_ended_total";
-        head(
-            out,
-            name,
-            "counter",
-            "Batches that this process brought to their end.",
-        );
+        head(out, name, "counter", "Batches that this process finished.");
         for (status, count) in ENDS.iter().zip(&self.ended) {
             let label = format!("status=\"{}\"", status.word());
             line(out, name, &label, count.load(Ordering::Relaxed));
@@ -123,7 +117,7 @@ impl BatchCounts {
     }
 }
 
-/// What is looked up when somebody asks.
+/// Values that are read when metrics are requested.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Gauges {
     pub(crate) store_ready: bool,
@@ -165,13 +159,13 @@ impl Metrics {
         self.routes.get(route).map_or("", |route| &route.name)
     }
 
-    /// The place of a route by method and path.
+    /// Returns the index of a route by method and path.
     pub(crate) fn place_of(&self, name: &str) -> usize {
         let place = self.routes.iter().position(|route| route.name == name);
         place.unwrap_or(usize::MAX)
     }
 
-    /// Counts one answer. A route of `usize::MAX` means that none took it.
+    /// Counts a response. `usize::MAX` stands for no route.
     pub(crate) fn answered(&self, route: usize, status: u16, time: Duration) {
         self.routes
             .get(route)
@@ -181,6 +175,7 @@ impl Metrics {
 
     /// The text that Prometheus reads.
     pub(crate) fn text(&self, gauges: Gauges) -> String {
+        // Avoids most reallocations while the text grows.
         let mut out = String::with_capacity(16 << 10);
         self.write_requests(&mut out);
         for (name, help, histogram) in [
@@ -191,12 +186,12 @@ impl Metrics {
             ),
             (
                 "quillet_model_first_event_seconds",
-                "Time until the model began to answer.",
+                "Time until the first event of the model.",
                 &self.model,
             ),
             (
                 "quillet_sql_query_seconds",
-                "Time that databases took for queries of requests.",
+                "Time that databases took for queries.",
                 &self.queries,
             ),
         ] {
@@ -235,6 +230,8 @@ impl Metrics {
                 } else {
                     status.to_string()
                 };
+                // Series that never occurred are omitted: all statuses of all routes would be
+                // thousands of lines.
                 if count > 0 {
                     let labels = format!("{},status=\"{status}\"", route.labels);
                     line(out, "quillet_http_requests_total", &labels, count);
@@ -246,7 +243,7 @@ impl Metrics {
             out,
             name,
             "histogram",
-            "Time until an answer's headers; streams go on after it.",
+            "Time until the response headers; streams continue afterwards.",
         );
         for route in routes().filter(|route| !route.latency.is_empty()) {
             route.latency.write(out, name, &route.labels);
@@ -268,7 +265,7 @@ impl Metrics {
             ),
             (
                 "quillet_template_cache_total",
-                "Compiled templates looked up, by whether they were there.",
+                "Lookups of compiled templates, by result.",
                 [
                     ("result=\"hit\"", counts.template_hits),
                     ("result=\"miss\"", counts.template_misses),
@@ -295,19 +292,19 @@ impl Metrics {
             (
                 "quillet_variable_round_trips_total",
                 "counter",
-                "Questions to the store for values of shared variables.",
+                "Requests to the store for values of shared variables.",
                 gauges.counts.variable_round_trips,
             ),
             (
                 "quillet_model_retries_total",
                 "counter",
-                "Times that the model was asked again.",
+                "Retried requests to the model.",
                 gauges.counts.model_retries,
             ),
             (
                 "quillet_stale_renders_total",
                 "counter",
-                "Renders from cache while the store was away.",
+                "Renders from cache while the store was unavailable.",
                 load(&self.stale),
             ),
             (
@@ -319,7 +316,7 @@ impl Metrics {
             (
                 "quillet_streams",
                 "gauge",
-                "Streams under way.",
+                "Open streams.",
                 load(&self.streams),
             ),
             (
@@ -366,7 +363,7 @@ impl Metrics {
     }
 }
 
-/// What happened to requests that the rates of models held up.
+/// Writes the metrics of model rate limits.
 pub(crate) fn write_rates(out: &mut String, rates: &RateLimits) {
     let counts = rates.counts();
     let load = |value: &AtomicU64| value.load(Ordering::Relaxed);
@@ -374,25 +371,25 @@ pub(crate) fn write_rates(out: &mut String, rates: &RateLimits) {
         (
             "quillet_model_rate_waits_total",
             "counter",
-            "Requests to models that waited for their turn.",
+            "Model requests that waited for a rate limit.",
             load(&counts.waited),
         ),
         (
             "quillet_model_rate_refusals_total",
             "counter",
-            "Requests to models that were refused, since their turn was too far away.",
+            "Model requests that were rejected because the wait was too long.",
             load(&counts.refused),
         ),
         (
             "quillet_model_rate_holds_total",
             "counter",
-            "Times that a provider asked to wait, and all replicas did.",
+            "Times that a provider asked to wait and all replicas paused.",
             load(&counts.held),
         ),
         (
             "quillet_model_rates_shared",
             "gauge",
-            "Whether the rates of models are kept where they should be, so with all replicas.",
+            "Whether the configured store of model rate limits is available, so that replicas share them.",
             u64::from(rates.buckets().health() == Health::Ready),
         ),
     ] {
@@ -404,13 +401,13 @@ pub(crate) fn write_rates(out: &mut String, rates: &RateLimits) {
         out,
         name,
         "counter",
-        "Time that requests to models waited for their turn.",
+        "Time that model requests waited for a rate limit.",
     );
     let seconds = load(&counts.waited_ms) as f64 / 1000.0;
     line(out, name, "", seconds);
 }
 
-/// What keys with budgets have spent in this process. Keys are bounded by the configuration.
+/// Writes the usage of budgets in this process. The configuration limits the number of keys.
 pub(crate) fn write_spending(out: &mut String, spending: &Spending) {
     let counts = spending.counts();
     let key = |name: &str| format!("key=\"{}\"", label(name));
@@ -419,7 +416,7 @@ pub(crate) fn write_spending(out: &mut String, spending: &Spending) {
         out,
         name,
         "counter",
-        "Tokens of calls of models that a budget limited, by key.",
+        "Tokens of model calls under a budget, by key.",
     );
     for (by, count) in &counts {
         line(out, name, &key(by), count.spent.tokens);
@@ -429,7 +426,7 @@ pub(crate) fn write_spending(out: &mut String, spending: &Spending) {
         out,
         name,
         "counter",
-        "US dollars of calls of models that a budget limited, by key.",
+        "US dollars of model calls under a budget, by key.",
     );
     for (by, count) in &counts {
         line(out, name, &key(by), count.spent.usd());
@@ -439,18 +436,18 @@ pub(crate) fn write_spending(out: &mut String, spending: &Spending) {
         out,
         name,
         "counter",
-        "Calls of models that a budget did not let through, by key.",
+        "Model calls that a budget rejected, by key.",
     );
     for (by, count) in &counts {
         line(out, name, &key(by), count.refused);
     }
     let name = "quillet_budgets_shared";
-    let help = "Whether the books of budgets are kept where they should be, so with all replicas.";
+    let help = "Whether the configured store of budgets is available, so that replicas share them.";
     head(out, name, "gauge", help);
     line(out, name, "", u64::from(spending.health() == Health::Ready));
 }
 
-/// Counts of prompts and tools by name. Names are bounded by who counts.
+/// Writes usage by prompt and tool name. The usage counters limit the number of names.
 pub(crate) fn write_usage(out: &mut String, usage: &Usage) {
     let prompts = usage.prompts();
     let name = "quillet_prompt_renders_total";
@@ -479,7 +476,7 @@ pub(crate) fn write_usage(out: &mut String, usage: &Usage) {
         out,
         name,
         "counter",
-        "Calls of tools by templates, by outcome: ok, or the code of the failure.",
+        "Tool calls made by templates, by outcome: ok, or the error code.",
     );
     for (tool, calls) in &tools {
         let label = format!("tool=\"{}\"", label(tool));
@@ -494,7 +491,12 @@ pub(crate) fn write_usage(out: &mut String, usage: &Usage) {
         }
     }
     let name = "quillet_tool_call_seconds";
-    head(out, name, "summary", "Time of calls of tools by templates.");
+    head(
+        out,
+        name,
+        "summary",
+        "Time of tool calls made by templates.",
+    );
     for (tool, calls) in &tools {
         let label = format!("tool=\"{}\"", label(tool));
         let failed: u64 = calls.failed().map(|(_, count)| count).sum();
@@ -508,14 +510,14 @@ fn summary(out: &mut String, name: &str, labels: &str, time: Duration, count: u6
     line(out, &format!("{name}_count"), labels, count);
 }
 
-/// A text as the value of a label.
+/// Escapes a label value.
 fn label(text: &str) -> String {
     text.replace('\\', "\\\\")
         .replace('"', "\\\"")
         .replace('\n', "\\n")
 }
 
-/// The process' resident memory, where the system says it in /proc.
+/// Returns the resident memory of the process, where /proc is available.
 fn resident_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status

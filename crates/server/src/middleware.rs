@@ -1,5 +1,4 @@
-//! What every request passes on its way in and out: who calls, how often, with
-//! which id; what became of it goes to the log and the counters.
+//! Middleware of every request: authentication, rate limits, request ids, logging and metrics.
 
 use std::net::SocketAddr;
 use std::panic::AssertUnwindSafe;
@@ -19,9 +18,8 @@ use tower::Service;
 
 use crate::api::{langfuse, mlflow, openai};
 use crate::app::App;
-use crate::auth::Caller;
 use crate::budget;
-use crate::connection::HEAD_BYTES;
+use crate::caller::Caller;
 use crate::error::{ApiError, problem};
 use crate::fast_router::FastRouter;
 use crate::health;
@@ -29,7 +27,10 @@ use crate::inflate::inflated;
 use crate::rate::RateKey;
 use crate::request_context::{Exchange, REQUEST_ID, RequestContext};
 
-/// Answers one request. Dropping the future ends everything done for it.
+/// Maximum size of a request head in bytes; hyper returns 431 beyond it.
+pub(crate) const HEAD_BYTES: usize = 64 << 10;
+
+/// Handles one request. Dropping the future cancels its work.
 pub(crate) async fn answer(
     app: &Arc<App>,
     mut entry: FastRouter,
@@ -44,9 +45,8 @@ pub(crate) async fn answer(
         .then(|| app.browsers.permitted(request.headers()));
     let page = page.flatten();
     let shape = openai::shape(&app.config.prefix, request.uri().path());
-    // hyper prefers Transfer-Encoding to Content-Length where a request has
-    // both and does not tell; such a connection must not be used again, since a
-    // proxy before us may have read the request the other way.
+    // hyper silently prefers Transfer-Encoding if a request has both. Such a connection must not be
+    // reused, because a proxy in front may have read the request the other way (request smuggling).
     let close = head.has_transfer_encoding || app.is_stopping();
     let is_gzip = head.is_gzip();
     let is_logged = if app.config.access_log {
@@ -54,11 +54,12 @@ pub(crate) async fn answer(
     } else {
         tracing::enabled!(tracing::Level::DEBUG)
     };
-    // Copied only where they are logged: the request is gone by then.
+    // Copy them only for the log, because the request is consumed by then.
     let (method, path) = is_logged
         .then(|| (request.method().clone(), request.uri().path().to_owned()))
         .unzip();
     let admitted = admitted(app, peer, &request, &head, known);
+    // Rejected requests keep the unknown key, so that a wrong token is not charged to anyone.
     let client = *admitted.as_ref().unwrap_or(&RateKey::UNKNOWN);
     let exchange = Arc::new(exchange.with_client(client, peer.ip()));
     let payer = match &admitted {
@@ -75,12 +76,14 @@ pub(crate) async fn answer(
             Ok(_) if is_gzip => {
                 let mut request = request.map(inflated);
                 request.headers_mut().remove(CONTENT_ENCODING);
+                // The length is that of the compressed body; readers would take it for the inflated
+                // one.
                 request.headers_mut().remove(CONTENT_LENGTH);
                 request.extensions_mut().insert(exchange.clone());
                 caught(entry.router.call(request)).await
             }
-            // The routes that are asked most go around axum's router, which boxes a service, two
-            // futures and the body of each request.
+            // The hottest routes bypass axum's router, which boxes a service, two futures and the
+            // body of each request.
             Ok(_) => match entry.direct.find(request.method(), request.uri().path()) {
                 Some(found) => {
                     let call = RequestContext::new(app.clone(), exchange.clone(), found.index);
@@ -98,6 +101,8 @@ pub(crate) async fn answer(
         Some(payer) => budget::paid(payer.clone(), paying(payer, answering).await),
         None => answering.await,
     };
+    // Handlers return a status with the error in the extensions; only here are the request id and
+    // the error format of the path known.
     if let Some(error) = response.extensions_mut().remove::<ApiError>() {
         response = explain(app, error, &exchange, response.headers(), shape);
     }
@@ -124,7 +129,7 @@ pub(crate) async fn answer(
     response
 }
 
-/// The client, or the answer to a request that does not get to its route.
+/// Returns the client, or the response to a request that is rejected before its route.
 fn admitted(
     app: &App,
     peer: SocketAddr,
@@ -138,19 +143,20 @@ fn admitted(
     if head.is_of_page || !known.is(request, head) {
         let host = app.hosts.check(request.version(), request.uri(), headers);
         let host = host.map_err(refused)?;
-        // Browsers send no token with a preflight, so it is answered before one is asked for.
+        // Browsers send no token with a preflight, so answer it before authentication.
         if app.browsers.is_preflight(request.method(), headers) {
             return Err(Box::new(StatusCode::NO_CONTENT.into_response()));
         }
         let own = app.browsers.check(request.method(), headers, host);
         own.map_err(refused)?;
+        // Remembered only after both checks passed.
         known.keep(head);
     }
     admit(app, peer, request).map_err(refused)
 }
 
-/// The `Host` that the first request of a connection named this server by. Nearly all that
-/// follow say the same, and need no second look.
+/// The `Host` of the first request of a connection. Nearly all later requests repeat it and skip
+/// the check.
 #[derive(Debug, Default)]
 pub(crate) struct CachedHost(OnceLock<HeaderValue>);
 
@@ -160,7 +166,7 @@ impl CachedHost {
         alone && self.0.get().is_some_and(|known| head.host == Some(known))
     }
 
-    /// Takes a host for known that has been checked.
+    /// Remembers a host that passed the check.
     fn keep(&self, head: &HeaderScan<'_>) {
         if let (Some(host), 1) = (head.host, head.hosts) {
             self.0.get_or_init(|| host.clone());
@@ -168,19 +174,19 @@ impl CachedHost {
     }
 }
 
-/// What is looked for in the headers of every request, found in one pass over them: each look into
-/// the map would hash a name.
+/// The headers that every request is checked for, found in one pass: each lookup in the map would
+/// hash a name.
 #[derive(Debug, Default)]
 struct HeaderScan<'a> {
     /// Bytes of all headers.
     bytes: usize,
     host: Option<&'a HeaderValue>,
-    /// How often `Host` stands there.
+    /// Number of `Host` headers.
     hosts: usize,
     id: Option<&'a HeaderValue>,
     encoding: Option<&'a HeaderValue>,
     has_transfer_encoding: bool,
-    /// Whether it says which page it comes from, or which site.
+    /// Whether the request names the page or the site that it comes from.
     is_of_page: bool,
 }
 
@@ -205,28 +211,27 @@ impl<'a> HeaderScan<'a> {
         head
     }
 
-    /// Whether the head is small enough, and the body written in a way that is read here.
+    /// Checks the size of the head and the encoding of the body.
     fn readable(&self, request: &Request<Incoming>) -> Result<(), ApiError> {
         let target = request.uri().path_and_query();
         let target = target.map_or(0, |target| target.as_str().len());
-        // hyper reads in pieces, and so looks at the bound a piece too late.
+        // hyper reads in chunks and detects the limit one chunk too late.
         if self.bytes + target > HEAD_BYTES {
-            let message = format!("the headers are larger than {HEAD_BYTES} bytes");
+            let message = format!("the headers exceed the limit of {HEAD_BYTES} bytes");
             return Err(problem(ErrorCode::RequestHeaders, message));
         }
         match self.encoding {
             Some(encoding) if !self.is_gzip() && !is_called(encoding, &["identity"]) => {
                 let encoding = String::from_utf8_lossy(encoding.as_bytes());
-                let message =
-                    format!("the body is encoded as {encoding:?}, which is not read here");
+                let message = format!("unsupported Content-Encoding {encoding:?}");
                 Err(problem(ErrorCode::RequestEncoding, message)
-                    .hint("send it as gzip, or as it is, without Content-Encoding"))
+                    .hint("send the body as gzip, or unencoded without Content-Encoding"))
             }
             _ => Ok(()),
         }
     }
 
-    /// Whether the body comes as gzip, by either of its names (RFC 9110, 8.4.1.3).
+    /// Returns whether the body is gzip, under either of its names (RFC 9110, 8.4.1.3).
     fn is_gzip(&self) -> bool {
         let gzip = |encoding| is_called(encoding, &["gzip", "x-gzip"]);
         self.encoding.is_some_and(gzip)
@@ -258,25 +263,22 @@ fn admit(app: &App, peer: SocketAddr, request: &Request<Incoming>) -> Result<Rat
     taken.map(|()| client).map_err(|wait| {
         problem(
             ErrorCode::RateLimited,
-            "more requests than the limit on rate permits",
+            "rate limit exceeded (server.rate_limit)",
         )
         .retry_after(wait)
     })
 }
 
-/// A handler that panics is our defect; the client gets an answer all the same.
+/// Turns a panic of a handler into an error response.
 async fn caught<E: IntoResponse>(call: impl Future<Output = Result<Response, E>>) -> Response {
+    // Shared state uses locks that recover from poisoning, so it stays usable after a panic.
     match AssertUnwindSafe(call).catch_unwind().await {
         Ok(answer) => answer.unwrap_or_else(IntoResponse::into_response),
-        Err(_) => problem(
-            ErrorCode::ServerDefect,
-            "the server met a defect of its own",
-        )
-        .into_response(),
+        Err(_) => problem(ErrorCode::ServerDefect, "internal server error").into_response(),
     }
 }
 
-/// Writes the body of an error, and counts it.
+/// Writes the body of an error and counts the error.
 fn explain(
     app: &App,
     error: ApiError,
@@ -300,6 +302,7 @@ fn explain(
         openai::ErrorFormat::Mlflow => mlflow::answer(&error),
         openai::ErrorFormat::Databases => error.of_databases().into_answer(exchange.id()),
     };
+    // The router set Allow on the response that is replaced here; RFC 9110 requires it with 405.
     if let Some(allow) = headers.get(axum::http::header::ALLOW) {
         response
             .headers_mut()

@@ -1,11 +1,11 @@
-//! The OpenAPI document. A view of the console shows it.
+//! The route of the OpenAPI document, which the console displays.
 
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 
 use crate::request_context::RequestContext;
 
-/// This document.
+/// Returns this document
 #[utoipa::path(get, path = "/openapi.json", tag = "operation", responses(
     (status = 200, content_type = "application/json", description = "OpenAPI 3.1"),
 ))]

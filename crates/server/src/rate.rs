@@ -1,23 +1,23 @@
-//! How often one client may call: a bucket of tokens for each.
+//! Rate limits of clients: one token bucket each.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::auth::Caller;
+use crate::caller::Caller;
 use crate::config::Rate;
 
-/// Buckets kept at the same time. When there are more, the full ones are
-/// forgotten, which changes nothing for their owners.
+/// Maximum number of buckets. Beyond it, full buckets are dropped, which changes nothing for their
+/// clients.
 const MOST_CLIENTS: usize = 10_000;
 
-/// What is counted: a token, or an address where there are none.
+/// The key of a bucket: a token, or an address where there are no tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct RateKey(Caller, Option<IpAddr>);
 
 impl RateKey {
-    /// Somebody of whom nothing is known.
+    /// A client that is not known yet.
     pub(crate) const UNKNOWN: RateKey = RateKey(Caller::Anyone, None);
 
     pub(crate) fn new(caller: Caller, address: IpAddr) -> Self {
@@ -55,12 +55,15 @@ impl RateLimiter {
         }
     }
 
-    /// Takes one request out of a client's bucket.
+    /// Takes one token from the bucket of a client.
     ///
     /// # Errors
     /// It is empty; the time is until it holds one again.
     pub(crate) fn take(&self, client: RateKey, now: Instant) -> Result<(), Duration> {
+        // A poisoned lock is safe to use: every update replaces a whole bucket.
         let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
+        // Swept only when full. A client with a full bucket loses nothing: a new bucket starts
+        // full, too.
         if buckets.len() >= MOST_CLIENTS {
             buckets.retain(|_, bucket| self.filled(*bucket, now) < self.burst());
         }

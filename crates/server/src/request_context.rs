@@ -1,4 +1,4 @@
-//! One request on its way: its id, and which route took it.
+//! The context of one request: its id, client and route.
 
 use std::hash::{BuildHasher, RandomState};
 use std::net::{IpAddr, Ipv4Addr};
@@ -21,31 +21,30 @@ use crate::requirements::{self, RouteRequirements};
 /// Header that carries a request's id in both directions.
 pub(crate) static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// Longest id taken over from a client.
+/// Maximum length of a request id that a client may choose.
 const LONGEST_ID: usize = 128;
 
-/// What is known about one request outside of its handler.
+/// The state of one request outside of its handler.
 #[derive(Debug)]
 pub(crate) struct Exchange {
     id: HeaderValue,
-    /// Whether the client said the id.
+    /// Whether the client chose the id.
     given: bool,
-    /// Whether it is a row of a batch, whose id is the same whenever it is handed out.
+    /// Whether it is a batch row, whose id stays the same when the row is leased again.
     is_row: bool,
-    /// The id that a route gave in place of one of ours.
+    /// The id that a route chose instead of a generated one.
     named: OnceLock<HeaderValue>,
-    /// The client.
     client: RateKey,
-    /// Where it is.
+    /// The address of the client.
     address: IpAddr,
-    /// What answers in place of the models of this server.
+    /// The model that replaces those of this server.
     instead: Option<Arc<dyn ChatModel>>,
     /// Index into the routes of [`crate::metrics::Metrics`]; `usize::MAX` until a route has it.
     route: AtomicUsize,
 }
 
 impl Exchange {
-    /// Takes the client's id over if it is short and harmless in a log.
+    /// Adopts the client's id if it is short and safe to log.
     pub(crate) fn new(given: Option<&HeaderValue>) -> Self {
         let given = given.filter(|id| is_harmless(id));
         Exchange {
@@ -60,7 +59,7 @@ impl Exchange {
         }
     }
 
-    /// A row of a batch, known by this id.
+    /// Creates the exchange of a batch row with this id.
     pub(crate) fn of_row(id: &str) -> Self {
         let id = HeaderValue::try_from(id).ok();
         Exchange {
@@ -73,7 +72,7 @@ impl Exchange {
         self.is_row
     }
 
-    /// The same, asked by somebody.
+    /// Sets the client.
     pub(crate) fn with_client(self, client: RateKey, address: IpAddr) -> Self {
         Exchange {
             client,
@@ -82,7 +81,7 @@ impl Exchange {
         }
     }
 
-    /// The same, answered by a model that stands in for those of this server.
+    /// Sets a model that replaces those of this server.
     pub(crate) fn answered_by(self, model: Arc<dyn ChatModel>) -> Self {
         Exchange {
             instead: Some(model),
@@ -90,7 +89,7 @@ impl Exchange {
         }
     }
 
-    /// What answers in place of the models of this server.
+    /// The model that replaces those of this server.
     pub(crate) fn instead(&self) -> Option<&Arc<dyn ChatModel>> {
         self.instead.as_ref()
     }
@@ -107,8 +106,8 @@ impl Exchange {
         self.named.get().unwrap_or(&self.id)
     }
 
-    /// The id of a request to an agent: the header's, else the body's if it is
-    /// harmless, else `req-` and 12 hexadecimal digits.
+    /// Returns the id of an agent request: that of the header, else that of the body if it is safe,
+    /// else `req-` and 12 hexadecimal digits.
     pub(crate) fn name(&self, in_body: Option<&str>) -> String {
         if !self.given {
             let in_body = in_body.and_then(|id| HeaderValue::try_from(id).ok());
@@ -125,18 +124,19 @@ impl Exchange {
 }
 
 fn is_harmless(id: &HeaderValue) -> bool {
+    // No quotes, spaces or control characters: the id goes into log lines and JSON unescaped.
     let allowed = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.:/+=@".contains(byte);
     (1..=LONGEST_ID).contains(&id.len()) && id.as_bytes().iter().all(allowed)
 }
 
-/// A number that no other process is likely to have, and a count.
+/// Returns a process-specific random number and a counter.
 fn next_id() -> HeaderValue {
     static PROCESS: LazyLock<String> =
         LazyLock::new(|| format!("{:012x}-", RandomState::new().hash_one(0) >> 16));
     static COUNT: AtomicU64 = AtomicU64::new(1);
     let mut count = COUNT.fetch_add(1, Ordering::Relaxed);
-    // Written from its end and by hand: every request has one, and formatting it would take
-    // longer than all else that is known of a request.
+    // Written by hand from the end: every request needs an id, and formatting it would cost more
+    // than the rest of the context.
     let mut text = [0; 32];
     let mut start = text.len();
     loop {
@@ -160,18 +160,18 @@ fn short_id() -> HeaderValue {
     HeaderValue::try_from(text).unwrap_or(HeaderValue::from_static("req-unknown"))
 }
 
-/// The state of a route: what all share, and which one it is.
+/// The state of a route: the shared state and the route's own properties.
 #[derive(Clone, Debug)]
 pub(crate) struct RouteState {
     pub(crate) app: Arc<App>,
     pub(crate) route: usize,
-    /// What it needs of whoever asks.
+    /// The permission that it requires.
     pub(crate) needs: RouteRequirements,
-    /// Of a route that is there for several kinds of definitions: which it is for.
+    /// The kind of definition, for a route that exists once per kind.
     pub(crate) kind: Option<EntryKind>,
 }
 
-/// What a handler knows about its request besides path and body.
+/// The context of a request for its handler, in addition to path and body.
 #[derive(Debug)]
 pub(crate) struct RequestContext {
     pub(crate) app: Arc<App>,
@@ -199,8 +199,9 @@ impl FromRequestParts<RouteState> for RequestContext {
 }
 
 impl RequestContext {
-    /// A request that a route takes.
+    /// Creates the context and records the route.
     pub(crate) fn new(app: Arc<App>, exchange: Arc<Exchange>, route: usize) -> Self {
+        // Set before the permission check, so that rejected requests count for their route.
         exchange.route.store(route, Ordering::Relaxed);
         RequestContext {
             client: exchange.client,
@@ -209,7 +210,7 @@ impl RequestContext {
         }
     }
 
-    /// Who asks, for whatever is done to definitions.
+    /// Returns the actor for operations on definitions.
     pub(crate) fn actor(&self) -> Actor {
         let (name, rights) = self.app.auth.known(self.client);
         Actor {
@@ -219,13 +220,14 @@ impl RequestContext {
         }
     }
 
-    /// Nothing if whoever asks has what a route needs; `name` is what its path names.
+    /// Checks the permission that a route requires; `name` is the definition in its path.
     ///
     /// # Errors
     /// `auth.forbidden`.
     pub(crate) async fn admit(&self, needs: RouteRequirements, name: &str) -> Result<(), ApiError> {
         let rights = self.rights();
         match needs {
+            // The common case of a token without restrictions skips the lookup of the definition.
             _ if rights.are_all() => Ok(()),
             RouteRequirements::Entry => Ok(()),
             RouteRequirements::Any(right) if rights.has_somewhere(right) => Ok(()),
@@ -243,7 +245,7 @@ impl RequestContext {
         }
     }
 
-    /// Nothing if whoever asks has a right for what a text names, which may end in a mark:
+    /// Checks a permission for a definition, given by an id that may end in a version selector:
     /// `greet.hello@7`.
     ///
     /// # Errors
@@ -261,13 +263,13 @@ impl RequestContext {
         self.permit(right, kind, id).await
     }
 
-    /// Nothing if whoever asks has a right for a definition; what is refused is in the log.
+    /// Checks a permission for one definition, and records a rejection in the audit log.
     async fn permit(&self, right: Permission, kind: EntryKind, id: &str) -> Result<(), ApiError> {
         let definitions = &self.app.definitions;
         Ok(definitions.permit(&self.actor(), right, kind, id).await?)
     }
 
-    /// Nothing if whoever asks has a right for everything: what they ask for may reach anything.
+    /// Checks a permission for all definitions, because the request may reach any of them.
     ///
     /// # Errors
     /// `auth.forbidden`.
@@ -285,7 +287,7 @@ impl RequestContext {
         problem(ErrorCode::AuthForbidden, told)
     }
 
-    /// What whoever asks may do.
+    /// Returns the permissions of the caller.
     pub(crate) fn rights(&self) -> &PermissionSet {
         &self.app.auth.known(self.client).1
     }

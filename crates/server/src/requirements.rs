@@ -1,18 +1,19 @@
-//! What a route needs of whoever asks. The lists of routes say it beside each.
+//! The permissions that routes require; the route lists state them next to each route.
 
 use axum::extract::{FromRequestParts, RawPathParams};
 use axum::http::request::Parts;
 use quillet_core::store::EntryKind;
 use quillet_host::definitions::Permission;
 
-/// What a route needs.
+/// The permission that a route requires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RouteRequirements {
-    /// Nothing but to be let in.
+    /// Authentication only.
     Entry,
-    /// A right for any definition at all: the handler asks for those that it works on.
+    /// A permission for at least one definition; the handler checks the definitions that it works
+    /// on.
     Any(Permission),
-    /// One of these rights for the definition that the path names.
+    /// One of these permissions for the definition that the path names.
     Of(&'static [Permission], EntryKind),
 }
 
@@ -22,10 +23,11 @@ pub(crate) const READ: &[Permission] = &[Permission::Read];
 pub(crate) const RENDER: &[Permission] = &[Permission::Render];
 /// `write`.
 pub(crate) const WRITE: &[Permission] = &[Permission::Write];
-/// What moves labels; which of the two it takes for one, [`quillet_host::definitions`] knows.
+/// The permissions that move labels; [`quillet_host::definitions`] decides which one a label
+/// requires.
 pub(crate) const LABEL: &[Permission] = &[Permission::Write, Permission::Promote];
 
-/// The first name in a path, percent-decoded.
+/// Returns the first parameter of a path, percent-decoded.
 pub(crate) async fn name_in(parts: &mut Parts) -> Option<String> {
     let names = RawPathParams::from_request_parts(parts, &()).await.ok()?;
     names.iter().next().map(|(_, name)| name.to_owned())

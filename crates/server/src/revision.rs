@@ -1,8 +1,8 @@
-//! Which revision an answer is of, and answers that are at least of one.
+//! Revisions in requests and responses.
 //!
-//! The revision of a definition is a part of the SHA-256 of its stored text, so that whoever wrote
-//! it knows it, whatever program did. A request may ask for no older one: the server then looks
-//! whether it knows that text, asks the store what has changed if not, and waits for a while.
+//! The revision of a definition is a prefix of the SHA-256 of its stored text, so every writer
+//! knows it. A request may require a revision: the server then checks its snapshot, asks the store
+//! for changes, and waits for a limited time.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,31 +23,31 @@ use crate::api::{json_of, written};
 use crate::app::App;
 use crate::error::{ApiError, problem};
 
-/// Header of answers: the revision of the definition.
+/// Response header: the revision of the definition.
 static REVISION: HeaderName = HeaderName::from_static("quillet-revision");
-/// Header of answers: the number of the version that spoke.
+/// Response header: the number of the version that was used.
 static VERSION: HeaderName = HeaderName::from_static("quillet-version");
-/// Header of requests: the revision that the answer has to be of, or `latest`.
+/// Request header: the revision that the response must have, or `latest`.
 static LEAST: HeaderName = HeaderName::from_static("quillet-min-revision");
 
-/// Between two questions to the store whether a text is there now.
+/// Pause between two checks of the store.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// The oldest state that an answer may be of.
+/// The minimum revision of a response.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct MinRevision {
-    /// The definition's revision, as `Quillet-Revision` says it: the first 32 hexadecimal digits
-    /// of the SHA-256 of its stored text. Or `latest`: all that was written before this
-    /// request. The header `Quillet-Min-Revision` says the same.
+    /// The revision of the definition, as in `Quillet-Revision`: the first 32 hexadecimal digits of
+    /// the SHA-256 of its stored text. Or `latest`: everything written before this request. The
+    /// header `Quillet-Min-Revision` has the same meaning.
     min_revision: Option<String>,
 }
 
-/// What a request says of revisions.
+/// The preconditions of a request about revisions.
 #[derive(Debug, Default)]
 pub(crate) struct RevisionPreconditions {
     least: Option<RequiredRevision>,
-    /// Entity tags that the client has.
+    /// Entity tags that the client sent.
     known: Option<HeaderValue>,
 }
 
@@ -83,9 +83,11 @@ fn at(text: &str) -> Result<RequiredRevision, ApiError> {
         return Ok(RequiredRevision::Latest);
     }
     let wrong = || {
-        let message = format!("min_revision is no revision: {text:?}");
+        let message = format!("invalid min_revision {text:?}");
         problem(ErrorCode::RequestRevision, message)
-            .hint("send 32 hexadecimal digits, the beginning of the SHA-256 of the stored text, or latest")
+            .hint(
+                "send the first 32 hexadecimal digits of the SHA-256 of the stored text, or latest",
+            )
             .about("min_revision")
     };
     Revision::parse(text)
@@ -94,8 +96,8 @@ fn at(text: &str) -> Result<RequiredRevision, ApiError> {
 }
 
 impl RevisionPreconditions {
-    /// Waits until the definition that `find` finds is of the wanted revision; gives the
-    /// definitions of then.
+    /// Waits until the definition that `find` returns has the required revision, and returns that
+    /// snapshot.
     pub(crate) async fn of(
         &self,
         app: &App,
@@ -116,7 +118,7 @@ impl RevisionPreconditions {
                 if let Some(snapshot) = is_there() {
                     return Ok(snapshot);
                 }
-                // Whatever was written until now is known after this.
+                // After the sync, everything written until now is visible.
                 app.service.sync().await.map_err(ServiceError::Store)?;
                 if let Some(snapshot) = is_there() {
                     return Ok(snapshot);
@@ -130,13 +132,13 @@ impl RevisionPreconditions {
         }
     }
 
-    /// Waits for what was written before, where the request wants the latest. What has no
-    /// single revision, such as a list, can be asked for so only.
+    /// Waits for all earlier writes if the request asks for `latest`. Lists and others without a
+    /// single revision support only that.
     pub(crate) async fn latest(&self, app: &App) -> Result<(), ApiError> {
         match self.least {
             None => Ok(()),
             Some(RequiredRevision::Revision(_)) => {
-                let message = "min_revision names the text of one definition, and this is none";
+                let message = "min_revision cannot be a digest here: the response is not about a single definition";
                 Err(problem(ErrorCode::RequestRevision, message).hint("send latest"))
             }
             Some(RequiredRevision::Latest) => {
@@ -144,7 +146,7 @@ impl RevisionPreconditions {
                     Ok(done) => Ok(done.map_err(ServiceError::Store)?),
                     Err(_) => {
                         let message = format!(
-                            "what was written last was not seen within the limit on revision_ms ({:?})",
+                            "the latest writes did not arrive within the limit on revision_ms ({:?})",
                             app.config.revision_time
                         );
                         Err(problem(ErrorCode::RevisionTimeout, message).retry_after(PAUSE))
@@ -154,13 +156,14 @@ impl RevisionPreconditions {
         }
     }
 
-    /// A JSON answer with an entity tag, or none if the client has that one.
+    /// Returns JSON with an entity tag, or 304 if the client has that tag.
     pub(crate) fn answer(
         &self,
         value: &impl Serialize,
         revision: Option<Revision>,
     ) -> Result<Response, ApiError> {
         let bytes = written(value)?;
+        // The tag covers the response and not the definition: diagnostics may change without it.
         let tag = tag(&Revision::of(&bytes).digits());
         let mut response = match &self.known {
             Some(known) if names(known, &tag) => {
@@ -178,7 +181,7 @@ impl RevisionPreconditions {
     }
 }
 
-/// Says which revision of a definition an answer was made of, and which version that is.
+/// Sets the headers for the revision and the version of a response.
 pub(crate) fn mark(
     mut response: Response,
     revision: Option<Revision>,
@@ -201,7 +204,7 @@ pub(crate) fn of_prompt(id: &str) -> impl Fn(&CatalogueSnapshot) -> Option<Revis
     move |snapshot| snapshot.prompts.get(id).map(|prompt| prompt.revision)
 }
 
-/// Says which text of a definition an answer is of.
+/// Sets the revision header of a response.
 pub(crate) fn say(headers: &mut HeaderMap, digits: &[u8; 32]) {
     if let Ok(value) = HeaderValue::from_bytes(digits) {
         headers.insert(&REVISION, value);
@@ -215,7 +218,7 @@ fn tag(digits: &[u8; 32]) -> HeaderValue {
     tag.unwrap_or(HeaderValue::from_static("\"\""))
 }
 
-/// Whether the list of an `If-None-Match` names a tag; weak ones count (RFC 9110, 13.1.2).
+/// Returns whether an `If-None-Match` list contains a tag; weak tags match (RFC 9110, 13.1.2).
 fn names(list: &HeaderValue, tag: &HeaderValue) -> bool {
     let (Ok(list), Ok(tag)) = (list.to_str(), tag.to_str()) else {
         return false;
@@ -226,13 +229,13 @@ fn names(list: &HeaderValue, tag: &HeaderValue) -> bool {
 
 fn unseen(app: &App, id: &str, wanted: Revision, is: Option<Revision>) -> ApiError {
     let is = match is {
-        Some(is) => format!("it is at {is}"),
-        None => "there is none of that id".to_owned(),
+        Some(is) => format!("the current revision is {is}"),
+        None => "no definition has that id".to_owned(),
     };
     let message = format!(
-        "revision {wanted} of {id:?} was not seen within the limit on revision_ms ({:?}): {is}",
+        "revision {wanted} of {id:?} did not arrive within the limit on revision_ms ({:?}): {is}",
         app.config.revision_time
     );
     problem(ErrorCode::RevisionUnseen, message)
-        .hint("was it written under this id, and has nobody written over it since? min_revision=latest takes whatever was written before the request")
+        .hint("check that it was written under this id and not overwritten since; min_revision=latest accepts everything written before the request")
 }

@@ -1,14 +1,14 @@
-//! A row of the lists of routes.
+//! The entry type of the route lists.
 
 use utoipa_axum::router::UtoipaMethodRouter;
 
 use crate::request_context::RouteState;
 use crate::requirements::RouteRequirements;
 
-/// Makes a handler with what the document says of it. A function, since the words of all routes
-/// together take megabytes: the router drops those of one before it makes the next, and the
-/// document is written when it is asked for.
+/// Creates a handler with its OpenAPI description. A function, because the descriptions of all
+/// routes together take megabytes: the router drops each one before it creates the next, and the
+/// document is written on request.
 pub(crate) type RouteBuilder = fn() -> UtoipaMethodRouter<RouteState>;
 
-/// A route, with what it needs. There is no route without.
+/// A route with its required permission, which every route must state.
 pub(crate) type RouteEntry = (RouteRequirements, RouteBuilder);

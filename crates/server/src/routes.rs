@@ -1,5 +1,5 @@
-//! Which routes there are. One list makes the router, the counters and the
-//! OpenAPI document, so that none of them can know a route that another does not.
+//! The list of all routes. It produces the router, the metrics and the OpenAPI document, so that
+//! none of them can miss a route.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -30,8 +30,8 @@ use crate::route::RouteEntry;
 use crate::services::Services;
 use crate::{api, describe, health, mcp, openapi, sql};
 
-/// Where the routes of the prompt service are mounted, as ai-prompt-shell documents them and as
-/// its clients call them; and what the ids of their operations end in.
+/// Mount points of the prompt service, as ai-prompt-shell documents them and as its clients call
+/// them, each with the suffix of its operation ids.
 const BASES: [(&str, &str); 2] = [("/api", ""), ("/api/v1", "_v1")];
 
 /// One method of one path.
@@ -105,7 +105,7 @@ fn of_kind(kind: EntryKind) -> Vec<RouteEntry> {
     ]
 }
 
-/// The routes of the agents and of what is looked at, relative to `/v1`.
+/// The routes of agents, traces and system information, relative to `/v1`.
 const AGENT: &[RouteEntry] = &[
     (ANY_RENDER, || routes!(response::respond)),
     (ANY_RENDER, || routes!(response::cancel)),
@@ -169,8 +169,8 @@ const PROBE: &[RouteEntry] = &[
     (ANY_READ, || routes!(health::metrics)),
 ];
 
-/// The routes for clients of other services, whose shapes are described there and not in our
-/// document.
+/// The routes for clients of other services. Their formats are documented there and not in this
+/// OpenAPI document.
 const DOORS: [&[CompatRoute]; 3] = [
     api::langfuse::ROUTES,
     api::litellm::ROUTES,
@@ -180,7 +180,7 @@ const DOORS: [&[CompatRoute]; 3] = [
 const ANY_READ: RouteRequirements = RouteRequirements::Any(Permission::Read);
 const ANY_RENDER: RouteRequirements = RouteRequirements::Any(Permission::Render);
 
-/// What addresses call the kinds whose definitions are written over HTTP.
+/// The kinds whose definitions are written over HTTP, and their names in paths.
 const KINDS: [(EntryKind, &str); 4] = [
     (EntryKind::Prompt, "prompts"),
     (EntryKind::Tool, "tools"),
@@ -191,9 +191,9 @@ const KINDS: [(EntryKind, &str); 4] = [
 /// Routes that are mounted together.
 struct Mount {
     base: String,
-    /// What the ids of their operations end in.
+    /// The suffix of the operation ids.
     suffix: &'static str,
-    /// What `{kind}` stands for.
+    /// The value of `{kind}`.
     kind: Option<(EntryKind, &'static str)>,
     rows: Vec<RouteEntry>,
 }
@@ -214,7 +214,7 @@ impl Mount {
     }
 }
 
-/// Everything that a server needs to answer: what its handlers share, and the ways to them.
+/// Builds the shared state and the router.
 pub(crate) fn build(
     config: ServerConfig,
     hosts: Hosts,
@@ -263,7 +263,7 @@ pub(crate) fn build(
         };
         router = router.route(&pattern(&route.path), route.handler.with_state(at));
     }
-    // The page's own files are relative to it, so it needs the slash at its end.
+    // The page loads its files by relative paths, so its own path must end with a slash.
     if !app.config.prefix.is_empty() {
         let page = format!("{}/", app.config.prefix);
         let to_page = axum::routing::get(async move || Redirect::permanent(&page));
@@ -282,7 +282,7 @@ fn document(config: &ServerConfig) -> String {
         .title("Quillet")
         .version(env!("CARGO_PKG_VERSION"))
         .description(Some(
-            "Prompts, shared variables and tools, rendered and sent to a model.",
+            "Renders prompts with shared variables and tools, and sends them to models.",
         ))
         .build();
     let components = ComponentsBuilder::new()
@@ -305,6 +305,7 @@ fn described(prefix: &str) -> (Paths, Schemas) {
     let (mut all, mut schemas) = (PathsBuilder::new(), Schemas::new());
     for mount in mounted(prefix) {
         for (_, make) in &mount.rows {
+            // The handlers are dropped; only their description is needed here.
             let (used, paths, _) = make();
             schemas.extend(used);
             for (path, mut item) in paths.paths {
@@ -316,7 +317,8 @@ fn described(prefix: &str) -> (Paths, Schemas) {
     (all.build(), schemas)
 }
 
-/// What the router looks for: names of models, and files of the console, have slashes in them.
+/// Returns the pattern for the router. Names of models and files of the console contain slashes, so
+/// they need a wildcard.
 fn pattern(path: &str) -> Cow<'_, str> {
     for (all, last) in [("/v1/models/", "{id}"), ("/console/", "{file}")] {
         let ends = path
@@ -356,7 +358,8 @@ fn mounted(prefix: &str) -> Vec<Mount> {
     all
 }
 
-/// Ids of operations are unique in a document, so an alias gets a suffix.
+/// Sets the operation id and returns the method. Operation ids must be unique, so an alias gets a
+/// suffix.
 fn name_operation(item: &mut PathItem, mount: &Mount) -> &'static str {
     let methods = [
         ("GET", &mut item.get),
@@ -382,7 +385,7 @@ async fn no_route(uri: axum::http::Uri) -> crate::error::ApiError {
     }
     problem(
         ErrorCode::RouteUnknown,
-        format!("there is no route {}", uri.path()),
+        format!("unknown route {}", uri.path()),
     )
     .hint("GET /openapi.json lists the routes")
 }
@@ -390,7 +393,7 @@ async fn no_route(uri: axum::http::Uri) -> crate::error::ApiError {
 async fn no_method(method: axum::http::Method, uri: axum::http::Uri) -> crate::error::ApiError {
     problem(
         ErrorCode::RouteMethod,
-        format!("{} does not take {method}", uri.path()),
+        format!("{} does not support {method}", uri.path()),
     )
 }
 

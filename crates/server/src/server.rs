@@ -1,5 +1,4 @@
-//! The port: binding it, accepting connections, and stopping without cutting
-//! anybody off.
+//! The listening port: binding, accepting connections and graceful shutdown.
 
 use std::io;
 use std::net::SocketAddr;
@@ -24,41 +23,41 @@ use crate::host::Hosts;
 use crate::services::Services;
 use crate::{auth, connection, routes};
 
-/// How long to wait after the system refused to accept (out of file descriptors, say).
+/// Pause after a failed accept, for example when file descriptors are exhausted.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// The error of a server that cannot start.
+/// An error that prevents the server from starting.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
-    /// The address is taken, or not this machine's.
+    /// The address is in use or does not belong to this machine.
     #[error("cannot listen on {address}: {source}")]
     Bind {
         /// The address.
         address: SocketAddr,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// Others could call without a token.
+    /// The address is reachable from other machines, but no token is configured.
     #[error(
-        "{0} can be reached from other machines and no token is configured: set server.tokens or server.token.NAME, listen on 127.0.0.1, or say that this is meant with server.insecure"
+        "{0} is reachable from other machines, but no token is configured: set server.tokens or server.token.NAME, listen on 127.0.0.1, or set server.insecure"
     )]
     Open(SocketAddr),
-    /// The prefix is no path.
+    /// The prefix is not a path.
     #[error(
-        "the prefix {0:?} is not a path: it begins with a slash, ends without one, and has no braces, spaces, ? or #"
+        "invalid prefix {0:?}: it must start with a slash, must not end with one, and cannot contain braces, spaces, ? or #"
     )]
     Prefix(String),
     /// An entry of [`ServerConfig::hosts`] is not a name.
     #[error(
-        "{0:?} in server.hosts is no name: write NAME, NAME:PORT, *.NAME or *, without a scheme; names beyond ASCII in their xn-- form"
+        "invalid name {0:?} in server.hosts: write NAME, NAME:PORT, *.NAME or *, without a scheme, and non-ASCII names in their xn-- form"
     )]
     Host(String),
-    /// A token cannot be sent, or cannot be told from another.
+    /// A token cannot be sent, or is not distinguishable from another one.
     #[error("the token {name:?} {why}")]
     Token {
-        /// Its name: its own, or `token-1` for the first of [`ServerConfig::tokens`].
+        /// The configured name, or `token-1` for the first of [`ServerConfig::tokens`].
         name: String,
-        /// What is wrong with it.
+        /// The reason.
         why: &'static str,
     },
 }
@@ -77,7 +76,7 @@ impl ServerError {
     }
 }
 
-/// A port that is open and not yet served.
+/// An HTTP server whose port is open.
 #[derive(Debug)]
 pub struct HttpServer {
     listener: TcpListener,
@@ -87,9 +86,11 @@ pub struct HttpServer {
 }
 
 impl HttpServer {
-    /// Opens the port for a prompt service, or for all of [`Services`]. Loading the service, and
-    /// polling [`PromptService::watch`](quillet_prompt::PromptService::watch), is the caller's
-    /// part; until the first load has succeeded `/readyz` answers 503.
+    /// Opens the port for a prompt service, or for all of [`Services`].
+    ///
+    /// The caller loads the service and polls
+    /// [`PromptService::watch`](quillet_prompt::PromptService::watch). Until the first load
+    /// succeeds, `/readyz` returns 503.
     ///
     /// # Errors
     /// The configuration is not safe or not sound, or the address is taken.
@@ -114,23 +115,24 @@ impl HttpServer {
         })
     }
 
-    /// The address that it listens on; gives the port where 0 was asked for.
+    /// Returns the address that the server listens on, with the real port where 0 was configured.
     #[must_use]
     pub fn local_addr(&self) -> SocketAddr {
         self.address
     }
 
-    /// The OpenAPI document, as `/openapi.json` answers it.
+    /// Returns the OpenAPI document, as `/openapi.json` does.
     #[must_use]
     pub fn openapi(&self) -> &str {
         self.app.openapi()
     }
 
-    /// Serves until `shutdown` is ready. Then `/readyz` answers 503, new
-    /// requests are refused with 503, and what is under way may finish, within
-    /// [`ServerConfig::drain_time`]. Dropping the future cuts everything off.
+    /// Serves until `shutdown` is ready.
     ///
-    /// Returns how many connections had to be cut.
+    /// Then `/readyz` returns 503, new requests get 503, and open responses have
+    /// [`ServerConfig::drain_time`] to finish. Dropping the future closes all connections.
+    ///
+    /// Returns the number of connections that were closed forcibly.
     pub async fn run(self, shutdown: impl Future<Output = ()>) -> usize {
         let HttpServer {
             listener,
@@ -139,6 +141,8 @@ impl HttpServer {
             ..
         } = self;
         let port = Port {
+            // A semaphore delays `accept` beyond the limit, so that clients wait in the backlog
+            // instead of being refused.
             places: Arc::new(Semaphore::new(app.config.connections)),
             connections: TaskTracker::new(),
             stop: CancellationToken::new(),
@@ -146,12 +150,16 @@ impl HttpServer {
             app,
             entry,
         };
+        // Dropping this future must close all connections and end the batch worker. The guard does
+        // it even when the caller cancels `run` in the middle of an await.
         let _cut = port.cut.clone().drop_guard();
         let agents = port.app.agents.clone();
         let watching = agents.map(|agents| tokio::spawn(response::watch(agents)));
+        // A plain JoinHandle would detach the task on drop; the watcher must stop with the server.
         let _watching = watching.map(AbortOnDropHandle::new);
         let mut batches = port.work_on_batches();
         tokio::select! {
+            // `accept` never returns: its type has no values, so the match has no arms.
             never = port.accept(&listener) => match never {},
             () = shutdown => {}
         }
@@ -159,15 +167,15 @@ impl HttpServer {
     }
 }
 
-/// A port while it is served.
+/// The state of a server that accepts connections.
 struct Port {
     app: Arc<App>,
     entry: FastRouter,
     places: Arc<Semaphore>,
     connections: TaskTracker,
-    /// Asks connections to end after what they are answering.
+    /// Asks connections to close after their current response.
     stop: CancellationToken,
-    /// Ends them at once.
+    /// Closes all connections immediately.
     cut: CancellationToken,
 }
 
@@ -179,7 +187,7 @@ impl Port {
             match listener.accept().await {
                 Ok((stream, peer)) => self.spawn(stream, peer, place),
                 Err(error) => {
-                    tracing::warn!(%error, "a connection could not be accepted");
+                    tracing::warn!(%error, "cannot accept a connection");
                     tokio::time::sleep(ACCEPT_PAUSE).await;
                 }
             }
@@ -201,11 +209,13 @@ impl Port {
         });
     }
 
-    /// Lets answers finish, and goes on accepting meanwhile, so that probes see
-    /// why and clients get a reason and not a refused connection.
+    /// Lets open responses finish and keeps accepting, so that probes and clients get a reason
+    /// instead of a refused connection.
     async fn drain(self, listener: &TcpListener, batches: &mut Option<JoinHandle<()>>) -> usize {
         self.app.stop();
         self.stop.cancel();
+        // The tracker only reports completion once it is closed. Connections accepted later still
+        // count.
         self.connections.close();
         tracing::info!(connections = self.connections.len(), "shutting down");
         tokio::select! {
@@ -216,14 +226,19 @@ impl Port {
             never = self.accept(listener) => match never {},
         }
         let cut = self.connections.len();
-        tracing::warn!(connections = cut, "cut off at the limit on drain_time");
+        tracing::warn!(
+            connections = cut,
+            "drain_time exceeded, closing the remaining connections"
+        );
+        // The rest is closed by force: a client that never reads must not delay the shutdown
+        // forever.
         self.cut.cancel();
         self.connections.wait().await;
         ended(batches).await;
         cut
     }
 
-    /// Rows of batches, in a task of their own.
+    /// Starts the batch worker in its own task.
     fn work_on_batches(&self) -> Option<JoinHandle<()>> {
         let batching = self.app.batching.clone()?;
         if !batching.options.work {
@@ -235,7 +250,7 @@ impl Port {
 }
 
 impl Port {
-    /// Ready when all connections have ended, what agents still had to do, and rows of batches.
+    /// Waits for all connections, batch rows and agent runs.
     async fn work_done(&self, batches: &mut Option<JoinHandle<()>>) {
         self.connections.wait().await;
         ended(batches).await;
@@ -245,15 +260,17 @@ impl Port {
     }
 }
 
-/// Ready when a task has ended, however.
+/// Waits for a task, whether it succeeds, panics or was aborted.
 async fn ended(task: &mut Option<JoinHandle<()>>) {
     if let Some(running) = task {
+        // A panic in the worker was already reported by its own task; shutdown continues either
+        // way.
         let _ = running.await;
         *task = None;
     }
 }
 
-/// Counts a connection for as long as it lives.
+/// Counts an open connection; acts on drop.
 struct ConnectionGuard(Arc<App>);
 
 impl ConnectionGuard {
@@ -271,11 +288,13 @@ impl Drop for ConnectionGuard {
 }
 
 fn check(config: &ServerConfig) -> Result<(), ServerError> {
+    // Checked before binding, so that an unprotected server never listens, not even for a moment.
     let is_open = !config.listen.ip().is_loopback() && !config.has_tokens();
     if is_open && !config.insecure {
         return Err(ServerError::Open(config.listen));
     }
     let prefix = config.prefix.as_str();
+    // `{}`, `*` and `:` are or were syntax of the router, and `?` and `#` end a path.
     let odd =
         prefix.contains(|c: char| c.is_whitespace() || c.is_control() || "{}?#*:".contains(c));
     let whole = prefix.starts_with('/') && !prefix.ends_with('/') && !prefix.contains("//");

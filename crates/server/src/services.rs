@@ -1,4 +1,4 @@
-//! What is handed to a server before it starts.
+//! The services that a server is started with.
 
 use std::sync::Arc;
 
@@ -11,26 +11,27 @@ use quillet_llm::models::ModelRouter;
 use quillet_llm::{RateLimits, Spending};
 use quillet_prompt::PromptService;
 
-/// The services behind a server. Made of a prompt service alone, it has no agents and no databases.
+/// The services behind a server. Converted from a prompt service alone, it has no agents and no
+/// databases.
 #[derive(Clone, Debug)]
 pub struct Services {
     /// Prompts, shared variables and tools.
     pub prompts: Arc<PromptService>,
-    /// The definitions of their store, with their histories.
+    /// The definitions of the store, with their version histories.
     pub definitions: DefinitionService,
-    /// Agents behind `/v1/response`, if any are set up.
+    /// Agents of `/v1/response`, if configured.
     pub agents: Option<Arc<AgentService>>,
-    /// Databases behind `/api/v1/dbs`, if they are set up.
+    /// Databases of `/api/v1/dbs`, if configured.
     pub databases: Option<Databases>,
-    /// Traces that can be read, if any are kept. Where they go to is a part of the agents.
+    /// Readable traces, if enabled. The agents hold the sink that records them.
     pub traces: Option<Arc<dyn TraceReader>>,
-    /// How often models are asked at most, for `/metrics`, if that is limited.
+    /// Rate limits of models, if configured.
     pub rates: Option<Arc<RateLimits>>,
-    /// What may be spent, for `/v1/budgets` and `/metrics`, if that is kept.
+    /// Budgets for `/v1/budgets` and `/metrics`, if configured.
     pub spending: Option<Arc<Spending>>,
     /// The models of this server by name, for the batch APIs of their providers.
     pub models: Option<Arc<ModelRouter>>,
-    /// Files and batches behind `/v1/files` and `/v1/batches`, if they are kept.
+    /// Files and batches of `/v1/files` and `/v1/batches`, if enabled.
     pub batches: Option<BatchService>,
 }
 

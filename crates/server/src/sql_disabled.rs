@@ -1,4 +1,4 @@
-//! What stands where databases would, in a build without the feature `sql`: their routes say so.
+//! Stub of the database routes for builds without the feature `sql`.
 
 use quillet_core::ErrorCode;
 use quillet_core::build::FeatureDisabled;
@@ -15,7 +15,7 @@ const SQL: FeatureDisabled = FeatureDisabled {
 /// Where the routes would be mounted (see `sql/mod.rs`).
 pub(crate) const BASE: &str = "/api/v1";
 
-/// Whether a path, without the server's prefix, is one of databases.
+/// Returns whether a path, without the server's prefix, belongs to databases.
 pub(crate) fn has_path(path: &str) -> bool {
     let rest = path
         .strip_prefix(BASE)
@@ -26,14 +26,15 @@ pub(crate) fn has_path(path: &str) -> bool {
 /// No routes.
 pub(crate) const ROUTES: &[RouteEntry] = &[];
 
-/// No database answers.
+/// Always fails: databases are not included.
 pub(crate) async fn answer(call: &RequestContext, name: &str, _: &str) -> Result<String, ApiError> {
     let _ = (call, name);
     Err(problem(ErrorCode::FeatureMissing, SQL.to_string()))
 }
 
-/// What this build says of a path of databases, whatever the server's prefix is.
+/// Returns the error for a path of databases, whatever the server's prefix is.
 pub(crate) fn missing_at(path: &str) -> Option<FeatureDisabled> {
+    // The prefix is unknown here, so the base path is searched instead of compared.
     let start = path.find(BASE)?;
     has_path(&path[start..]).then_some(SQL)
 }

@@ -17,7 +17,7 @@ const ENCODED: &str = "s3cret%2Fof%3Aall";
 /// The database that is there from the start.
 const DATABASE: &str = "test";
 
-/// Speed before safety: nobody needs the data after a crash.
+/// Settings that trade durability for speed: tests do not need the data after a crash.
 const SETTINGS: &[&str] = &[
     "innodb-flush-log-at-trx-commit=0",
     "innodb-flush-method=nosync",

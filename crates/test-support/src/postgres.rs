@@ -1,4 +1,4 @@
-//! PostgreSQL.
+//! A real PostgreSQL server for tests.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ const PASSWORD: &str = "s3cret/of:all";
 /// The same in an address.
 const ENCODED: &str = "s3cret%2Fof%3Aall";
 
-/// Speed before safety: nobody needs the data after a crash.
+/// Settings that trade durability for speed: tests do not need the data after a crash.
 const SETTINGS: &[&str] = &[
     "fsync=off",
     "synchronous_commit=off",
@@ -102,6 +102,7 @@ impl Postgres {
         for _ in 0..5 {
             let folder = folder("postgres-run", user);
             let data = folder.join("data");
+            // Copying a prepared data folder is much faster than running initdb for every test.
             user.run("cp", &["-R", text(&made), text(&data)]);
             prepare(user, &data);
             match Self::run(&binaries, user, folder, settings) {

@@ -1,4 +1,4 @@
-//! Real Redis servers: one, a sentinel set, a cluster.
+//! Real Redis servers: standalone, sentinel and cluster.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -32,6 +32,7 @@ impl TempDir {
             let path = std::env::temp_dir().join(name);
             match fs::create_dir(&path) {
                 Ok(()) => return TempDir(path),
+                // Left by a killed process whose id was reused; never share it.
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
                 Err(error) => panic!("{}: {error}", path.display()),
             }

@@ -1,6 +1,5 @@
-//! A provider that does what it is told, byte by byte: pieces cut anywhere,
-//! pauses, resets, silence. Plain threads and sockets, so that
-//! it needs no runtime.
+//! A scripted HTTP provider with control over every byte: arbitrary splits, pauses, resets and
+//! silence. It uses plain threads and sockets, so it needs no runtime.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -68,6 +67,8 @@ impl ScriptedServer {
         std::thread::spawn(move || {
             for (connection, stream) in listener.incoming().enumerate() {
                 let (server, scripts) = (running.clone(), scripts.clone());
+                // One thread per connection: a script may hang forever and must not block the
+                // others.
                 std::thread::spawn(move || server.serve(stream.unwrap(), connection, &scripts));
             }
         });

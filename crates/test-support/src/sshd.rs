@@ -1,4 +1,4 @@
-//! OpenSSH's server.
+//! An OpenSSH server for tests.
 
 use std::path::PathBuf;
 
@@ -72,7 +72,7 @@ impl Sshd {
         self.port
     }
 
-    /// Who may log in: whoever runs this.
+    /// Returns the user that may log in: the current one.
     #[must_use]
     pub fn username(&self) -> &str {
         &self.username

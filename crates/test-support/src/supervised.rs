@@ -1,4 +1,4 @@
-//! A server process that cannot outlive whoever started it, and a folder that goes with it.
+//! A server process that cannot outlive its parent, with a temporary folder.
 
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -64,6 +64,7 @@ impl ChildServer {
             }
             let patient = start.elapsed() < PATIENCE;
             assert!(patient, "the server does not come up:\n{}", self.log());
+            // Polling is enough: servers report readiness in different ways.
             std::thread::sleep(Duration::from_millis(10));
         }
         Ok(())
@@ -99,7 +100,7 @@ pub(crate) fn folder(name: &str, user: User) -> PathBuf {
     path
 }
 
-/// A port that was free a moment ago. Whoever takes it must be ready to find it taken.
+/// Returns a port that was free a moment ago. The caller must handle that it is in use by now.
 pub(crate) fn free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0");
     let address = listener.and_then(|listener| listener.local_addr());

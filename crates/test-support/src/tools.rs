@@ -1,4 +1,4 @@
-//! Tools that answer in the process.
+//! In-process tools for tests.
 
 use std::sync::Arc;
 

@@ -2,19 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::{EventKind, StreamEvent};
+use super::event::{EventKind, StreamEvent};
 use crate::request::RecordedRequest;
 use crate::turn::{Finish, ReplyPart, ScriptedCall, ScriptedReply};
-
-/// The model and whether a stream is wanted, if the path is this wire's.
-pub(crate) fn target(path: &str) -> Option<(&str, bool)> {
-    let (_, target) = path.rsplit_once("/models/")?;
-    match target.rsplit_once(':')? {
-        (model, "streamGenerateContent") => Some((model, true)),
-        (model, "generateContent") => Some((model, false)),
-        _ => None,
-    }
-}
 
 pub(super) fn stream(turn: &ScriptedReply, asked: &RecordedRequest) -> Vec<StreamEvent> {
     let mut pieces = groups(turn);

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{CREATED, EventKind, StreamEvent, arguments_mark};
+use super::event::{CREATED, EventKind, StreamEvent, arguments_mark};
 use crate::request::RecordedRequest;
 use crate::turn::{ContentBlock, Finish, ScriptedCall, ScriptedReply};
 

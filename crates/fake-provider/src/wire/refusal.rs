@@ -1,12 +1,12 @@
-//! How each provider refuses.
+//! Error responses of each provider.
 
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::ProviderApi;
+use crate::content_type::json_type;
 use crate::fault::ErrorResponse;
-use crate::plan::json_type;
+use crate::provider_api::ProviderApi;
 use crate::request::RecordedRequest;
 
 const HTML: &str = "<html><head><title>502 Bad Gateway</title></head><body>nginx</body></html>";

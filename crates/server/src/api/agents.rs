@@ -1,4 +1,4 @@
-//! What agents are known. Nobody keeps them in memory: they are read when they are asked for.
+//! Routes that list and show agents. Agents are not cached: each request reads the store.
 
 use axum::response::Response;
 use quillet_agent::AgentDefinition;
@@ -19,10 +19,10 @@ use crate::extract::QueryParams;
 use crate::request_context::RequestContext;
 use crate::revision::{MinRevision, RevisionPreconditions};
 
-/// An agent as it was registered, and what is wrong with it.
+/// A stored agent with its diagnostics.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct AgentDetail {
-    /// The definition; a text if it is no JSON.
+    /// The definition; a string if it is not JSON.
     agent: Tree,
     /// `valid` or `invalid`.
     status: &'static str,
@@ -31,22 +31,22 @@ pub(crate) struct AgentDetail {
     diagnostics: Vec<Diagnostic>,
 }
 
-/// One line of a detailed list of agents.
+/// An agent in a detailed list.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct AgentItem {
-    /// The id that other routes take.
+    /// The id that other routes accept.
     id: String,
     /// `valid` or `invalid`.
     status: &'static str,
     /// Where it is stored: a file, a key.
     source: String,
-    /// What it is for, if it says so.
+    /// The description, if set.
     #[serde(skip_serializing_if = "Option::is_none")]
     description: Option<String>,
-    /// The model that it names.
+    /// The model, if set.
     #[serde(skip_serializing_if = "Option::is_none")]
     model: Option<String>,
-    /// Whether some of its calls wait until a person has agreed.
+    /// Whether some of its tool calls need approval by a person.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     asks: bool,
     /// Errors and warnings about it.
@@ -54,21 +54,21 @@ pub(crate) struct AgentItem {
     diagnostics: Vec<Diagnostic>,
 }
 
-/// A list: ids, or with `detail` what is known of each.
+/// A list of ids, or of items with `detail`.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = ListedAgents)]
 #[serde(untagged)]
 enum AgentList {
     /// Ids, sorted.
     Ids(Vec<String>),
-    /// The same with status and findings.
+    /// Items with status and diagnostics.
     Items(Vec<AgentItem>),
 }
 
-/// Ids of all agents, sorted.
+/// Lists the ids of all agents, sorted
 #[utoipa::path(get, path = "/agents", tag = "catalogue", params(Listing, MinRevision), responses(
     (status = 200, body = AgentList),
-    (status = 503, body = ProblemDetails, content_type = "application/problem+json", description = "The store does not answer"),
+    (status = 503, body = ProblemDetails, content_type = "application/problem+json", description = "The store is unavailable"),
 ))]
 pub(crate) async fn list_agents(
     call: RequestContext,
@@ -78,6 +78,7 @@ pub(crate) async fn list_agents(
     wanted.latest(&call.app).await?;
     let store = call.app.service.catalogue().store();
     let (rights, words) = (call.rights(), listing.words());
+    // Keys alone are much cheaper to read than all texts.
     if !listing.is_detailed() && words.is_empty() {
         let keys = store
             .keys(EntryKind::Agent)
@@ -123,11 +124,11 @@ fn item(call: &RequestContext, entry: &StoreEntry) -> AgentItem {
     }
 }
 
-/// An agent as it was registered, or the version of it that the id ends in: `support@7`.
+/// Returns an agent, or the version that the id selects: `support@7`
 #[utoipa::path(get, path = "/agents/{id}", tag = "catalogue", params(("id" = String, Path), MinRevision), responses(
     (status = 200, body = AgentDetail),
     (status = 404, body = ProblemDetails, content_type = "application/problem+json"),
-    (status = 503, body = ProblemDetails, content_type = "application/problem+json", description = "The store does not answer"),
+    (status = 503, body = ProblemDetails, content_type = "application/problem+json", description = "The store is unavailable"),
 ))]
 pub(crate) async fn get_agent(
     call: RequestContext,
@@ -148,7 +149,7 @@ pub(crate) async fn get_agent(
     wanted.answer(&detail(&call, &found.key, &found.content), Some(revision))
 }
 
-/// What is told of an agent.
+/// Returns the detail of an agent.
 pub(super) fn detail(
     call: &RequestContext,
     key: &EntryKey,

@@ -1,5 +1,4 @@
-//! Reading a request's body: bounded in bytes, time and depth, with errors that
-//! name the place.
+//! Reads request bodies with limits on size, time and depth, and errors that give the location.
 
 use std::time::Duration;
 
@@ -17,12 +16,12 @@ use crate::config::ServerConfig;
 use crate::error::{ApiError, problem};
 use crate::request_context::RouteState;
 
-/// A JSON body. An empty one counts as the type's default: no variables. The
-/// content type is not looked at, since `curl -d` sends another.
+/// A JSON body. An empty body yields the type's default. The content type is ignored, because `curl
+/// -d` sends another one.
 #[derive(Debug)]
 pub(crate) struct JsonBody<T>(pub(crate) T);
 
-/// The same, with the members that the type does not have.
+/// A JSON body with its unknown members.
 #[derive(Debug)]
 pub(crate) struct NotedBody<T>(pub(crate) T, pub(crate) Vec<UnknownField>);
 
@@ -63,7 +62,7 @@ impl<T: DeserializeOwned + Default> NotedBody<T> {
 
 fn malformed(error: &serde_json::Error) -> ApiError {
     let what = match error.classify() {
-        serde_json::error::Category::Data => "the body does not fit",
+        serde_json::error::Category::Data => "invalid body",
         _ => "the body is not JSON",
     };
     problem(
@@ -77,13 +76,13 @@ pub(crate) async fn read<B>(body: B, most: usize, time: Duration) -> Result<Byte
 where
     B: HttpBody<Data = Bytes, Error: Into<BoxError>> + Unpin,
 {
-    // What says that it is too large need not arrive.
+    // A declared length above the limit is rejected before the body is read.
     if body.size_hint().lower() > most as u64 {
         return Err(large(most));
     }
     let reading = gathered(body, most);
     tokio::pin!(reading);
-    // Nearly every body has arrived with its headers; only the others need a timer.
+    // Nearly every body arrives with its headers, so only the others need a timer.
     match reading.as_mut().now_or_never() {
         Some(read) => read,
         None => {
@@ -93,7 +92,7 @@ where
     }
 }
 
-/// All pieces of a body as one, which most have come as.
+/// Returns the body as one buffer, without a copy if it arrived in one chunk.
 async fn gathered<B>(mut body: B, most: usize) -> Result<Bytes, ApiError>
 where
     B: HttpBody<Data = Bytes, Error: Into<BoxError>> + Unpin,
@@ -105,12 +104,14 @@ where
     {
         let frame = frame.map_err(|error| {
             let error: BoxError = error.into();
-            let message = format!("the body did not arrive whole: {error}");
+            let message = format!("the body is incomplete: {error}");
             problem(ErrorCode::RequestBody, message)
         })?;
         let Ok(piece) = frame.into_data() else {
             continue;
         };
+        // Only one of the two buffers is in use, so their maximum is the size so far and cannot
+        // exceed the limit.
         if piece.len() > most - first.len().max(all.len()) {
             return Err(large(most));
         }

@@ -1,4 +1,4 @@
-//! What is left of the budgets of whoever asks.
+//! The route that shows the caller's budgets.
 
 use axum::response::Response;
 use jiff::Timestamp;
@@ -10,20 +10,20 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::json;
-use crate::auth::Caller;
+use crate::caller::Caller;
 use crate::error::{ApiError, ProblemDetails, problem};
 use crate::request_context::RequestContext;
 
-/// Budgets of days.
+/// The daily budgets.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct BudgetList {
     /// Always `list`.
     object: &'static str,
     /// The day in UTC: `2026-11-26`.
     day: String,
-    /// Seconds until the next one begins.
+    /// Seconds until the next day begins.
     resets_in_s: u64,
-    /// That of everybody, then those of keys.
+    /// The budget of all keys together, then those of single keys.
     data: Vec<BudgetResponse>,
 }
 
@@ -33,13 +33,13 @@ pub(crate) struct BudgetList {
 pub(crate) struct BudgetResponse {
     /// `all`, or `key:NAME`.
     name: String,
-    /// What a day brings; a unit that is not limited is not there.
+    /// The daily limit; units without a limit are absent.
     limit: BudgetAmount,
-    /// What calls cost that are over.
+    /// The cost of finished calls.
     spent: BudgetAmount,
-    /// What calls may cost that are under way.
+    /// The amount reserved for running calls.
     held: BudgetAmount,
-    /// What is left; a unit that is not limited is not there.
+    /// The remaining amount; units without a limit are absent.
     left: BudgetAmount,
 }
 
@@ -88,10 +88,11 @@ impl BudgetResponse {
     }
 }
 
-/// The budgets of the day that whoever asks draws from; with the right `admin`, those of all keys.
+/// Returns the daily budgets that the caller is charged to; with the permission `admin`, those of
+/// all keys
 #[utoipa::path(get, path = "/budgets", tag = "operation", responses(
     (status = 200, body = BudgetList),
-    (status = 503, body = ProblemDetails, description = "the books cannot be had"),
+    (status = 503, body = ProblemDetails, description = "The store of budgets is unavailable"),
 ))]
 pub(crate) async fn list_budgets(call: RequestContext) -> Result<Response, ApiError> {
     let mut accounts = Vec::new();
@@ -103,10 +104,13 @@ pub(crate) async fn list_budgets(call: RequestContext) -> Result<Response, ApiEr
             Caller::Token(_) => format!("key:{name}"),
             Caller::Anyone => String::new(),
         };
+        // The shared budget `all` is visible to everyone, other keys' budgets only to unrestricted
+        // tokens.
         if !call.rights().are_all() {
             accounts.retain(|account| *account.name == *own || &*account.name == "all");
         }
     }
+    // Without budgets the response still has the day and its remaining time.
     let (mut seen, mut left) = (
         Vec::new(),
         quillet_core::budget::left_of_day(clock::millis()),
@@ -122,7 +126,8 @@ pub(crate) async fn list_budgets(call: RequestContext) -> Result<Response, ApiEr
     let now = clock::millis() / 1000 + left.as_secs();
     json(&BudgetList {
         object: "list",
-        // Of the day that ends then: whoever keeps the books says which it is.
+        // Use the clock of the store that holds the budgets: the day is the one that ends at that
+        // time.
         day: date(day_of(now.saturating_sub(1) * 1000)),
         resets_in_s: left.as_secs(),
         data: data

@@ -1,4 +1,4 @@
-//! What is known: extensions, prompts, shared variables and tools.
+//! Routes that list and show extensions, prompts, shared variables and tools.
 
 use std::sync::Arc;
 
@@ -23,20 +23,20 @@ use crate::extract::QueryParams;
 use crate::request_context::RequestContext;
 use crate::revision::{MinRevision, RevisionPreconditions, of_prompt};
 
-/// One line of a detailed list.
+/// A definition in a detailed list.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = ListedItem)]
 pub(crate) struct CatalogueItem<'a> {
-    /// The id that other routes take.
+    /// The id that other routes accept.
     id: &'a str,
     /// `valid` or `invalid`.
     status: &'static str,
     /// Where it is stored: a file, a key.
     source: &'a str,
-    /// Of a prompt: `script` if it is run, `template` if it is rendered.
+    /// For a prompt: `script` if it is run, `template` if it is rendered.
     #[serde(skip_serializing_if = "Option::is_none")]
     kind: Option<&'static str>,
-    /// What a prompt is called, if it says so.
+    /// The title of a prompt, if set.
     #[serde(skip_serializing_if = "Option::is_none")]
     title: Option<&'a str>,
     /// Errors and warnings about it.
@@ -44,21 +44,21 @@ pub(crate) struct CatalogueItem<'a> {
     diagnostics: &'a [Diagnostic],
 }
 
-/// One line of a detailed list of shared variables.
+/// A shared variable in a detailed list.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct EnvironItem {
-    /// The id that other routes take.
+    /// The id that other routes accept.
     id: String,
-    /// `valid`, or `invalid` where what is stored is no value.
+    /// `valid`, or `invalid` if the stored text is not a value.
     status: &'static str,
     /// Where it is stored: a file, a key.
     source: String,
-    /// Why it is no value.
+    /// The diagnostics of an invalid value.
     #[schema(value_type = Vec<Object>)]
     diagnostics: Vec<Diagnostic>,
 }
 
-/// A list: ids, or with `detail` what is known of each.
+/// A list of ids, or of items with `detail`.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Listed)]
 #[serde(untagged)]
@@ -66,27 +66,27 @@ pub(crate) struct EnvironItem {
 pub(crate) enum CatalogueList<'a> {
     /// Ids, sorted.
     Ids(Vec<String>),
-    /// The same with status and findings.
+    /// Items with status and diagnostics.
     Items(Vec<CatalogueItem<'a>>),
 }
 
-/// A prompt as it was registered.
+/// A stored prompt.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct PromptDetail<'a> {
     /// `direct`, or `extension` where an extension provides it.
     #[schema(value_type = String)]
     origin: PromptOrigin,
-    /// The definition; a text if it is no JSON.
+    /// The definition; a string if it is not JSON.
     prompt: Tree,
     /// `script` if it is run, `template` if it is rendered.
     kind: &'static str,
-    /// What it is called, if it says so.
+    /// The title, if set.
     #[serde(skip_serializing_if = "Option::is_none")]
     title: Option<&'a str>,
-    /// What it is for, if it says so.
+    /// The description, if set.
     #[serde(skip_serializing_if = "Option::is_none")]
     description: Option<&'a str>,
-    /// JSON Schema of what it takes; absent where it is broken.
+    /// JSON Schema of its input; absent if it is invalid.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     parameters: Option<Tree>,
@@ -99,10 +99,10 @@ pub(crate) struct PromptDetail<'a> {
     diagnostics: &'a [Diagnostic],
 }
 
-/// Ids of all extensions, sorted.
+/// Lists the ids of all extensions, sorted
 #[utoipa::path(get, path = "/extensions", tag = "catalogue", params(Listing, MinRevision),
     responses((status = 200, body = CatalogueList),
-    (status = 503, body = ProblemDetails, content_type = "application/problem+json", description = "The store was never read, or does not answer"),
+    (status = 503, body = ProblemDetails, content_type = "application/problem+json", description = "The store was never read, or is unavailable"),
 ))]
 pub(crate) async fn list_extensions(
     call: RequestContext,
@@ -113,10 +113,10 @@ pub(crate) async fn list_extensions(
     list(&call, &snapshot.extensions, &wanted, &listing)
 }
 
-/// Ids of all prompts, those of extensions included, sorted.
+/// Lists the ids of all prompts, including those of extensions, sorted
 #[utoipa::path(get, path = "/prompts", tag = "catalogue", params(Listing, MinRevision),
     responses((status = 200, body = CatalogueList),
-    (status = 503, body = ProblemDetails, content_type = "application/problem+json", description = "The store was never read, or does not answer"),
+    (status = 503, body = ProblemDetails, content_type = "application/problem+json", description = "The store was never read, or is unavailable"),
 ))]
 pub(crate) async fn list_prompts(
     call: RequestContext,
@@ -138,10 +138,10 @@ pub(crate) async fn list_prompts(
     wanted.answer(&items.collect::<Vec<_>>(), None)
 }
 
-/// Ids of all tools, sorted.
+/// Lists the ids of all tools, sorted
 #[utoipa::path(get, path = "/tools", tag = "catalogue", params(Listing, MinRevision),
     responses((status = 200, body = CatalogueList),
-    (status = 503, body = ProblemDetails, content_type = "application/problem+json", description = "The store was never read, or does not answer"),
+    (status = 503, body = ProblemDetails, content_type = "application/problem+json", description = "The store was never read, or is unavailable"),
 ))]
 pub(crate) async fn list_tools(
     call: RequestContext,
@@ -152,10 +152,10 @@ pub(crate) async fn list_tools(
     list(&call, &snapshot.tools, &wanted, &listing)
 }
 
-/// Ids of all shared variables, sorted.
+/// Lists the ids of all shared variables, sorted
 #[utoipa::path(get, path = "/environs", tag = "catalogue", params(Listing, MinRevision), responses(
     (status = 200, body = CatalogueList),
-    (status = 503, body = ProblemDetails, content_type = "application/problem+json", description = "The store is away and nothing is cached"),
+    (status = 503, body = ProblemDetails, content_type = "application/problem+json", description = "The store is unavailable and nothing is cached"),
 ))]
 pub(crate) async fn list_environs(
     call: RequestContext,
@@ -188,11 +188,11 @@ pub(crate) async fn list_environs(
     wanted.answer(&items, None)
 }
 
-/// An extension as it was registered.
+/// Returns an extension
 #[utoipa::path(get, path = "/extensions/{id}", tag = "catalogue", params(("id" = String, Path), MinRevision), responses(
-    (status = 200, body = Tree, description = "The definition; a text if it is no JSON"),
+    (status = 200, body = Tree, description = "The definition; a string if it is not JSON"),
     (status = 404, body = ProblemDetails, content_type = "application/problem+json"),
-    (status = 503, body = ProblemDetails, content_type = "application/problem+json", description = "The store was never read, or does not answer"),
+    (status = 503, body = ProblemDetails, content_type = "application/problem+json", description = "The store was never read, or is unavailable"),
 ))]
 pub(crate) async fn get_extension(
     call: RequestContext,
@@ -208,18 +208,19 @@ pub(crate) async fn get_extension(
     wanted.answer(&tree(&definition.text), Some(definition.revision))
 }
 
-/// A prompt as it was registered, and what is wrong with it; or the version of it that the id ends
-/// in: `greet.hello@7`, `@production`, `@sha256:…`.
+/// Returns a prompt with its diagnostics, or the version that the id selects: `greet.hello@7`,
+/// `@production`, `@sha256:…`
 #[utoipa::path(get, path = "/prompts/{id}", tag = "catalogue", params(("id" = String, Path), MinRevision), responses(
     (status = 200, body = PromptDetail),
     (status = 404, body = ProblemDetails, content_type = "application/problem+json"),
-    (status = 503, body = ProblemDetails, content_type = "application/problem+json", description = "The store was never read, or does not answer"),
+    (status = 503, body = ProblemDetails, content_type = "application/problem+json", description = "The store was never read, or is unavailable"),
 ))]
 pub(crate) async fn get_prompt(
     call: RequestContext,
     wanted: RevisionPreconditions,
     Id(id): Id,
 ) -> Result<Response, ApiError> {
+    // An id with a version selector is read from the history and not from the snapshot.
     if let Some(answer) = version(&call, &wanted, EntryKind::Prompt, &id).await? {
         return Ok(answer);
     }
@@ -252,8 +253,8 @@ fn detail<'a>(
     }
 }
 
-/// The version that an id ends in (`greet.hello@7`, `@production`), in the form of the definition
-/// itself; `None` for an id that ends in none.
+/// Returns the version that an id selects (`greet.hello@7`, `@production`), in the form of the
+/// definition itself; `None` for an id without a version selector.
 async fn version(
     call: &RequestContext,
     wanted: &RevisionPreconditions,
@@ -290,7 +291,7 @@ async fn version(
     Ok(Some(marked(answer, Some(version.number), Some(text))))
 }
 
-/// What `GET` answers of a definition, if what is known here has this content.
+/// Returns the body that `GET` sends for a definition, if the snapshot has this content.
 pub(super) fn shown(
     call: &RequestContext,
     kind: EntryKind,
@@ -312,11 +313,11 @@ pub(super) fn shown(
     }
 }
 
-/// The value of a shared variable, or the tree of values under the id.
+/// Returns the value of a shared variable, or the tree of values under the id
 #[utoipa::path(get, path = "/environs/{id}", tag = "catalogue", params(("id" = String, Path), MinRevision), responses(
     (status = 200, body = Tree, description = "Any JSON value"),
     (status = 404, body = ProblemDetails, content_type = "application/problem+json"),
-    (status = 503, body = ProblemDetails, content_type = "application/problem+json", description = "The store is away and nothing is cached"),
+    (status = 503, body = ProblemDetails, content_type = "application/problem+json", description = "The store is unavailable and nothing is cached"),
 ))]
 pub(crate) async fn get_environ(
     call: RequestContext,
@@ -326,7 +327,7 @@ pub(crate) async fn get_environ(
     wanted.latest(&call.app).await?;
     let variables = call.app.service.variables();
     if !call.rights().are_all() {
-        // A tree has every variable below the id.
+        // The tree contains every variable below the id, so each needs the permission.
         let ids = variables.ids().await?;
         let below = |known: &&String| {
             let rest = known.strip_prefix(id.as_str());
@@ -340,11 +341,11 @@ pub(crate) async fn get_environ(
     wanted.answer(&variables.get(&id).await?, None)
 }
 
-/// A tool as it was registered.
+/// Returns a tool
 #[utoipa::path(get, path = "/tools/{id}", tag = "catalogue", params(("id" = String, Path), MinRevision), responses(
-    (status = 200, body = Tree, description = "The definition; a text if it is no JSON"),
+    (status = 200, body = Tree, description = "The definition; a string if it is not JSON"),
     (status = 404, body = ProblemDetails, content_type = "application/problem+json"),
-    (status = 503, body = ProblemDetails, content_type = "application/problem+json", description = "The store was never read, or does not answer"),
+    (status = 503, body = ProblemDetails, content_type = "application/problem+json", description = "The store was never read, or is unavailable"),
 ))]
 pub(crate) async fn get_tool(
     call: RequestContext,
@@ -360,7 +361,7 @@ pub(crate) async fn get_tool(
     wanted.answer(&tree(&definition.text), Some(definition.revision))
 }
 
-/// The definitions for a list. A store that was never read has no list.
+/// Returns the definitions for a list. Before the first read of the store there is none.
 async fn listed(
     call: &RequestContext,
     wanted: &RevisionPreconditions,
@@ -371,7 +372,7 @@ async fn listed(
     Ok(catalogue.snapshot())
 }
 
-/// What is not there may be there in a store that was never read.
+/// A missing definition may exist in a store that was never read, so report the store first.
 fn known<T>(call: &RequestContext, found: Result<T, ServiceError>) -> Result<T, ApiError> {
     let catalogue = call.app.service.catalogue();
     found.map_err(|error| {
@@ -408,7 +409,7 @@ fn ids<T>(
     wanted.answer(&ids.collect::<Vec<_>>(), None)
 }
 
-/// Those that whoever asks may read, and that have what is searched for.
+/// Returns the definitions that the caller may read and that match the search.
 fn found<'a, T>(
     call: &'a RequestContext,
     known: &'a DefinitionTable<T>,
@@ -436,7 +437,7 @@ fn item<T>(definition: &Definition<T>) -> CatalogueItem<'_> {
     }
 }
 
-/// What a prompt is, broken or not.
+/// Returns the kind of a prompt, valid or not.
 fn kind(definition: &Definition<PromptEntry>) -> &'static str {
     let is_script = match &definition.state {
         DefinitionState::Valid(entry) => entry.script().is_some(),
@@ -445,7 +446,7 @@ fn kind(definition: &Definition<PromptEntry>) -> &'static str {
     if is_script { "script" } else { "template" }
 }
 
-/// Where a broken prompt comes from, and its definition as far as it can be read.
+/// Returns the origin of an invalid prompt, and its definition as far as it can be read.
 fn broken(
     snapshot: &CatalogueSnapshot,
     definition: &Definition<PromptEntry>,

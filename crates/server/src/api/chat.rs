@@ -1,11 +1,9 @@
 //! Rendering a prompt and sending it to the model.
 
-use std::io::Write;
 use std::sync::{Arc, OnceLock};
 
 use axum::response::Response;
-use futures_util::StreamExt;
-use quillet_core::chat::{ChatEvent, ChatOptions, ChatRequest, Reply};
+use quillet_core::chat::{ChatEvent, ChatOptions, ChatRequest};
 use quillet_core::store::EntryKind;
 use quillet_core::{BoxFuture, ErrorCode, Map, Message};
 use quillet_host::definitions::Permission;
@@ -13,7 +11,6 @@ use quillet_prompt::{
     CatalogueSnapshot, Explanation, InlinePrompt, RenderInput, ScriptJob, ServiceError,
 };
 use serde::Deserialize;
-use serde_json::json;
 use utoipa::ToSchema;
 
 use super::body::JsonBody;
@@ -21,21 +18,21 @@ use super::chunk::{Chunks, DONE};
 use super::completion::ChatCompletion;
 use super::event_stream::{self, EventEncoder, PendingReply, StreamingReply};
 use super::render::{RenderParams, switched_off};
-use super::{Id, Warning, json as answer_json, merged, traced, warnings};
-use crate::app::App;
+use super::reply::{whole, write_failure};
+use super::{Id, json as answer_json, merged, traced};
 use crate::error::{ApiError, ProblemDetails, problem};
 use crate::extract::QueryParams;
 use crate::request_context::{Exchange, RequestContext};
 use crate::revision::{MinRevision, RevisionPreconditions, mark, of_prompt};
+use crate::warning::{Warning, warnings};
 
-/// What a prompt is rendered with, and how the model is to answer. Besides the
-/// members listed here, all of OpenAI's parameters of generation are passed on:
-/// `temperature`, `top_p`, `max_tokens`, `frequency_penalty`,
-/// `presence_penalty`, `stop`, `n`, `user`, `seed`, `response_format`, `tools`
+/// Variables of a prompt and options of the model. In addition to the members listed here, all of
+/// OpenAI's generation parameters are passed on: `temperature`, `top_p`, `max_tokens`,
+/// `frequency_penalty`, `presence_penalty`, `stop`, `n`, `user`, `seed`, `response_format`, `tools`
 /// and so on.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 pub(crate) struct ChatBody {
-    /// The model; the configured one where absent.
+    /// The model. Default: the configured one.
     model: Option<String>,
     /// Variables, under `.variables` (and `.args`) in the template.
     #[schema(value_type = Option<Object>)]
@@ -43,41 +40,40 @@ pub(crate) struct ChatBody {
     /// ai-prompt-shell's name for the same; `variables` wins.
     #[schema(value_type = Option<Object>)]
     args: Option<Map>,
-    /// The conversation so far, oldest first: messages with `role` and `content`.
-    /// It stands where the template says; where it says nothing, before the last
-    /// message of a user.
+    /// The conversation so far, oldest first: messages with `role` and `content`. It is inserted at
+    /// the template's placeholder, or before the last user message if the template has none.
     #[serde(default)]
     #[schema(value_type = Option<Vec<Object>>)]
     history: Vec<Message>,
-    /// Whether the answer comes as server-sent events.
+    /// Whether the response is a stream of server-sent events.
     stream: Option<bool>,
-    /// Whether the answer tells what the prompt was made of; `?explain=true` says the same.
+    /// Whether the response includes an explanation of the prompt; same as `?explain=true`.
     explain: Option<bool>,
-    /// What is switched on.
+    /// Optional features.
     #[serde(default)]
     features: ChatFeatures,
-    /// Of a durable run: patterns of tools that are not called before somebody has agreed.
+    /// For a durable run: patterns of tools whose calls need approval.
     #[serde(default)]
     ask: Vec<String>,
-    /// The conversation that this is part of, for labels in shares by `session`; those by `user`
-    /// take OpenAI's `user`.
+    /// The conversation id, for weighted labels by `session`; those by `user` use OpenAI's `user`.
     session: Option<String>,
     #[serde(flatten)]
     #[schema(ignore)]
     options: ChatOptions,
 }
 
-/// Renders a prompt, sends it to the model and answers in OpenAI's chat shape:
-/// whole, or with `stream` as events whose data are chunks, ended by `[DONE]`.
-/// A stream that fails ends with an `error` chunk and without `[DONE]`.
+/// Renders a prompt, sends it to the model and returns a chat completion in OpenAI's format
+///
+/// With `stream` the response is a stream of chunks that ends with `[DONE]`. A failed stream ends
+/// with an `error` chunk and without `[DONE]`.
 #[utoipa::path(post, path = "/chat/prompts/{id}", tag = "prompts", params(("id" = String, Path), RenderParams, MinRevision),
     request_body = ChatBody, responses(
     (status = 200, body = ChatCompletion),
     (status = 400, body = ProblemDetails, content_type = "application/problem+json"),
-    (status = 404, body = ProblemDetails, content_type = "application/problem+json", description = "No such prompt"),
+    (status = 404, body = ProblemDetails, content_type = "application/problem+json", description = "Unknown prompt"),
     (status = 500, body = ProblemDetails, content_type = "application/problem+json"),
-    (status = 502, body = ProblemDetails, content_type = "application/problem+json", description = "The model did not answer, after the retries"),
-    (status = 503, body = ProblemDetails, content_type = "application/problem+json", description = "A limit on time was reached, or no model is configured"),
+    (status = 502, body = ProblemDetails, content_type = "application/problem+json", description = "The model did not answer after all retries"),
+    (status = 503, body = ProblemDetails, content_type = "application/problem+json", description = "A timeout was reached, or no model is configured"),
 ))]
 pub(crate) async fn chat_prompt(
     call: RequestContext,
@@ -87,9 +83,10 @@ pub(crate) async fn chat_prompt(
     JsonBody(mut body): JsonBody<ChatBody>,
 ) -> Result<Response, ApiError> {
     body.explain = Some(asked.explains(body.explain));
+    // Ignoring messages silently would hide a mistake of the client.
     body.refuse_messages()?;
     let snapshot = wanted.of(&call.app, &id, of_prompt(&id)).await?;
-    // Chosen before the answer begins, whose headers say it.
+    // Select the version before the response begins, because its headers name the version.
     let variables = merged(body.variables.as_ref(), body.args.as_ref());
     let input = body.input(&variables, call.exchange.id());
     let service = &call.app.service;
@@ -104,11 +101,11 @@ pub(crate) async fn chat_prompt(
     ))
 }
 
-/// Switches of a request to a prompt.
+/// Optional features of a request to a prompt.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(default)]
 pub(crate) struct ChatFeatures {
-    /// Whether a script's run outlives its process; the configured choice where absent.
+    /// Whether a script runs durably. Default: the configured choice.
     durable: Option<bool>,
 }
 
@@ -117,9 +114,9 @@ impl ChatBody {
         if self.options.extra.contains_key("messages") {
             return Err(problem(
                 ErrorCode::RequestBody,
-                "the messages come from the prompt, so the body cannot have any",
+                "unexpected member messages: the prompt provides the messages",
             )
-            .hint("give the prompt what it needs in \"variables\""));
+            .hint("pass the prompt's values in \"variables\""));
         }
         Ok(())
     }
@@ -151,7 +148,7 @@ async fn answer(
         },
         None if body.features.durable == Some(true) || !body.ask.is_empty() => {
             let message = format!(
-                "features.durable: {id:?} is no script, and only runs of agents and of scripts outlive their process"
+                "features.durable: {id:?} is not a script; only agents and scripts can run durably"
             );
             return Err(problem(ErrorCode::InvalidValue, message).about("features"));
         }
@@ -160,7 +157,7 @@ async fn answer(
     told(call, asking, is_streamed, made_of).await
 }
 
-/// Tells what is asked for, piece by piece or whole.
+/// Returns the reply as a stream or as one body.
 async fn told(
     call: &RequestContext,
     asking: PendingReply,
@@ -180,29 +177,31 @@ async fn told(
     answer_json(&completion.explained(made_of.get().cloned()))
 }
 
-/// What is answered with that is not stored, and how the model is to answer.
+/// A prompt or script in the request, and options of the model.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 pub(crate) struct AnyChatBody {
-    /// A whole definition that is not stored: what `PUT` takes.
+    /// A definition, as for `PUT`, that is not stored.
     #[schema(value_type = Object)]
     definition: serde_json::Map<String, serde_json::Value>,
-    /// The id under which it is read, as if it were stored there: by it a script finds what lies
-    /// beside it, and a template its partials.
+    /// The id under which it is read as if stored there: a script finds its neighbours by it, and a
+    /// template its partials.
     #[serde(rename = "as")]
     read_as: Option<String>,
     #[serde(flatten)]
     chat: ChatBody,
 }
 
-/// Answers with a prompt or a script that is not stored, as `POST /chat/prompts/{id}` does with
-/// one that is. Whoever asks may write the id that it is read as, or everything without one: a
-/// script may do what the operator lets stored ones do.
+/// Chats with a prompt or a script that is not stored
+///
+/// Otherwise the same as `POST /chat/prompts/{id}`. The caller needs the permission to write the id
+/// in `as`, or without it to write everything, because a script may do what the operator permits to
+/// stored ones.
 #[utoipa::path(post, path = "/chat", tag = "prompts", request_body = AnyChatBody, responses(
     (status = 200, body = ChatCompletion),
-    (status = 400, body = ProblemDetails, content_type = "application/problem+json", description = "The definition is broken, or its variables are"),
-    (status = 403, body = ProblemDetails, content_type = "application/problem+json", description = "Templates in requests are switched off, or a right is missing"),
-    (status = 502, body = ProblemDetails, content_type = "application/problem+json", description = "The model did not answer, after the retries"),
-    (status = 503, body = ProblemDetails, content_type = "application/problem+json", description = "A limit on time was reached, or no model is configured"),
+    (status = 400, body = ProblemDetails, content_type = "application/problem+json", description = "The definition or its variables are invalid"),
+    (status = 403, body = ProblemDetails, content_type = "application/problem+json", description = "Templates in requests are disabled, or a permission is missing"),
+    (status = 502, body = ProblemDetails, content_type = "application/problem+json", description = "The model did not answer after all retries"),
+    (status = 503, body = ProblemDetails, content_type = "application/problem+json", description = "A timeout was reached, or no model is configured"),
 ))]
 pub(crate) async fn chat_unstored(
     call: RequestContext,
@@ -263,7 +262,7 @@ pub(crate) async fn chat_unstored(
     .await
 }
 
-/// The same at ai-prompt-shell's address.
+/// Chats with a prompt at the path of ai-prompt-shell
 #[utoipa::path(post, path = "/prompts/{id}/chat", tag = "prompts", params(("id" = String, Path), RenderParams, MinRevision),
     request_body = ChatBody, responses(
     (status = 200, body = ChatCompletion),
@@ -283,7 +282,7 @@ pub(crate) async fn chat_prompt_alias(
     chat_prompt(call, wanted, id, asked, body).await
 }
 
-/// The run that the body asks for, if the prompt is a script.
+/// Returns the script job of the request, if the prompt is a script.
 async fn script(
     call: &RequestContext,
     snapshot: &Arc<CatalogueSnapshot>,
@@ -302,7 +301,7 @@ async fn script(
     }))
 }
 
-/// What a prompt was made of, once it is rendered and if the request asks.
+/// The explanation of a prompt, set after rendering if the request asks for it.
 type RenderExplanation = Arc<OnceLock<Box<Explanation>>>;
 
 fn ask(
@@ -344,40 +343,7 @@ fn ask(
     })
 }
 
-/// Folds a whole answer.
-pub(crate) async fn whole(
-    app: &App,
-    asking: PendingReply,
-) -> Result<(Reply, Vec<Warning>), ApiError> {
-    in_time(app, async {
-        let mut answer = asking.await?;
-        let mut reply = Reply::default();
-        while let Some(event) = answer.stream.next().await {
-            reply.fold(event?);
-        }
-        Ok((reply, answer.warnings))
-    })
-    .await
-}
-
-/// Waits for a whole answer as long as one may take.
-pub(crate) async fn in_time<T>(
-    app: &App,
-    answer: impl Future<Output = Result<T, ApiError>>,
-) -> Result<T, ApiError> {
-    match tokio::time::timeout(app.config.chat_time, answer).await {
-        Ok(answer) => answer,
-        Err(_) => {
-            let message = format!(
-                "the chat took longer than the limit on chat_time ({:?})",
-                app.config.chat_time
-            );
-            Err(problem(ErrorCode::ChatTimeout, message).hint("ask for a stream"))
-        }
-    }
-}
-
-/// The words of this route: chunks as OpenAI's, failures in words of our own.
+/// Encodes OpenAI's chunks, and failures in this route's own format.
 struct RestChatEncoder {
     chunks: Chunks,
     exchange: Arc<Exchange>,
@@ -402,17 +368,6 @@ impl EventEncoder for RestChatEncoder {
 
     fn fail(&mut self, error: &ApiError, out: &mut Vec<u8>) {
         self.chunks.write_usage(out);
-        tell_failure(error, &self.exchange, out);
+        write_failure(error, &self.exchange, out);
     }
-}
-
-/// In the shape that OpenAI's clients raise, and without `[DONE]`.
-pub(super) fn tell_failure(error: &ApiError, exchange: &Exchange, out: &mut Vec<u8>) {
-    let body = json!({"error": {
-        "message": error.message(),
-        "type": error.code(),
-        "code": error.status().to_string(),
-        "request_id": exchange.id(),
-    }});
-    let _ = write!(out, "data: {body}\n\n");
 }

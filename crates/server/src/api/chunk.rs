@@ -1,12 +1,12 @@
-//! The chunks of a streamed chat, written straight into the bytes that are sent: one
-//! comes for every piece of text, so none of them becomes a tree first.
+//! Chunks of a streamed chat, serialized directly into the output: one is written per text delta,
+//! so none is built as a tree first.
 
 use quillet_core::chat::{ChatEvent, PassthroughState, Usage};
 use quillet_prompt::Explanation;
 use serde::Serialize;
 
-use super::Warning;
 use super::completion::{CompletionUsage, finish_word, or_now};
+use crate::warning::Warning;
 
 /// The end of a stream that ended well.
 pub(crate) const DONE: &[u8] = b"data: [DONE]\n\n";
@@ -14,17 +14,17 @@ pub(crate) const DONE: &[u8] = b"data: [DONE]\n\n";
 /// Writes the chunks of one stream.
 #[derive(Debug, Default)]
 pub(crate) struct Chunks {
-    /// Everything of a chunk before its choices.
+    /// The serialized start of every chunk, up to its choices.
     head: Vec<u8>,
     /// The model's name, where it is not the one that answers.
     name: Option<String>,
-    /// The answers that have said who speaks; which the first chunk of each must.
+    /// The choices that have begun; the first chunk of each must contain the role.
     begun: Vec<u32>,
     warnings: Vec<Warning>,
     explanation: Option<Box<Explanation>>,
-    /// What it has cost so far.
+    /// The latest usage.
     usage: Option<Usage>,
-    /// Whether every chunk says that it knows of no usage, as OpenAI's do where it was asked for.
+    /// Whether every chunk has `"usage": null`, as OpenAI's do when usage is requested.
     says_no_usage: bool,
 }
 
@@ -48,18 +48,18 @@ impl Chunks {
         self.warnings = warnings;
     }
 
-    /// Tells with the first chunk what the prompt was made of.
+    /// Adds the explanation to the next chunk.
     pub(crate) fn explain(&mut self, explanation: Option<Box<Explanation>>) {
         self.explanation = explanation;
     }
 
-    /// Goes on after chunks that were passed to the client as the provider wrote them.
+    /// Continues after chunks that were passed through as the provider wrote them.
     pub(crate) fn go_on(&mut self, told: PassthroughState) {
         self.begin(&told.id, &told.model, told.created);
         self.begun = told.begun;
     }
 
-    /// One event of the model, as a chunk if this wire has words for it.
+    /// Writes an event of the model, if OpenAI's format has a chunk for it.
     pub(crate) fn write(&mut self, event: ChatEvent, out: &mut Vec<u8>) {
         match event {
             ChatEvent::Start { id, model, created } => {
@@ -90,7 +90,7 @@ impl Chunks {
                 out.extend_from_slice(b"]},\"finish_reason\":null}");
                 self.close(out);
             }
-            // What only its own provider reads has no place in this wire.
+            // Native content is readable only by its own provider.
             ChatEvent::Native { .. } => {}
             ChatEvent::Finish {
                 choice,
@@ -101,7 +101,7 @@ impl Chunks {
         }
     }
 
-    /// The chunk with what the answer cost, if the provider said.
+    /// Writes the chunk with the usage, if the provider reported it.
     pub(crate) fn write_usage(&mut self, out: &mut Vec<u8>) {
         if let Some(usage) = self.usage.take() {
             out.extend_from_slice(&self.head);
@@ -111,8 +111,9 @@ impl Chunks {
         }
     }
 
-    /// A chunk without choices that tells what a script does besides answering.
+    /// Writes a chunk without choices for an event of a script.
     pub(crate) fn write_script(&mut self, told: &impl Serialize, out: &mut Vec<u8>) {
+        // Some providers send text before their start event.
         if self.head.is_empty() {
             self.begin("", "", 0);
         }
@@ -146,7 +147,7 @@ impl Chunks {
 
     fn finish(&mut self, choice: u32, word: &str, out: &mut Vec<u8>) {
         self.open(choice, out);
-        // An answer that said nothing has only its role, and no member after that.
+        // An empty reply has only its role, so drop the comma after it.
         if out.last() == Some(&b',') {
             out.pop();
         }
@@ -207,7 +208,8 @@ struct FunctionDelta {
     arguments: String,
 }
 
-/// Texts and plain structs can always be written, and a vector takes everything.
+/// Serializes a value. Errors are impossible: these types always serialize, and a vector accepts
+/// everything.
 pub(crate) fn json<T: Serialize + ?Sized>(value: &T, out: &mut Vec<u8>) {
     let _ = serde_json::to_writer(out, value);
 }

@@ -1,4 +1,4 @@
-//! OpenAI's shape of a whole chat.
+//! A complete chat completion in OpenAI's format.
 
 use quillet_core::chat::{ChatChoice, FinishReason, Reply, Usage};
 use quillet_core::{ToolCall, clock};
@@ -6,10 +6,10 @@ use quillet_prompt::Explanation;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::Warning;
-use super::script::ScriptReport;
+use super::script_report::ScriptReport;
+use crate::warning::Warning;
 
-/// A whole answer.
+/// A complete chat completion.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Completion)]
 pub(crate) struct ChatCompletion {
@@ -21,19 +21,19 @@ pub(crate) struct ChatCompletion {
     created: u64,
     /// The model that answered.
     model: String,
-    /// One for each answer asked for.
+    /// One choice per requested reply.
     choices: Vec<CompletionChoice>,
-    /// What it cost, if the provider said.
+    /// The usage, if the provider reported it.
     #[serde(skip_serializing_if = "Option::is_none")]
     usage: Option<CompletionUsage>,
     /// Tool calls that failed while the prompt was rendered.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<Warning>,
-    /// What the prompt was made of, if the request asks: `template`, `variables`, `calls`.
+    /// The explanation of the prompt, if requested: `template`, `variables`, `calls`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     explanation: Option<Box<Explanation>>,
-    /// What a script gave besides its text.
+    /// The result of a script in addition to its text.
     #[serde(skip_serializing_if = "Option::is_none")]
     script: Option<ScriptReport>,
 }
@@ -43,13 +43,13 @@ pub(crate) struct ChatCompletion {
 pub(crate) struct CompletionChoice {
     /// Its number, from 0.
     index: usize,
-    /// What the model says.
+    /// The message of the model.
     message: CompletionMessage,
-    /// Why it ended.
+    /// Why it finished.
     finish_reason: Option<&'static str>,
 }
 
-/// What the model says.
+/// The message of the model.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct CompletionMessage {
     /// Always `assistant`.
@@ -59,15 +59,15 @@ pub(crate) struct CompletionMessage {
     /// The model's visible reasoning.
     #[serde(skip_serializing_if = "Option::is_none")]
     reasoning_content: Option<String>,
-    /// What the model says in place of an answer that it refuses to give.
+    /// The refusal, if the model refused to answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     refusal: Option<String>,
-    /// Calls that the model wants made.
+    /// Tool calls that the model requests.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tool_calls: Vec<CompletionCall>,
 }
 
-/// A call that the model wants made.
+/// A tool call that the model requests.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct CompletionCall {
     /// The provider's id of the call.
@@ -87,7 +87,7 @@ pub(crate) struct CompletionFunction {
     arguments: String,
 }
 
-/// What an answer cost, in tokens.
+/// Token usage of a response.
 #[derive(Clone, Copy, Debug, Serialize, ToSchema)]
 pub(crate) struct CompletionUsage {
     /// Of the request, cached ones included.
@@ -129,6 +129,7 @@ impl From<Usage> for CompletionUsage {
         let completion = CompletionTokens {
             reasoning_tokens: usage.reasoning_tokens,
         };
+        // Details that are all zero are omitted.
         let cached = usage.cache_read_tokens + usage.cache_write_tokens > 0;
         CompletionUsage {
             prompt_tokens: usage.input_tokens,
@@ -140,8 +141,8 @@ impl From<Usage> for CompletionUsage {
     }
 }
 
-/// Why an answer ended, in the words that this wire has. OpenAI itself says `stop` where the
-/// model refused, and what it refused with in `refusal`.
+/// Returns the finish reason in OpenAI's words. OpenAI itself sends `stop` where the model refused,
+/// with the text in `refusal`.
 pub(super) fn finish_word(reason: FinishReason, raw: &str) -> &'static str {
     match reason {
         FinishReason::Refusal if matches!(raw, "stop" | "completed") => "stop",
@@ -154,7 +155,7 @@ pub(super) fn finish_word(reason: FinishReason, raw: &str) -> &'static str {
 }
 
 impl ChatCompletion {
-    /// The same, and what the prompt was made of.
+    /// Adds an explanation.
     pub(crate) fn explained(mut self, explanation: Option<Box<Explanation>>) -> Self {
         self.explanation = explanation;
         self
@@ -181,7 +182,7 @@ impl ChatCompletion {
         }
     }
 
-    /// The same with what a script gave besides its text.
+    /// Adds the report of a script.
     pub(crate) fn of_script(self, script: ScriptReport) -> Self {
         ChatCompletion {
             script: Some(script),

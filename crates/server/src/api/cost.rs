@@ -1,4 +1,4 @@
-//! What an answer cost, as the engine knows it.
+//! The route that computes the cost of a response.
 
 use axum::response::Response;
 use quillet_core::chat::Usage;
@@ -16,7 +16,7 @@ use crate::request_context::RequestContext;
 pub(crate) struct CostBody {
     /// The model, by any of its names.
     model: String,
-    /// What its provider counted, as OpenAI writes it.
+    /// The usage that the provider reported, in OpenAI's format.
     usage: TokenUsage,
 }
 
@@ -51,12 +51,12 @@ pub(crate) struct PromptTokensDetails {
 pub(crate) struct Cost {
     /// The model that was asked about.
     model: String,
-    /// In US dollars; absent where the price is not known.
+    /// In US dollars; absent if the price is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     cost_usd: Option<f64>,
 }
 
-/// The price of an answer, by the facts about models that this server has.
+/// Returns the cost of a response, by this server's table of models
 #[utoipa::path(post, path = "/cost", tag = "prompts", request_body = CostBody, responses(
     (status = 200, body = Cost),
     (status = 400, body = ProblemDetails, content_type = "application/problem+json"),
@@ -75,6 +75,7 @@ pub(crate) async fn cost(
         ..Usage::default()
     };
     let cost_usd = match &call.app.agents {
+        // The router knows configured prices and names; without it only the built-in table is left.
         Some(agents) => agents.parts().models.cost(&model, &usage, 1),
         None => ModelFacts::built_in().find(&model).cost(&usage),
     };

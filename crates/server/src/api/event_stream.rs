@@ -1,9 +1,8 @@
-//! An answer of a model as server-sent events, whatever the words for it.
+//! A streamed reply as server-sent events in any format.
 //!
-//! What the model has said is sent at once, with everything else that has come by then, and nothing
-//! is read ahead: the next event of the model is asked for when the connection has taken what came
-//! before, so a reader that stalls stalls the provider and not our memory. A client that leaves
-//! drops the body, and with it the call.
+//! All events that have arrived are sent immediately, and nothing is read ahead: the next event is
+//! requested after the connection accepted the previous bytes. So a slow reader slows the provider
+//! and does not fill memory. A client that disconnects drops the body and with it the model call.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -21,45 +20,45 @@ use quillet_core::BoxFuture;
 use quillet_core::chat::{ChatEvent, ChatStream};
 use tokio::time::{Instant, Sleep};
 
-use super::Warning;
 use crate::app::App;
 use crate::error::ApiError;
 use crate::request_context::{Exchange, RequestContext};
 
 const PING: &[u8] = b": ping\n\n";
+use crate::warning::Warning;
 
-/// About the most bytes that are sent at once.
+/// Approximate maximum of bytes per write.
 const MOST_AT_ONCE: usize = 16 << 10;
 
-/// An answer that has begun.
+/// A reply that has started.
 pub(crate) struct StreamingReply<S = ChatStream> {
-    /// What the model says, or what a script does.
+    /// Events of the model or of the script.
     pub(crate) stream: S,
     /// Tool calls that failed while a prompt was rendered.
     pub(crate) warnings: Vec<Warning>,
 }
 
-/// A question on its way. Dropping it ends the call to the model.
+/// A pending request to a model. Dropping it cancels the call.
 pub(crate) type PendingReply<S = ChatStream> =
     BoxFuture<'static, Result<StreamingReply<S>, ApiError>>;
 
-/// The words for an answer: every method writes whole events of the wire.
+/// Encodes a reply as events; each method writes complete events.
 pub(crate) trait EventEncoder<E = ChatEvent>: Send + Unpin + 'static {
     /// The model has begun to answer.
     fn begin(&mut self, warnings: Vec<Warning>, out: &mut Vec<u8>);
 
-    /// The model says something.
+    /// The model sent an event.
     fn event(&mut self, event: E, out: &mut Vec<u8>);
 
-    /// The answer is complete. Its events wait for the future, if there is one.
+    /// The reply is complete. Its last events wait for the future, if there is one.
     fn end(&mut self, out: &mut Vec<u8>) -> Option<BoxFuture<'static, ()>>;
 
-    /// The answer has failed; nothing comes after this.
+    /// The reply failed; no call follows.
     fn fail(&mut self, error: &ApiError, out: &mut Vec<u8>);
 }
 
-/// Answers with a stream. As long as the model has not begun to answer, and no sign of life had to
-/// be sent, a failure still has its own status.
+/// Returns a stream. Until the model starts to reply or the first ping is sent, a failure still
+/// gets its own HTTP status.
 pub(crate) async fn answer<S, E, X, T>(
     call: &RequestContext,
     mut asking: PendingReply<S>,
@@ -81,6 +80,8 @@ where
         exchange: call.exchange.clone(),
         count: StreamCount::new(&call.app),
     };
+    // The status line is held back until the model starts or a ping is due. After that the status
+    // is fixed at 200, and failures become events.
     match tokio::time::timeout(ping, &mut asking).await {
         Ok(answer) => feed.begin(answer?),
         Err(_) => {
@@ -91,13 +92,13 @@ where
     Ok(response(Body::from_stream(feed)))
 }
 
-/// An answer whose body are events.
+/// Returns a response whose body is a stream of events.
 pub(crate) fn response(body: Body) -> Response {
     let mut response = Response::new(body);
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    // nginx keeps answers back unless told not to.
+    // nginx buffers responses unless this header disables it.
     headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
     response
 }
@@ -105,7 +106,7 @@ pub(crate) fn response(body: Body) -> Response {
 enum FeedState<S> {
     Asking(PendingReply<S>),
     Answering(S),
-    /// The last events wait until the answer is stored.
+    /// The last events wait until the reply is stored.
     Keeping(BoxFuture<'static, ()>, Vec<u8>),
     Ended,
 }
@@ -116,7 +117,8 @@ struct Feed<S, T> {
     /// What is to be sent next.
     out: Vec<u8>,
     ping: Duration,
-    /// Runs out when a comment may be due. It is moved then, and not with every piece.
+    /// Fires when a ping may be due. It is reset only then and not with every event, because
+    /// resetting a timer is the expensive part.
     silence: Pin<Box<Sleep>>,
     /// When something was sent last.
     last: Instant,
@@ -135,7 +137,7 @@ where
         self.tell.begin(answer.warnings, &mut self.out);
     }
 
-    /// Takes what has come; `false` where the rest has still to come.
+    /// Processes what has arrived; `false` if the rest is still pending.
     fn advance(&mut self, cx: &mut Context<'_>) -> bool {
         match &mut self.stage {
             FeedState::Ended => return false,
@@ -163,6 +165,8 @@ where
 
     fn end(&mut self) {
         let mut last = Vec::new();
+        // The client may use `previous_response_id` as soon as it sees the end, so the response
+        // must be stored before that.
         let keeping = self.tell.end(&mut last);
         self.stage = match keeping {
             Some(keeping) => FeedState::Keeping(keeping, last),
@@ -201,6 +205,8 @@ where
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let feed = self.get_mut();
+        // Collect all that is ready into one write; the limit keeps a fast model from growing the
+        // buffer.
         while feed.out.len() < MOST_AT_ONCE && feed.advance(cx) {}
         if !feed.out.is_empty() {
             return feed.sent();
@@ -208,6 +214,7 @@ where
         if matches!(feed.stage, FeedState::Ended) {
             return Poll::Ready(None);
         }
+        // A loop, because a reset timer must be polled again to register the waker.
         while feed.silence.as_mut().poll(cx).is_ready() {
             let due = feed.last + feed.ping;
             let now = Instant::now();
@@ -223,7 +230,7 @@ where
     }
 }
 
-/// Counts a stream for as long as it lives.
+/// Counts an open stream; acts on drop.
 #[derive(Debug)]
 struct StreamCount(Arc<App>);
 

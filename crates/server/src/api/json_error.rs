@@ -1,12 +1,11 @@
-//! Why a body does not fit, in the words of JSON: serde speaks of the types of this program.
+//! Translates serde's messages, which name Rust types, into JSON terms.
 
-/// What is wrong with a JSON text, without names of types, and without the text that stands
-/// where something else is expected.
+/// Returns the reason of a JSON error without type names and without the offending text.
 pub(crate) fn json_error_message(error: &serde_json::Error) -> String {
     plain(&quillet_core::json::reason(error))
 }
 
-/// A message of serde in the words of JSON.
+/// Translates a message of serde into JSON terms.
 pub(crate) fn plain(message: &str) -> String {
     let mut out = String::with_capacity(message.len());
     let mut words = message.split(' ').peekable();
@@ -19,6 +18,7 @@ pub(crate) fn plain(message: &str) -> String {
         let said = match bare {
             // `tuple struct X with 2 elements`, `internally tagged enum X`.
             "tuple" if words.peek() == Some(&"struct") => continue,
+            // How serde represents an enum is no concern of the client.
             "internally" | "adjacently" | "untagged" | "tagged" => continue,
             "struct" | "enum" | "variant" if is_type(words.peek()) => {
                 let name = words.next().unwrap_or_default();

@@ -1,17 +1,17 @@
-//! How lists of definitions are wanted: ids or details, and what is searched for.
+//! Query parameters of lists of definitions.
 
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-/// How a list is wanted.
+/// Query parameters of a list.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct Listing {
-    /// `true` lists objects with status and findings instead of ids.
+    /// `true` lists objects with status and diagnostics instead of ids.
     #[serde(default)]
     detail: Option<String>,
-    /// Words: what is listed has each of them in its id or its text, in any case of letters. Of
-    /// shared variables the ids are searched.
+    /// Search words: items contain each of them in the id or the text, case-insensitively. Shared
+    /// variables are searched by id only.
     #[serde(default)]
     q: Option<String>,
 }
@@ -33,9 +33,10 @@ pub(super) fn has_all(words: &[String], id: &str, text: &str) -> bool {
     if words.is_empty() {
         return true;
     }
+    // The words are in lower case already.
     let (id, text) = (id.to_lowercase(), text.to_lowercase());
     words.iter().all(|word| {
-        // In the text a quote or a backslash stands as JSON writes it.
+        // Quotes and backslashes are escaped in the stored JSON text.
         let written = word.replace('\\', "\\\\").replace('"', "\\\"");
         id.contains(word) || text.contains(&written)
     })

@@ -1,5 +1,4 @@
-//! Reads a JSON object into a type and notes the members that the type does not have, in the
-//! one pass that reading takes.
+//! Deserializes a JSON object and collects its unknown members in the same pass.
 
 use std::fmt;
 
@@ -8,18 +7,18 @@ use serde::de::value::BorrowedStrDeserializer;
 use serde::de::{DeserializeSeed, Deserializer, IntoDeserializer, MapAccess, Visitor};
 use serde::{Deserialize, forward_to_deserialize_any};
 
-/// Most unknown members that are reported; a body may have any number.
+/// Maximum number of unknown members that are reported.
 const MOST: usize = 20;
 
-/// Longest name that is repeated, in characters.
+/// Maximum length of a reported name, in characters.
 const LONGEST: usize = 64;
 
-/// A member that nobody reads.
+/// A member that the type does not have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct UnknownField {
     /// Its name, or the beginning of it.
     pub(crate) name: String,
-    /// A member that there is and that is like it.
+    /// The most similar known member.
     pub(crate) nearest: Option<&'static str>,
 }
 
@@ -40,7 +39,7 @@ pub(crate) fn read<'de, T: Deserialize<'de>>(
     Ok(value)
 }
 
-/// The whole body. Only here members are noted: what is further in has its own readers.
+/// The top level of a body. Only its members are checked: nested values have their own readers.
 struct BodyFields<'u, D> {
     reader: D,
     unknown: &'u mut Vec<UnknownField>,
@@ -57,7 +56,7 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for BodyFields<'_, D> {
         self.reader.deserialize_map(visitor)
     }
 
-    // A derived type would take a list of its members too, in an order that nobody knows.
+    // Derived types also accept a list of their members by position, which is not part of the API.
     fn deserialize_struct<V: Visitor<'de>>(
         self,
         _: &'static str,
@@ -136,6 +135,7 @@ struct FieldNameSeed<'u, K>(Members<'u, K>);
 impl<K> FieldNameSeed<'_, K> {
     fn note(&mut self, name: &str) {
         let Members { known, unknown, .. } = &mut self.0;
+        // A hostile body could otherwise fill the response with names.
         if known.contains(&name) || unknown.len() >= MOST {
             return;
         }

@@ -20,30 +20,31 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::body::NotedBody;
 use super::members::UnknownField;
-use super::{Id, Warning, json, merged, warnings};
+use super::{Id, json, merged};
 use crate::app::App;
 use crate::error::{ApiError, ProblemDetails, problem};
 use crate::extract::{QueryParams, is_on};
 use crate::request_context::RequestContext;
 use crate::revision::{MinRevision, RevisionPreconditions, mark, of_prompt};
+use crate::warning::{Warning, warnings};
 
-/// What is asked for besides the text.
+/// Query parameters of a render.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct RenderParams {
-    /// `true` tells what the answer was made of: where each variable came from, which tools
-    /// were called, which version of which template it was.
+    /// `true` adds an explanation: the source of each variable, the tool calls, and the version of
+    /// each template.
     explain: Option<String>,
 }
 
 impl RenderParams {
-    /// Whether either the address or the body asks for it.
+    /// Returns whether the body, or else the query, asks for an explanation.
     pub(super) fn explains(&self, member: Option<bool>) -> bool {
         member.unwrap_or(is_on(self.explain.as_deref()))
     }
 }
 
-/// What a prompt is rendered with.
+/// Variables and options of a render.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 pub(crate) struct RenderRequest {
     /// Variables, under `.variables` (and `.args`) in the template.
@@ -52,50 +53,49 @@ pub(crate) struct RenderRequest {
     /// ai-prompt-shell's name for the same; `variables` wins.
     #[schema(value_type = Option<Object>)]
     args: Option<Map>,
-    /// The conversation so far, oldest first: messages with `role` and `content`.
-    /// It stands where the template says; where it says nothing, before the last
-    /// message of a user.
+    /// The conversation so far, oldest first: messages with `role` and `content`. It is inserted at
+    /// the template's placeholder, or before the last user message if the template has none.
     #[serde(default)]
     #[schema(value_type = Option<Vec<Object>>)]
     history: Vec<Message>,
-    /// Whether the answer tells what it was made of; `?explain=true` says the same.
+    /// Whether the response includes an explanation; same as `?explain=true`.
     explain: Option<bool>,
-    /// `true`: the answer has the text of each template in pieces that say where they come from.
+    /// `true` returns the text of each template in segments that name their source.
     segments: Option<bool>,
-    /// `true`: the answer says how many tokens the prompt has for its model, and what these cost.
+    /// `true` returns the token count of the prompt for its model, and its cost.
     count: Option<bool>,
-    /// Who asks: labels in shares by `user` give the same user the same version.
+    /// The user id: weighted labels by `user` give the same user the same version.
     user: Option<String>,
-    /// The conversation that this is part of, for labels in shares by `session`.
+    /// The conversation id, for weighted labels by `session`.
     session: Option<String>,
 }
 
-/// Which prompt, or which template, and what with.
+/// A stored prompt or an inline template, with variables and options.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 pub(crate) struct AnyRenderRequest {
     /// A stored prompt.
     #[serde(alias = "id")]
     prompt_id: Option<String>,
-    /// A template of one text, in place of a stored prompt.
+    /// A text template, instead of a stored prompt.
     template: Option<String>,
-    /// Messages whose contents are templates, in place of a stored prompt.
+    /// Messages whose contents are templates, instead of a stored prompt.
     #[schema(value_type = Option<Vec<Object>>)]
     messages: Option<Tree>,
-    /// A whole definition that is not stored, in place of a template: what `PUT` takes.
+    /// A definition, as for `PUT`, instead of a template. It is not stored.
     #[schema(value_type = Option<Object>)]
     definition: Option<serde_json::Map<String, Tree>>,
-    /// A prompt file that is not stored, in place of a template.
+    /// A prompt file, instead of a template. It is not stored.
     file: Option<FileText>,
-    /// The id under which `definition` or `file` is read, as if it were stored there: by it a
-    /// script finds what lies beside it, and a template its partials.
+    /// The id under which `definition` or `file` is read as if stored there: a script finds its
+    /// neighbours by it, and a template its partials.
     #[serde(rename = "as")]
     read_as: Option<String>,
     /// The format of `template` or `messages`: `go` (the default), `jinja`,
     /// `semantic-kernel`, `handlebars`, `mustache`, `liquid`, `f-string` and so on, or an alias.
     #[serde(alias = "template_format", alias = "templateFormat")]
     format: Option<String>,
-    /// How the template's own text says where messages begin: `plain` (the
-    /// default), `elements` or `role-lines`.
+    /// How the template marks the beginning of messages: `plain` (the default), `elements` or
+    /// `role-lines`.
     #[serde(rename = "messageSyntax", alias = "message_syntax")]
     message_syntax: Option<String>,
     /// What happens when a variable is missing: `strict` (the default) or `lenient`.
@@ -109,40 +109,43 @@ pub(crate) struct AnyRenderRequest {
     /// ai-prompt-shell's name for the same; `variables` wins.
     #[schema(value_type = Option<Object>)]
     args: Option<Map>,
-    /// The conversation so far, oldest first: messages with `role` and `content`.
-    /// It stands where the template says; where it says nothing, before the last
-    /// message of a user.
+    /// The conversation so far, oldest first: messages with `role` and `content`. It is inserted at
+    /// the template's placeholder, or before the last user message if the template has none.
     #[serde(default)]
     #[schema(value_type = Option<Vec<Object>>)]
     history: Vec<Message>,
-    /// Whether the answer tells what it was made of; `?explain=true` says the same.
+    /// Whether the response includes an explanation; same as `?explain=true`.
     explain: Option<bool>,
-    /// `true`: the answer has the text of each template in pieces that say where they come from.
+    /// `true` returns the text of each template in segments that name their source.
     segments: Option<bool>,
-    /// `true`: the answer says how many tokens the prompt has for its model, and what these cost.
+    /// `true` returns the token count of the prompt for its model, and its cost.
     count: Option<bool>,
-    /// Who asks: labels in shares by `user` give the same user the same version.
+    /// The user id: weighted labels by `user` give the same user the same version.
     user: Option<String>,
-    /// The conversation that this is part of, for labels in shares by `session`.
+    /// The conversation id, for weighted labels by `session`.
     session: Option<String>,
 }
 
 /// A prompt file.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
 pub(crate) struct FileText {
-    /// Its name, whose ending says how it is read: `greet.prompt`.
+    /// The file name, whose ending selects the format: `greet.prompt`.
     name: String,
-    /// All of it, front matter and template.
+    /// The complete text, front matter and template.
     text: String,
 }
 
 impl FileText {
-    /// What the service is given.
+    /// Converts the file to an inline prompt.
     pub(super) fn unstored(&self) -> Result<InlinePrompt, ApiError> {
         if file::kind(&self.name, &self.text).is_none() {
-            let message = format!("file.name: {:?} is no prompt file's", self.name);
-            return Err(problem(ErrorCode::RequestBody, message)
-                .hint("its ending says how the text is read: greet.prompt, greet.prompty"));
+            let message = format!(
+                "file.name: {:?} is not the name of a prompt file",
+                self.name
+            );
+            return Err(problem(ErrorCode::RequestBody, message).hint(
+                "use an ending that selects the format, such as greet.prompt or greet.prompty",
+            ));
         }
         Ok(InlinePrompt::File {
             name: self.name.as_str().into(),
@@ -173,7 +176,7 @@ impl RenderOutput {
     }
 }
 
-/// The answer: `rendered_prompt`, a text or messages.
+/// The rendered prompt, a text or messages.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct RenderReply {
     /// The text or the messages.
@@ -182,31 +185,31 @@ pub(crate) struct RenderReply {
     status: &'static str,
     /// `prompt` for a text, `messages` for messages.
     kind: &'static str,
-    /// Tool calls that failed and left their defaults, and members and variables of the
-    /// request that nobody reads.
+    /// Failed tool calls that were replaced by fallback values, and unknown members and variables
+    /// of the request.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<Warning>,
-    /// `true` if the store is away and shared variables may be old.
+    /// `true` if the store is unavailable and shared variables may be outdated.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     stale: bool,
-    /// Of a script: which requests it would make.
+    /// For a script: the requests that it would make.
     #[serde(skip_serializing_if = "Option::is_none")]
     dry_run: Option<DryRunReply>,
-    /// What it was made of, if the request asks: `template`, `variables`, `calls`.
+    /// The explanation, if requested: `template`, `variables`, `calls`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     explanation: Option<Box<Explanation>>,
-    /// The text of each template in order, in pieces, if the request asks: `kind` is `literal` for
-    /// the template's own words and `interp` for a value, with its `source`.
+    /// The text of each template in order, as segments, if requested: `kind` is `literal` for text
+    /// of the template and `interp` for a value, with its `source`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Vec<Vec<Object>>>)]
     segments: Option<Vec<Vec<RenderedSegment>>>,
-    /// Tokens and their price, if the request asks.
+    /// Tokens and their cost, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     count: Option<TokenCount>,
 }
 
-/// A piece of a rendered text.
+/// A segment of a rendered text.
 #[derive(Debug, Serialize)]
 struct RenderedSegment {
     kind: &'static str,
@@ -216,30 +219,30 @@ struct RenderedSegment {
     source: Option<String>,
 }
 
-/// How many tokens a rendered prompt has, and what they cost where the model answers nothing.
+/// The token count of a rendered prompt, and its cost without a reply.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct TokenCount {
-    /// The model that they are counted for: the prompt's own; without one they are estimated.
+    /// The model that the tokens are counted for: that of the prompt. Without a model the count is
+    /// an estimate.
     #[serde(skip_serializing_if = "Option::is_none")]
     model: Option<String>,
     input_tokens: u64,
-    /// In US dollars, where the price is known.
+    /// In US dollars, if the price is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     cost_usd: Option<f64>,
 }
 
-/// Which requests a script would make, with empty answers to all of them.
+/// The requests that a script would make, given empty replies.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct DryRunReply {
     /// The messages of each request, in order.
     #[schema(value_type = Vec<Vec<Object>>)]
     requests: Vec<Vec<Message>>,
-    /// What the author should know, and what a real run would need and the dry run left out.
+    /// Warnings for the author, and what a real run would need that the dry run omits.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(value_type = Vec<Object>)]
     warnings: Vec<Diagnostic>,
-    /// Why it could not be followed further, if it could not: it needs a model's answer, or a
-    /// grant.
+    /// Why the dry run stopped, if it did: the script needs a real reply or a permission.
     #[serde(skip_serializing_if = "Option::is_none")]
     stopped: Option<String>,
 }
@@ -254,7 +257,7 @@ impl From<DryRun> for DryRunReply {
     }
 }
 
-/// The answer in ai-prompt-shell's shape: `prompt` or `messages`, as `kind` says.
+/// A rendered prompt in ai-prompt-shell's format: `prompt` or `messages`, as `kind` says.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct KindReply {
     /// `prompt` for a text, `messages` for messages.
@@ -266,32 +269,33 @@ pub(crate) struct KindReply {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Vec<Object>>)]
     messages: Option<Vec<Message>>,
-    /// Tool calls that failed and left their defaults, and members and variables of the
-    /// request that nobody reads.
+    /// Failed tool calls that were replaced by fallback values, and unknown members and variables
+    /// of the request.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<Warning>,
-    /// `true` if the store is away and shared variables may be old.
+    /// `true` if the store is unavailable and shared variables may be outdated.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     stale: bool,
-    /// Of a script: which requests it would make.
+    /// For a script: the requests that it would make.
     #[serde(skip_serializing_if = "Option::is_none")]
     dry_run: Option<DryRunReply>,
-    /// What it was made of, if the request asks: `template`, `variables`, `calls`.
+    /// The explanation, if requested: `template`, `variables`, `calls`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     explanation: Option<Box<Explanation>>,
 }
 
-/// Renders a prompt with the variables of the request. A script is not run: the messages are
-/// those of the first request that it would make.
+/// Renders a prompt with the variables of the request
+///
+/// A script is not run: the messages are those of its first request.
 #[utoipa::path(post, path = "/render/prompts/{id}", tag = "prompts", params(("id" = String, Path), RenderParams, MinRevision),
     request_body = RenderRequest, responses(
     (status = 200, body = RenderReply),
-    (status = 400, body = ProblemDetails, content_type = "application/problem+json", description = "Missing or wrong variables, a broken template, an unknown function, a malformed body"),
-    (status = 404, body = ProblemDetails, content_type = "application/problem+json", description = "No such prompt"),
+    (status = 400, body = ProblemDetails, content_type = "application/problem+json", description = "Missing or invalid variables, an invalid template, an unknown function or a malformed body"),
+    (status = 404, body = ProblemDetails, content_type = "application/problem+json", description = "Unknown prompt"),
     (status = 413, body = ProblemDetails, content_type = "application/problem+json"),
     (status = 500, body = ProblemDetails, content_type = "application/problem+json", description = "The template cannot be evaluated with these values"),
-    (status = 503, body = ProblemDetails, content_type = "application/problem+json", description = "The render took longer than it may, or the store is away and nothing is cached"),
+    (status = 503, body = ProblemDetails, content_type = "application/problem+json", description = "The render timed out, or the store is unavailable and nothing is cached"),
 ))]
 pub(crate) async fn render_prompt(
     call: RequestContext,
@@ -306,7 +310,7 @@ pub(crate) async fn render_prompt(
     Ok(mark(reply(outcome, &unknown, counted)?, revision, version))
 }
 
-/// Renders a prompt, at ai-prompt-shell's address and in its shape.
+/// Renders a prompt at the path and in the format of ai-prompt-shell
 #[utoipa::path(post, path = "/prompts/{id}/render", tag = "prompts", params(("id" = String, Path), RenderParams, MinRevision),
     request_body = RenderRequest, responses(
     (status = 200, body = KindReply),
@@ -347,11 +351,11 @@ pub(crate) async fn render_prompt_kind(
     Ok(mark(reply, revision, version))
 }
 
-/// Renders the prompt that the body names, or the template that it holds.
+/// Renders a stored prompt or a template in the body
 #[utoipa::path(post, path = "/render", tag = "prompts", params(RenderParams, MinRevision), request_body = AnyRenderRequest, responses(
     (status = 200, body = RenderReply),
     (status = 400, body = ProblemDetails, content_type = "application/problem+json"),
-    (status = 403, body = ProblemDetails, content_type = "application/problem+json", description = "Templates in requests are switched off"),
+    (status = 403, body = ProblemDetails, content_type = "application/problem+json", description = "Templates in requests are disabled"),
     (status = 404, body = ProblemDetails, content_type = "application/problem+json"),
     (status = 500, body = ProblemDetails, content_type = "application/problem+json"),
     (status = 503, body = ProblemDetails, content_type = "application/problem+json"),
@@ -386,7 +390,8 @@ pub(crate) async fn render(
         }
         (None, true) if !call.app.takes_inline_templates() => return Err(switched_off()),
         (None, true) => {
-            // A template of one's own calls any prompt, and any tool.
+            // An inline template can call any prompt and any tool, so it needs the permission for
+            // all.
             call.may_everywhere(Permission::Render).await?;
             wanted.latest(&call.app).await?;
             let unstored = match &request.file {
@@ -396,12 +401,14 @@ pub(crate) async fn render(
             let read_as = request.read_as.as_deref();
             let service = &call.app.service;
             let mut outcome = service.render_unstored(read_as, &unstored, &input).await;
+            // `{{name}}` is a function call in Go templates, and a frequent mistake of authors who
+            // use Jinja or Mustache.
             if matches!(request.format.as_deref(), None | Some("go"))
                 && let Err(ServiceError::UnknownFunctions { names, hints, .. }) = &mut outcome
                 && let ([name, ..], []) = (&names[..], &hints[..])
             {
                 hints.push(format!(
-                    "the template was read as go, where a variable is {{{{.variables.{name}}}}}; \"format\" names another, such as jinja"
+                    "the template was read as go, where a variable is {{{{.variables.{name}}}}}; set \"format\" for another format, such as jinja"
                 ));
             }
             outcome
@@ -414,7 +421,7 @@ pub(crate) async fn render(
 }
 
 fn either_or(found: &str) -> ApiError {
-    let message = format!("the body has {found} of prompt_id and template");
+    let message = format!("the body must have either prompt_id or template, but has {found}");
     problem(ErrorCode::RequestBody, message)
         .hint("send {\"prompt_id\": \"…\"}, or {\"template\": \"…\"}, with \"variables\"")
 }
@@ -422,7 +429,7 @@ fn either_or(found: &str) -> ApiError {
 pub(super) fn switched_off() -> ApiError {
     problem(
         ErrorCode::RenderInlineTemplates,
-        "templates in requests are switched off here",
+        "templates in requests are disabled",
     )
     .hint("store the template as a prompt, or set server.inline_templates")
 }

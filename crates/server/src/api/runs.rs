@@ -1,4 +1,4 @@
-//! Runs that outlive their process: what they did, what waits, and what people decide.
+//! Routes for durable runs: list, show, decide, fork and remove.
 
 use axum::response::Response;
 use quillet_core::ErrorCode;
@@ -17,52 +17,54 @@ use crate::error::{ApiError, ProblemDetails, problem};
 use crate::extract::QueryParams;
 use crate::request_context::RequestContext;
 
-/// Runs of one page, where nobody says how many.
+/// Default number of runs per page.
 const PAGE: usize = 50;
-/// Most runs of one page.
+/// Maximum number of runs per page.
 const MOST: usize = 1_000;
-/// Most steps that one answer shows.
+/// Maximum number of journal events per response.
 const MOST_STEPS: usize = 10_000;
 
-/// What somebody decides about a call that waits.
+/// A decision about a pending approval.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 pub(crate) struct DecideBody {
-    /// The call's id; may be missing where one call waits.
+    /// The id of the call; optional if only one call is pending.
     #[serde(default)]
     call: Option<String>,
     /// `approve`, `deny`, `edit` (with `arguments`) or `result` (with `text`).
     decision: String,
-    /// The arguments to call the tool with, in place of the model's.
+    /// The arguments to use instead of the model's.
     #[serde(default)]
     arguments: Option<Map<String, Value>>,
-    /// What the model reads as the result of a call that is not made.
+    /// The result that the model reads if the call is not made.
     #[serde(default)]
     text: Option<String>,
-    /// Why: of a call that is denied the model reads it.
+    /// The reason; the model sees it if the call is denied.
     #[serde(default)]
     note: Option<String>,
 }
 
-/// What was decided.
+/// The result of a decision.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Decided)]
 pub(crate) struct DecisionResponse {
-    /// The id of the answer.
+    /// The id of the response.
     id: String,
     /// The call.
     call: String,
-    /// Where the events of what follows are.
+    /// The path of the events that follow.
     events: String,
 }
 
-/// Decides about a call that waits for somebody. When none waits any more, the run goes on at once.
+/// Approves or denies a pending tool call
+///
+/// When no call is pending any more, the run resumes immediately.
 #[utoipa::path(post, path = "/response/{id}/decide", tag = "agent", params(
-    ("id" = String, Path, description = "Id of the answer, or of its request"),
+    ("id" = String, Path, description = "Id of the response or of its request"),
 ), request_body = DecideBody, responses(
     (status = 200, body = DecisionResponse),
     (status = 400, body = ProblemDetails, content_type = "application/problem+json"),
-    (status = 404, body = ProblemDetails, content_type = "application/problem+json", description = "No such run is kept"),
-    (status = 409, body = ProblemDetails, content_type = "application/problem+json", description = "The call does not wait, or somebody else was first"),
+    (status = 404, body = ProblemDetails, content_type = "application/problem+json", description = "Unknown run"),
+    (status = 409, body = ProblemDetails, content_type = "application/problem+json", description = "The call is not pending, or it was decided already"),
     (status = 503, body = ProblemDetails, content_type = "application/problem+json"),
 ))]
 pub(crate) async fn decide(
@@ -74,6 +76,7 @@ pub(crate) async fn decide(
     let deciding = Deciding {
         call: body.call.clone(),
         decision: decision(body)?,
+        // The scope is a digest of the token: the journal must not contain the token itself.
         by: call.principal().scope().to_owned(),
     };
     let who = call.principal();
@@ -97,38 +100,38 @@ fn decision(body: DecideBody) -> Result<Decision, ApiError> {
     decided.map_err(|error| problem(ErrorCode::RequestBody, error.to_string()))
 }
 
-/// Which runs are listed.
+/// Query parameters of the list of runs.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct RunsQuery {
-    /// `running`, `waiting`, `ready` or `ended`; all where it is missing.
+    /// `running`, `waiting`, `ready` or `ended`. Default: all.
     state: Option<String>,
-    /// Those accepted before this time, in milliseconds since 1970.
+    /// Only runs accepted before this time, in milliseconds since 1970.
     before: Option<u64>,
-    /// At most so many; 50 where it is missing, 1,000 at most.
+    /// Maximum number of runs, up to 1,000. Default 50.
     limit: Option<usize>,
 }
 
 /// A durable run.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct RunInfo {
-    /// The id of its answer.
+    /// The id of its response.
     id: String,
-    /// What runs: `agent`, `script`.
+    /// The kind of run: `agent` or `script`.
     kind: String,
     /// The agent, the model, or the script.
     title: String,
     /// When it was accepted, in milliseconds since 1970.
     created_ms: u64,
-    /// When its last step was written.
+    /// When its last journal event was written.
     updated_ms: u64,
-    /// How many steps it has.
+    /// Number of journal events.
     steps: u64,
-    /// The run that it was forked from, and the last step that it has of it.
+    /// The run that it was forked from, and the last journal event that it shares with it.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Vec<Object>>)]
     forked: Option<(String, u64)>,
-    /// `state`, and the calls that wait.
+    /// `state`, and the pending calls.
     #[serde(flatten)]
     #[schema(value_type = Object)]
     standing: RunSnapshot,
@@ -149,12 +152,12 @@ impl RunInfo {
     }
 }
 
-/// The id of the answer, which follows the scope.
+/// Returns the id of the response, which follows the scope in the run id.
 fn public(run: &str) -> String {
     run.rsplit('.').next().unwrap_or(run).to_owned()
 }
 
-/// Durable runs of whoever asks, the latest first.
+/// Lists the durable runs of the caller, latest first
 #[utoipa::path(get, path = "/runs", tag = "agent", params(RunsQuery), responses(
     (status = 200, body = Vec<RunInfo>),
     (status = 422, body = ProblemDetails, content_type = "application/problem+json"),
@@ -168,7 +171,8 @@ pub(crate) async fn list_runs(
     let state = match listed.state.as_deref() {
         None => None,
         Some(name) => Some(RunState::named(name).ok_or_else(|| {
-            let what = format!("state: {name:?} is none of running, waiting, ready and ended");
+            let what =
+                format!("state: unknown value {name:?}; expected running, waiting, ready or ended");
             problem(ErrorCode::RequestQuery, what)
         })?),
     };
@@ -182,19 +186,19 @@ pub(crate) async fn list_runs(
     answer_json(&heads.into_iter().map(RunInfo::of).collect::<Vec<_>>())
 }
 
-/// A run and what it did.
+/// A run with its journal.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct RunDetail {
     #[serde(flatten)]
     run: RunInfo,
-    /// Its steps, in order.
+    /// Its journal events, in order.
     #[schema(value_type = Vec<Object>)]
     journal: Vec<JournalEntry>,
 }
 
-/// A durable run, with every step that it made.
+/// Returns a durable run with its journal
 #[utoipa::path(get, path = "/runs/{id}", tag = "agent", params(
-    ("id" = String, Path, description = "Id of the answer, or of its request"),
+    ("id" = String, Path, description = "Id of the response or of its request"),
 ), responses(
     (status = 200, body = RunDetail),
     (status = 404, body = ProblemDetails, content_type = "application/problem+json"),
@@ -209,37 +213,39 @@ pub(crate) async fn get_run(call: RequestContext, Id(id): Id) -> Result<Response
     })
 }
 
-/// How a fork differs from its run.
+/// The changes that a fork makes to its run.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 pub(crate) struct ForkBody {
-    /// Number of the last step that it has of the other run; all where it is missing.
+    /// Number of the last journal event to copy. Default: all.
     #[serde(default)]
     at: Option<u64>,
-    /// The model that is asked from there on.
+    /// The model from there on.
     #[serde(default)]
     model: Option<String>,
     /// The instructions from there on.
     #[serde(default)]
     system: Option<String>,
-    /// A stored prompt, `ID` or `ID@8`, whose text the instructions are from there on.
+    /// A stored prompt, `ID` or `ID@8`, whose text replaces the instructions from there on.
     #[serde(default)]
     prompt: Option<String>,
 }
 
-/// A run that was forked.
+/// The result of a fork.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Forked)]
 pub(crate) struct ForkResponse {
-    /// The id of the new answer.
+    /// The id of the new response.
     id: String,
-    /// Where its events are.
+    /// The path of its events.
     events: String,
 }
 
-/// Begins a run with the first steps of another: they are gone through again without asking
-/// anybody, and from there on it goes on by itself.
+/// Forks a run: starts a new run from the first journal events of another
+///
+/// The copied events are replayed without calling models or tools; then the run continues on its
+/// own.
 #[utoipa::path(post, path = "/runs/{id}/fork", tag = "agent", params(
-    ("id" = String, Path, description = "Id of the answer, or of its request"),
+    ("id" = String, Path, description = "Id of the response or of its request"),
 ), request_body = ForkBody, responses(
     (status = 200, body = ForkResponse),
     (status = 400, body = ProblemDetails, content_type = "application/problem+json"),
@@ -267,9 +273,9 @@ pub(crate) async fn fork_run(
     })
 }
 
-/// Forgets a durable run that has ended.
+/// Removes a durable run that has ended
 #[utoipa::path(delete, path = "/runs/{id}", tag = "agent", params(
-    ("id" = String, Path, description = "Id of the answer, or of its request"),
+    ("id" = String, Path, description = "Id of the response or of its request"),
 ), responses(
     (status = 204),
     (status = 404, body = ProblemDetails, content_type = "application/problem+json"),

@@ -1,58 +1,26 @@
-//! Answering with a stored script: as a prompt answers, and along with it what the script does.
+//! Chats with stored scripts: the reply of a prompt, and the events of the script.
 
 use std::sync::Arc;
 
 use axum::response::Response;
 use futures_util::StreamExt;
 use quillet_core::chat::{ChatEvent, FinishReason, Reply};
-use quillet_core::constraint::EnforcedConstraint;
 use quillet_core::{BoxFuture, Diagnostic, ErrorCode, Value};
 use quillet_host::agent::{AgentRequest, ScriptRequest};
 use quillet_prompt::{ScriptEvent, ScriptJob, ScriptStream, StoredScriptOutcome};
 use serde::Serialize;
-use utoipa::ToSchema;
 
-use super::chat::in_time;
 use super::chunk::{Chunks, DONE};
 use super::completion::ChatCompletion;
 use super::event_stream::{self, EventEncoder, PendingReply, StreamingReply};
-use super::{Warning, chat, json};
+use super::json;
+use super::reply::{in_time, write_failure};
+use super::script_report::ScriptReport;
 use crate::error::{ApiError, problem};
 use crate::request_context::{Exchange, RequestContext};
+use crate::warning::Warning;
 
-/// What a script gave besides its text.
-#[derive(Debug, Default, Serialize, ToSchema)]
-pub(crate) struct ScriptReport {
-    /// The result: any JSON value.
-    #[schema(value_type = Object)]
-    result: serde_json::Value,
-    /// Lines that the script printed.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    printed: Vec<String>,
-    /// Calls of models.
-    model_calls: u64,
-    /// How the forms of answers were enforced, in order.
-    #[schema(value_type = Vec<Object>)]
-    enforced: Vec<EnforcedConstraint>,
-    /// What the author of the script should know.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schema(value_type = Vec<Object>)]
-    warnings: Vec<Diagnostic>,
-}
-
-impl ScriptReport {
-    fn new(outcome: StoredScriptOutcome, printed: Vec<String>) -> Self {
-        ScriptReport {
-            result: (&outcome.value).into(),
-            printed,
-            model_calls: outcome.model_calls,
-            enforced: outcome.enforced,
-            warnings: outcome.warnings,
-        }
-    }
-}
-
-/// What a script does, as a chunk tells it.
+/// An event of a script in a chunk.
 #[derive(Debug, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 enum ScriptChunk<'a> {
@@ -65,24 +33,24 @@ enum ScriptChunk<'a> {
     Result(ScriptReport),
 }
 
-/// What only a model could give.
+/// Rejects options that a script does not support.
 pub(crate) fn check(job: &ScriptJob) -> Result<(), ApiError> {
     let refuse = |name: &'static str, why: &str| {
         let message = format!("{name}: {why}");
         Err(problem(ErrorCode::InvalidValue, message).about(name))
     };
     if job.options.n.is_some_and(|n| n > 1) {
-        return refuse("n", "a script gives one answer to a request");
+        return refuse("n", "must be 1: a script returns a single choice");
     }
     if !job.options.tools.is_empty() {
-        let why = "a script calls its own tools: name them in its front matter";
+        let why = "not supported: a script calls its own tools, listed in its front matter";
         return refuse("tools", why);
     }
     Ok(())
 }
 
-/// The run of a script that outlives its process, where that is asked for: in the words of a model,
-/// with the calls that wait for somebody.
+/// Starts a durable run of a script if requested, as the events of a model with the pending calls;
+/// `None` otherwise.
 pub(crate) fn durably(
     call: &RequestContext,
     job: &ScriptJob,
@@ -161,8 +129,8 @@ async fn whole(mut run: ScriptStream) -> Result<(StoredScriptOutcome, Vec<String
     Ok((StoredScriptOutcome::default(), printed))
 }
 
-/// Waits for the first thing that the script does, so that what fails before it still has a
-/// status of its own.
+/// Waits for the first event of the script, so that earlier failures still get their own HTTP
+/// status.
 fn begin(call: &RequestContext, job: ScriptJob) -> PendingReply<ScriptStream> {
     let app = Arc::clone(&call.app);
     Box::pin(async move {
@@ -182,11 +150,11 @@ fn begin(call: &RequestContext, job: ScriptJob) -> PendingReply<ScriptStream> {
     })
 }
 
-/// The words of a streamed run: chunks as OpenAI's, and between them those of the script.
+/// Encodes a streamed run as OpenAI's chunks with additional chunks for script events.
 struct ScriptEncoder {
     chunks: Chunks,
     start: Option<ChatEvent>,
-    /// Bytes of the result's text that were sent.
+    /// Bytes of the result text that were sent.
     said: usize,
     exchange: Arc<Exchange>,
 }
@@ -199,6 +167,8 @@ impl ScriptEncoder {
 
     fn end_with(&mut self, outcome: StoredScriptOutcome, out: &mut Vec<u8>) {
         let text = outcome.text();
+        // Text that was not streamed, such as a JSON result, is sent at the end. `get` returns
+        // nothing if the final text is shorter than the streamed part.
         if let Some(rest) = text.get(self.said..).filter(|rest| !rest.is_empty()) {
             self.say(rest.to_owned(), out);
         }
@@ -219,6 +189,7 @@ impl EventEncoder<ScriptEvent> for ScriptEncoder {
     }
 
     fn event(&mut self, event: ScriptEvent, out: &mut Vec<u8>) {
+        // The result text was streamed as deltas, so only the other events become script chunks.
         let told = match &event {
             ScriptEvent::Text(text) => return self.say(text.clone(), out),
             ScriptEvent::Reasoning(text) => {
@@ -228,7 +199,7 @@ impl EventEncoder<ScriptEvent> for ScriptEncoder {
                     .write(ChatEvent::Reasoning { choice: 0, text }, out);
             }
             ScriptEvent::Ended(outcome) => return self.end_with((**outcome).clone(), out),
-            // What goes to a model is not the client's to read.
+            // Requests to models are internal to the script.
             ScriptEvent::Request(_) => return,
             ScriptEvent::Said { role, text } => ScriptChunk::Delta { role, text },
             ScriptEvent::Printed(text) => ScriptChunk::Printed { text },
@@ -249,6 +220,6 @@ impl EventEncoder<ScriptEvent> for ScriptEncoder {
     }
 
     fn fail(&mut self, error: &ApiError, out: &mut Vec<u8>) {
-        chat::tell_failure(error, &self.exchange, out);
+        write_failure(error, &self.exchange, out);
     }
 }

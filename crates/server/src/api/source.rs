@@ -1,5 +1,4 @@
-//! What an editor needs of a text while it is written: the engine's own lexers, findings and
-//! completions.
+//! Editor support for a text: tokens, diagnostics and completions of the engine's own lexers.
 
 use axum::response::Response;
 use quillet_core::ErrorCode;
@@ -19,40 +18,41 @@ use super::json;
 use crate::error::{ApiError, ProblemDetails, problem};
 use crate::request_context::RequestContext;
 
-/// The format that stands for scripts.
+/// The format name of scripts.
 const SCRIPT: &str = "script";
 
-/// A text that is being written.
+/// A text in an editor.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 pub(crate) struct SourceBody {
     /// A format of templates or an alias, `script`, or the name of a prompt file (`x.prompt`).
     format: String,
-    /// The text, finished or not.
+    /// The text, complete or not.
     text: String,
-    /// How its messages begin: `plain` (the default), `elements` or `role-lines`.
+    /// How it marks the beginning of messages: `plain` (the default), `elements` or `role-lines`.
     #[serde(default, rename = "messageSyntax", alias = "message_syntax")]
     message_syntax: Option<String>,
-    /// Where completions are wanted, in units of UTF-16.
+    /// The offset for completions, in UTF-16 code units.
     #[serde(default)]
     at: Option<usize>,
-    /// Variables that the text could use, besides those of the store.
+    /// Variables that the text can use, in addition to those of the store.
     #[serde(default)]
     variables: Vec<String>,
 }
 
-/// All places are in units of UTF-16 from the beginning of the text.
+/// Tokens, diagnostics and completions. All offsets are UTF-16 code units from the start of the
+/// text.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct SourceReply {
-    /// Pieces with a colour, in order, none over another.
+    /// Tokens for highlighting, in order, without overlap.
     tokens: Vec<TextSpan>,
-    /// What is wrong.
+    /// The diagnostics.
     findings: Vec<SourceDiagnostic>,
-    /// What could stand at `at`.
+    /// The completions at `at`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     completions: Vec<CompletionItem>,
 }
 
-/// A piece of the text.
+/// A token.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Piece)]
 pub(crate) struct TextSpan {
@@ -63,7 +63,7 @@ pub(crate) struct TextSpan {
     kind: &'static str,
 }
 
-/// Something that is wrong.
+/// A diagnostic.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Finding)]
 pub(crate) struct SourceDiagnostic {
@@ -77,22 +77,24 @@ pub(crate) struct SourceDiagnostic {
     help: Option<String>,
 }
 
-/// Something that could stand at a place.
+/// A completion item.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Offer)]
 pub(crate) struct CompletionItem {
-    /// What is written.
+    /// The text to insert.
     label: String,
     detail: String,
-    /// What it is written over.
+    /// The start of the range that it replaces.
     start: usize,
     end: usize,
 }
 
-/// What an editor shows of a text: colours, findings, completions. Nothing is stored or run.
+/// Returns tokens, diagnostics and completions for an editor
+///
+/// Nothing is stored or run.
 #[utoipa::path(post, path = "/source", tag = "prompts", request_body = SourceBody, responses(
     (status = 200, body = SourceReply),
-    (status = 400, body = ProblemDetails, content_type = "application/problem+json", description = "There is no such format"),
+    (status = 400, body = ProblemDetails, content_type = "application/problem+json", description = "Unknown format"),
 ))]
 pub(crate) async fn source(
     call: RequestContext,
@@ -127,11 +129,11 @@ pub(crate) async fn source(
     })
 }
 
-/// What a reader of the text says, in bytes.
+/// The analysis of a text, with byte offsets.
 struct SourceAnalysis {
     tokens: Vec<SemanticToken>,
     findings: Vec<Diagnostic>,
-    /// Label, a few words, what it is written over.
+    /// Label, detail and replaced range.
     offers: Vec<(String, String, quillet_core::Span)>,
 }
 
@@ -181,6 +183,8 @@ fn template(
         let offers = offers.into_iter();
         offers.map(|it| (it.label, it.detail, it.span)).collect()
     };
+    // A file name such as `x.prompt` is tried first, because its ending also selects the front
+    // matter.
     if let Some(tokens) = file::tokens(&body.format, text, factory, &limits) {
         let offers =
             at.map(|at| file::completions(&body.format, text, at, factory, &names, &limits));
@@ -191,8 +195,9 @@ fn template(
         });
     }
     let format = factory.format(&body.format).ok_or_else(|| {
-        let message = format!("format: there is no format {:?}", body.format);
-        problem(ErrorCode::RequestBody, message).hint("GET /openapi.json names them; script is one")
+        let message = format!("format: unknown format {:?}", body.format);
+        problem(ErrorCode::RequestBody, message)
+            .hint("GET /openapi.json lists the formats; script is also valid")
     })?;
     let messages = match body.message_syntax.as_deref() {
         Some("elements") => MessageSyntax::Elements,
@@ -233,11 +238,11 @@ fn finding(found: Diagnostic, places: &Utf16Index<'_>) -> SourceDiagnostic {
     }
 }
 
-/// Bytes of a text as units of UTF-16, and back. Every 64th byte is known, so that a place costs a
-/// look at few characters however long the text is.
+/// Converts byte offsets to UTF-16 offsets and back. An index entry every 64 bytes keeps each
+/// lookup short however long the text is.
 struct Utf16Index<'t> {
     text: &'t str,
-    /// The first boundary at or behind each multiple of [`STEP`], with its unit.
+    /// The first character boundary at or after each multiple of [`STEP`], with its UTF-16 offset.
     known: Vec<(usize, usize)>,
 }
 

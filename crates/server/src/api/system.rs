@@ -1,4 +1,4 @@
-//! What this server is made of, for operators.
+//! System information for operators.
 
 use axum::response::Response;
 use quillet_core::store::{EntryKind, Health};
@@ -12,40 +12,40 @@ use crate::app::App;
 use crate::error::{ApiError, ProblemDetails};
 use crate::request_context::RequestContext;
 
-/// What this server is made of.
+/// System information.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct System {
-    /// The version of the program.
+    /// The version of Quillet.
     version: &'static str,
-    /// Where definitions are kept.
+    /// The store of definitions.
     store: StoreState,
-    /// The model that chats go to, if one is configured.
+    /// The default model, if configured.
     #[serde(skip_serializing_if = "Option::is_none")]
     model: Option<String>,
-    /// How many there are.
+    /// Number of valid and invalid definitions.
     prompts: CatalogueCounts,
-    /// How many there are.
+    /// Number of valid and invalid definitions.
     tools: CatalogueCounts,
-    /// Whether agents, databases and batches are set up, and traces kept.
+    /// Whether agents, databases, batches and traces are configured.
     agents: bool,
     databases: bool,
     batches: bool,
     traces: bool,
-    /// Bounds on requests.
+    /// Limits on requests.
     limits: ServerLimits,
-    /// Tokens by their names, with what they may do; never the tokens themselves.
+    /// Names and permissions of the tokens, never the tokens themselves.
     tokens: Vec<TokenInfo>,
-    /// Definitions that name a model that ends soon, or has ended.
+    /// Prompts whose model is deprecated or retired.
     models_ending: Vec<ModelEnding>,
 }
 
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct StoreState {
-    /// What and where it is, without secrets.
+    /// Kind and address, without secrets.
     name: String,
     /// `ready` or `away`.
     status: &'static str,
-    /// Why it is away.
+    /// Why it is unavailable.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
 }
@@ -62,13 +62,13 @@ pub(crate) struct CatalogueCounts {
 pub(crate) struct ServerLimits {
     body_bytes: usize,
     connections: usize,
-    /// Requests of one client in a second, in the long run.
+    /// Sustained requests per second of one client.
     #[serde(skip_serializing_if = "Option::is_none")]
     rate: Option<f64>,
-    /// Requests of one client at once after a pause.
+    /// Burst of requests of one client after a pause.
     #[serde(skip_serializing_if = "Option::is_none")]
     burst: Option<u32>,
-    /// Of a whole chat that is not streamed, in seconds.
+    /// Timeout of a chat that is not streamed, in seconds.
     chat_s: u64,
     inline_templates: bool,
     change_databases: bool,
@@ -77,21 +77,21 @@ pub(crate) struct ServerLimits {
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct TokenInfo {
     name: String,
-    /// `read greet.*`; `everything` for tokens without bounds.
+    /// `read greet.*`; `everything` for unrestricted tokens.
     rights: Vec<String>,
 }
 
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ModelEnding {
-    /// The prompt that names it.
+    /// The prompt that uses the model.
     prompt: String,
-    /// When it ends.
+    /// When the model is retired.
     message: String,
-    /// What to do.
+    /// The fix.
     help: String,
 }
 
-/// What this server is made of: its store, its bounds, its tokens by name, models that end.
+/// Returns system information: the store, limits, token names and deprecated models
 #[utoipa::path(get, path = "/system", tag = "operation", responses(
     (status = 200, body = System),
     (status = 403, body = ProblemDetails, content_type = "application/problem+json"),

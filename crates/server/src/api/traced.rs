@@ -1,4 +1,4 @@
-//! Chats on their way to the model, and what they leave in a trace.
+//! Sends chats to the model and records them in traces.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -11,13 +11,13 @@ use quillet_core::trace::Tracer;
 use crate::app::App;
 use crate::request_context::Exchange;
 
-/// Whether anybody keeps traces.
+/// Returns whether traces are recorded.
 pub(crate) fn is_on(app: &App) -> bool {
     let agents = app.agents.as_ref();
     agents.is_some_and(|agents| agents.parts().traces.is_some())
 }
 
-/// What a trace says of the prompt that speaks; `None` where nobody keeps any.
+/// Returns the prompt version for the trace; `None` where traces are off.
 pub(crate) fn spoke(
     app: &App,
     id: &str,
@@ -50,6 +50,7 @@ pub(crate) async fn send(
         None => Tracer::off(),
     };
     let trace = ChatTrace::begin(&tracer, spoke.as_ref(), &request);
+    // `stream` resolves when the provider starts to reply, so this is the time to the first event.
     let started = Instant::now();
     match model.stream(request).await {
         Ok(stream) => {

@@ -1,4 +1,4 @@
-//! What was done, for whoever looks: traces that this server keeps.
+//! Routes that list and show traces.
 
 use axum::response::Response;
 use quillet_core::ErrorCode;
@@ -13,30 +13,30 @@ use crate::error::{ApiError, ProblemDetails, problem};
 use crate::extract::{QueryParams, is_on};
 use crate::request_context::RequestContext;
 
-/// Traces of one page, where nobody says how many.
+/// Default number of traces per page.
 const PAGE: usize = 100;
-/// Most traces of one page.
+/// Maximum number of traces per page.
 const MOST: usize = 1_000;
 
-/// Which traces are listed.
+/// Query parameters of the list of traces.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct TracesQuery {
-    /// Only those whose name or model has this text in it.
+    /// Only traces whose name or model contains this text.
     text: Option<String>,
-    /// `true`: only those in which something failed.
+    /// `true`: only traces with a failure.
     failed: Option<String>,
-    /// Only those of the durable run of this id, which `GET /v1/runs` lists.
+    /// Only traces of the durable run with this id, as listed by `GET /v1/runs`.
     run: Option<String>,
-    /// Only those that began at this time or later, in milliseconds since 1970.
+    /// Only traces that began at this time or later, in milliseconds since 1970.
     since_ms: Option<u64>,
-    /// Only those before the one of this `number`: what `next` of the page before says.
+    /// Only traces before the one with this `number`: the `next` of the previous page.
     before: Option<u64>,
-    /// At most so many; 100 where it is missing, 1,000 at most.
+    /// Maximum number of traces, up to 1,000. Default 100.
     limit: Option<usize>,
 }
 
-/// A page of traces, the latest first.
+/// A page of traces, latest first.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Traces {
     #[schema(value_type = Vec<Object>)]
@@ -46,23 +46,24 @@ pub(crate) struct Traces {
     next: Option<u64>,
 }
 
-/// A trace, and what it cost.
+/// A trace with its cost.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct TraceDetail {
-    /// In US dollars, where the price of every model in it is known.
+    /// In US dollars, if the price of every model in it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     cost_usd: Option<f64>,
-    /// `id` and `spans`, in the order of their beginning; the first is the root.
+    /// `id` and `spans`, ordered by start; the first is the root.
     #[serde(flatten)]
     #[schema(value_type = Object)]
     trace: Trace,
 }
 
-/// What runs and chats did, the latest first. Texts of prompts and answers are there only where
-/// `agent.trace_texts` says so.
+/// Lists the traces of runs and chats, latest first
+///
+/// Texts of prompts and replies are included only if `agent.trace_texts` is set.
 #[utoipa::path(get, path = "/traces", tag = "traces", params(TracesQuery), responses(
     (status = 200, body = Traces),
-    (status = 404, body = ProblemDetails, content_type = "application/problem+json", description = "This server keeps no traces"),
+    (status = 404, body = ProblemDetails, content_type = "application/problem+json", description = "Traces are not enabled"),
 ))]
 pub(crate) async fn list_traces(
     call: RequestContext,
@@ -86,7 +87,7 @@ pub(crate) async fn list_traces(
     })
 }
 
-/// One trace, with everything that was done in it.
+/// Returns a trace with all of its spans
 #[utoipa::path(get, path = "/traces/{id}", tag = "traces", params(("id" = String, Path)), responses(
     (status = 200, body = TraceDetail),
     (status = 404, body = ProblemDetails, content_type = "application/problem+json"),
@@ -95,7 +96,7 @@ pub(crate) async fn get_trace(call: RequestContext, Id(id): Id) -> Result<Respon
     let found = kept(&call).await?.trace(&id).await;
     let found = found.map_err(DefinitionError::Store)?;
     let trace = found.ok_or_else(|| {
-        let message = format!("there is no trace {id:?}");
+        let message = format!("unknown trace {id:?}");
         problem(ErrorCode::NotFound, message).hint("GET /v1/traces lists them")
     })?;
     json(&TraceDetail {
@@ -107,8 +108,7 @@ pub(crate) async fn get_trace(call: RequestContext, Id(id): Id) -> Result<Respon
 async fn kept(call: &RequestContext) -> Result<&dyn TraceReader, ApiError> {
     call.may_everywhere(Permission::Read).await?;
     call.app.traces.as_deref().ok_or_else(|| {
-        let message = "this server keeps no traces";
-        problem(ErrorCode::NotFound, message)
-            .hint("set agent.traces (QUILLET_TRACES) to a file for them")
+        let message = "traces are not enabled on this server";
+        problem(ErrorCode::NotFound, message).hint("set agent.traces (QUILLET_TRACES) to a file")
     })
 }

@@ -1,7 +1,7 @@
-//! Looking at the input of a batch before its rows are asked: every line, in one pass.
+//! Validates the input of a batch in one pass before its rows run.
 //!
-//! Ids are compared by their hashes, eight bytes a row; only if two are alike is the input read once
-//! more, for the ids of those themselves.
+//! Ids are compared by hash, eight bytes a row. Only if two hashes are equal is the input read a
+//! second time, to compare those ids themselves.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
@@ -60,6 +60,7 @@ impl InputCheck {
                     self.wrong.push(error(code, message, Some(number), param));
                 }
             }
+            // A file in a wrong format has an error on every line; a hundred show the pattern.
             if self.wrong.len() >= MOST {
                 return false;
             }
@@ -73,7 +74,7 @@ impl InputCheck {
     /// The hashes that are there more than once, after the last piece.
     pub(super) fn alike(&mut self) -> HashSet<u64> {
         if self.rows == 0 {
-            let message = "the file has no lines: write one request on each".to_owned();
+            let message = "the file is empty: write one request on each line".to_owned();
             self.wrong
                 .push(error(ErrorCode::BatchEmpty, message, None, None));
         }
@@ -99,7 +100,7 @@ impl InputCheck {
             }
             let before = *first.entry(id.clone()).or_insert(number);
             if before != number {
-                let message = format!("the custom_id {id:?} is that of line {before} already");
+                let message = format!("duplicate custom_id {id:?}: line {before} already has it");
                 let param = Some("custom_id");
                 self.wrong.push(error(
                     ErrorCode::BatchDuplicate,
@@ -143,7 +144,7 @@ fn read(line: &[u8], endpoint: &str) -> Result<String, RowError> {
     let read: BatchRequest<'_> = serde_json::from_slice(line).map_err(|error| {
         let (code, what) = match error.classify() {
             serde_json::error::Category::Data => (ErrorCode::BatchMember, "does not fit"),
-            _ => (ErrorCode::BatchLine, "is no JSON object"),
+            _ => (ErrorCode::BatchLine, "is not a JSON object"),
         };
         (code, format!("the line {what}: {error}"), None)
     })?;
@@ -152,13 +153,13 @@ fn read(line: &[u8], endpoint: &str) -> Result<String, RowError> {
     let id =
         id.ok_or_else(|| member("custom_id", "custom_id is missing: give each line its own"))?;
     if read.method.as_deref() != Some("POST") {
-        return Err(member("method", "method has to be \"POST\""));
+        return Err(member("method", "method must be \"POST\""));
     }
     match read.url.as_deref() {
         Some(url) if url == endpoint => {}
         url => {
             let message = format!(
-                "url is {:?}, and the endpoint of the batch is {endpoint:?}",
+                "url is {:?}, but the endpoint of the batch is {endpoint:?}",
                 url.unwrap_or_default()
             );
             return Err((ErrorCode::BatchUrl, message, Some("url")));
@@ -166,11 +167,12 @@ fn read(line: &[u8], endpoint: &str) -> Result<String, RowError> {
     }
     let body = read.body.map(|body| body.get());
     let body = body.filter(|body| body.starts_with('{'));
-    let body = body.ok_or_else(|| member("body", "body has to be the object of a request"))?;
+    let body = body.ok_or_else(|| member("body", "body must be the JSON object of a request"))?;
     let body: BatchBody = serde_json::from_str(body)
-        .map_err(|error| member("body", &format!("body cannot be read: {error}")))?;
+        .map_err(|error| member("body", &format!("invalid body: {error}")))?;
+    // A batch result is one line of JSON, so it cannot contain a stream.
     if body.stream == true {
-        let message = "stream has no place in a batch: leave it out";
+        let message = "stream is not supported in a batch: omit it";
         return Err(member("body.stream", message));
     }
     Ok(id.into_owned())

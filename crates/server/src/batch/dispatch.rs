@@ -1,4 +1,4 @@
-//! One row, asked as its owner would ask the route: through the same code, with the same rights.
+//! Sends one row through the same code and permissions as a request of its owner.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -67,7 +67,7 @@ impl RowDispatcher {
         client.map_or_else(BudgetAccounts::default, |client| self.app.payer_of(client))
     }
 
-    /// The same, answered by a model that stands in for those of this server.
+    /// Sets a model that replaces those of this server.
     pub(super) async fn ask_of(&self, body: &str, model: Arc<dyn ChatModel>) -> RowReply {
         let exchange = Exchange::new(None).answered_by(model);
         self.ask_by(body, exchange).await
@@ -76,17 +76,20 @@ impl RowDispatcher {
     async fn ask_by(&self, body: &str, exchange: Exchange) -> RowReply {
         // Who it is is looked up each time: a key that is gone has no rights from then on.
         let Some(client) = self.app.auth.client_of(&self.owner) else {
-            let message = "the key that made this batch is no longer one of this server's";
+            let message = "the token that created this batch is no longer valid";
             let error = problem(ErrorCode::AuthRefused, message);
             return answer("", openai::answer(&error)).await;
         };
+        // The audit log needs an address, but the client left long ago.
         let address = client.address().unwrap_or([127, 0, 0, 1].into());
         let exchange = Arc::new(exchange.with_client(client, address));
         let call = RequestContext::new(self.app.clone(), exchange.clone(), self.route);
         let payer = self.app.payer_of(client);
+        // Rows do not pass the middleware, so a panic is caught here: one bad row must not end its
+        // chunk.
         let asking = AssertUnwindSafe(paying(payer, self.respond(call, body))).catch_unwind();
         let answered = asking.await.unwrap_or_else(|_| {
-            let message = "the server met a defect of its own";
+            let message = "internal server error";
             Err(problem(ErrorCode::ServerDefect, message))
         });
         let response = answered.unwrap_or_else(|error| {
@@ -103,6 +106,7 @@ impl RowDispatcher {
             let request = Request::new(Body::from(unstored(body)));
             return openai::responses::create_response(call, request).await;
         }
+        // A copy, because a row may be sent again.
         let request = Request::new(Body::from(Bytes::copy_from_slice(body.as_bytes())));
         openai::chat::complete(call, request).await
     }

@@ -1,6 +1,6 @@
-//! What answers in place of a model while a row goes through its route: once to see what would be
-//! asked, and once more with what a provider's batch API has answered. So a row is read, rendered
-//! and answered by the same code, whichever way it is asked.
+//! Stand-in models for rows that go through a provider's batch API: one captures the request, the
+//! other returns the provider's result. So a row is parsed, rendered and answered by the same code
+//! either way.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -28,7 +28,9 @@ impl ChatModel for Collector {
 
     fn stream(&self, request: ChatRequest) -> BoxFuture<'_, Result<ChatStream, ModelError>> {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(request);
-        let message = "the row is asked with its batch";
+        // The error ends the row's request after the model call was captured; its response is
+        // discarded.
+        let message = "the row is sent with its batch";
         let error = ModelError::new(ModelErrorKind::Configuration, message);
         Box::pin(async move { Err(error) })
     }
@@ -52,7 +54,7 @@ impl ChatModel for FixedReply {
     fn stream(&self, _: ChatRequest) -> BoxFuture<'_, Result<ChatStream, ModelError>> {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         Box::pin(async move {
-            let message = "a row asks its model once";
+            let message = "a row can call its model only once";
             let again = ModelError::new(ModelErrorKind::Refused, message);
             let events = known.unwrap_or(Err(again))?;
             Ok(Box::pin(iter(events.into_iter().map(Ok))) as ChatStream)

@@ -1,6 +1,5 @@
-//! What was handed over to providers, written down so that another process goes on with it: a file
-//! of lines beside the batch's own. Before rows are handed over it says so, with a mark by which
-//! they are found again at the provider.
+//! A journal of provider jobs, so that another process can continue: a file next to those of the
+//! batch. Rows are recorded before they are submitted, with a tag that finds them at the provider.
 
 use std::collections::BTreeSet;
 
@@ -98,6 +97,7 @@ impl<'a> Jobs<'a> {
             from = page.next;
             for piece in page.pieces {
                 jobs.next = piece.number + 1;
+                // Records that this version does not know are skipped.
                 if let Ok(noted) = serde_json::from_slice(&piece.bytes) {
                     jobs.learn(noted);
                 }
@@ -123,6 +123,7 @@ impl<'a> Jobs<'a> {
                         self.handed.remove(row);
                     }
                 }
+                // Voided rows must be collected again.
                 self.collected = false;
             }
             JobRecord::Done { mark } => self.open.retain(|job| job.mark != mark),

@@ -1,4 +1,4 @@
-//! The batches that a worker has in hand, and the units of them that it holds.
+//! The batches that a worker works on, and the chunks that it has leased.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -82,6 +82,7 @@ impl LeasedBatches {
     pub(super) fn turns(&self) -> Vec<Arc<BatchLease>> {
         let mut turns = locked(&self.turns);
         if !turns.is_empty() {
+            // The first batch of this call becomes the last of the next.
             turns.rotate_left(1);
         }
         turns.clone()
@@ -94,6 +95,8 @@ impl LeasedBatches {
                 && a.iter()
                     .all(|hand| b.iter().any(|other| Arc::ptr_eq(hand, other)))
         };
+        // Replacing an equal list would reset the rotation, and the first batch would get every
+        // turn.
         if !same(&turns, &hands) {
             *turns = hands;
         }

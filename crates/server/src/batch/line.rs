@@ -101,6 +101,7 @@ fn raw(mut body: Vec<u8>) -> Box<RawValue> {
     }
     let text = String::from_utf8(body).unwrap_or_default();
     let raw = RawValue::from_string(text.trim().to_owned());
+    // A provider may return HTML with an error status; the line must stay valid JSON.
     raw.unwrap_or_else(|_| RawValue::NULL.to_owned())
 }
 

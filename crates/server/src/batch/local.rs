@@ -1,4 +1,4 @@
-//! Batches of a program, without a port: what `quillet batch` stands on.
+//! Batches without a server, for `quillet batch`.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::services::Services;
 /// Whose batches they are: everybody's who needs no token.
 const OWNER: &str = "any";
 
-/// Works on batches as a server does that has no port and no tokens.
+/// Runs batches like a server without a port and without tokens.
 #[derive(Debug)]
 pub struct LocalWork {
     app: Arc<App>,
@@ -24,15 +24,16 @@ pub struct LocalWork {
 }
 
 impl LocalWork {
-    /// Over the services of a server, and where its batches are kept.
+    /// Creates a batch runner over services and a batch store.
     #[must_use]
     pub fn new(services: Services, batching: BatchService) -> Self {
+        // No tokens are configured, so all files and batches belong to the anonymous owner.
         let config = ServerConfig::default();
         let (app, _) = routes::build(config, Hosts::default(), services);
         LocalWork { app, batching }
     }
 
-    /// A batch over a file that is kept already; with `provider`, for the batch API of its model's
+    /// Creates a batch over a stored file; `provider` selects the batch API of the model's
     /// provider.
     #[must_use]
     pub fn order(
@@ -47,13 +48,13 @@ impl LocalWork {
         order(OWNER, (input, endpoint), time, (None, provider), options)
     }
 
-    /// An id for a file, and whose it is.
+    /// Returns a new file id and the owner.
     #[must_use]
     pub fn new_file(&self) -> (String, &'static str) {
         (format!("file-{}", new_tag()), OWNER)
     }
 
-    /// Works until `stop` is ready. Rows that are under way then are given back.
+    /// Runs until `stop` is ready. Unfinished rows are then released.
     pub async fn run(&self, stop: impl Future<Output = ()>) {
         let (soft, cut) = (CancellationToken::new(), CancellationToken::new());
         let worker = Worker::new(self.app.clone(), self.batching.clone(), cut.clone());

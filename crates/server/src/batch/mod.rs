@@ -1,5 +1,5 @@
-//! Work through batches, behind the routes and without a port: their input is looked at, their rows
-//! are answered by the code of the routes, and what they come to is written down.
+//! The batch worker: validates the input, runs the rows through the code of the routes, and writes
+//! the results.
 
 mod check;
 mod dispatch;

@@ -14,6 +14,7 @@ const DAY: u64 = 86_400;
 
 /// The middle of an id that no other has.
 pub(crate) fn new_tag() -> String {
+    // Version 7 UUIDs sort by creation time.
     Uuid::now_v7().simple().to_string()
 }
 

@@ -1,5 +1,5 @@
-//! The rows of a batch through the batch API of their model's provider: rendered as ever, handed
-//! over in portions, and written down as the results come.
+//! Runs the rows of a batch through the batch API of their model's provider: rendered as usual,
+//! submitted in jobs, and written as results arrive.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -67,11 +67,12 @@ enum JobStatus {
 impl ProviderHandoff<'_> {
     pub(super) async fn work(&self) -> Result<ChunkResult, StoreError> {
         let Some(models) = self.app.models.clone() else {
-            let message = "this server has no models that could be asked by their batch APIs";
+            let message = "no models are configured that have a batch API";
             return Err(StoreError::new(StoreErrorKind::Configuration, message));
         };
         let mut jobs = Jobs::read(self.store, &self.hand.order).await?;
         loop {
+            // Jobs without an id come from a worker that died between recording and submitting.
             self.find_lost(&models, &mut jobs).await?;
             if !jobs.collected {
                 match self.collect(&models, &mut jobs).await? {
@@ -130,7 +131,7 @@ impl ProviderHandoff<'_> {
             match api.find(&job.mark, job.rows.len()).await {
                 Ok(found) => return found,
                 Err(error) if error.kind.retryable() && !self.hand.is_expiring() => {
-                    tracing::debug!(batch = self.hand.order.id, %error, "a provider is waited for");
+                    tracing::debug!(batch = self.hand.order.id, %error, "waiting for a provider");
                     self.wait(pause).await?;
                 }
                 Err(_) => return None,
@@ -226,6 +227,7 @@ impl ProviderHandoff<'_> {
         if portion.rows.is_empty() {
             return Ok(());
         }
+        // The reservation outlives the batch by an hour, since results may arrive late.
         let time = self.hand.order.expires.saturating_sub(seconds()) + 3600;
         let payer = self.hand.door.payer();
         let held = match models.spending() {
@@ -242,6 +244,8 @@ impl ProviderHandoff<'_> {
             hold: held.as_ref().ok().cloned().flatten(),
             id: None,
         };
+        // Recorded before the submission: after a crash the tag finds the job at the provider
+        // instead of paying twice.
         jobs.intended(job.clone()).await?;
         if let Err(error) = held {
             return self.fail(jobs, &job, error).await;
@@ -303,6 +307,7 @@ impl ProviderHandoff<'_> {
                 };
                 if self.hand.is_expiring() && cancelled.is_none() {
                     // What was answered by then is there when it has ended.
+                    // An error is ignored: the state below decides, whatever the provider did.
                     let _ = api.cancel(&id).await;
                 }
                 let is_late = cancelled.is_some_and(|at| at.elapsed() > LAST);
@@ -317,7 +322,7 @@ impl ProviderHandoff<'_> {
                         Err(error) => self.fail(jobs, &job, error).await?,
                     },
                     Ok(JobState::Failed(why)) => {
-                        let message = format!("the provider did not take the batch: {why}");
+                        let message = format!("the provider rejected the batch: {why}");
                         let error = ModelError::new(ModelErrorKind::Refused, message);
                         self.fail(jobs, &job, error).await?;
                     }
@@ -326,7 +331,7 @@ impl ProviderHandoff<'_> {
                     }
                     Ok(JobState::Working) => {}
                     Err(error) if error.kind.retryable() && !is_late => {
-                        tracing::debug!(batch = self.hand.order.id, %error, "a provider is waited for");
+                        tracing::debug!(batch = self.hand.order.id, %error, "waiting for a provider");
                     }
                     Err(error) => self.fail(jobs, &job, error).await?,
                 }
@@ -372,11 +377,14 @@ impl ProviderHandoff<'_> {
             outcomes.insert(row, outcome);
         }
         for row in &job.rows {
+            // Providers omit rows that they did not process in time.
             outcomes.entry(*row).or_insert(RowOutcome::Unasked);
         }
         if !self.answer(outcomes).await? {
             return Ok(false);
         }
+        // Settled before the job is marked as done: a crash in between counts the cost twice, which
+        // is safer than not counting it.
         self.settle(job, spent).await;
         jobs.done(&job.mark).await?;
         Ok(true)
@@ -432,7 +440,7 @@ impl ProviderHandoff<'_> {
 
     fn unasked(&self, row: &BatchRow) -> RowResult {
         let of = (self.hand.order.id.as_str(), row.number, row.id.as_str());
-        let message = "the time of the batch was over before the provider answered this request";
+        let message = "the batch expired before the provider answered this request";
         RowResult {
             row: row.number,
             failed: true,
@@ -464,6 +472,7 @@ impl ProviderHandoff<'_> {
             if self.places.is_closed() {
                 return None;
             }
+            // Wake early, so that the provider's jobs are cancelled in time.
             if self.hand.is_expiring() != was_expiring {
                 break;
             }
@@ -512,9 +521,9 @@ pub(super) async fn cancel(app: &App, jobs: &Jobs<'_>) {
         match timeout(CANCEL, api.cancel(id)).await {
             Ok(Ok(())) => {}
             Ok(Err(error)) => {
-                tracing::warn!(job = id, %error, "a provider's batch was not cancelled")
+                tracing::warn!(job = id, %error, "could not cancel a provider's batch")
             }
-            Err(_) => tracing::warn!(job = id, "a provider's batch was not cancelled in time"),
+            Err(_) => tracing::warn!(job = id, "could not cancel a provider's batch in time"),
         }
     }
 }

@@ -1,5 +1,5 @@
-//! The rows of one unit: asked side by side, each until it has an answer that stays, and written
-//! down as they come.
+//! Runs the rows of one chunk concurrently, retries each until it has a final result, and writes
+//! the results as they arrive.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -70,6 +70,7 @@ impl RowWorker<'_> {
             unit: unit.number,
             ..Report::default()
         };
+        // Results of the earlier worker may be stored already; only the other rows run again.
         if unit.again
             && let (Some(first), Some(last)) = (rows.first(), rows.last())
         {
@@ -84,6 +85,7 @@ impl RowWorker<'_> {
             let next = if report.results.is_empty() {
                 asked.next().await
             } else {
+                // Dropping `next()` loses nothing: the futures stay in the set.
                 match timeout(GATHER, asked.next()).await {
                     Ok(next) => next,
                     Err(_) => {
@@ -100,6 +102,7 @@ impl RowWorker<'_> {
                 None => break,
             }
         }
+        // The last report also completes the chunk, in one transaction with its results.
         report.done = is_whole;
         if !self.write(&mut report).await? {
             return Ok(ChunkResult::Ended);
@@ -128,7 +131,7 @@ impl RowWorker<'_> {
                     return Ok(status.is_some_and(|status| status.takes_results() || done));
                 }
                 Err(error) if error.kind == StoreErrorKind::Unavailable => {
-                    tracing::debug!(%error, "results wait for the store of batches");
+                    tracing::debug!(%error, "results wait for the batch store");
                     sleep(STORE_PAUSE).await;
                 }
                 Err(error) => return Err(error),
@@ -138,12 +141,14 @@ impl RowWorker<'_> {
 
     /// What a row comes to; nothing if no more rows are to be begun.
     async fn result(&self, row: &BatchRow) -> Option<RowResult> {
+        // An error means that the semaphore was closed for shutdown. The permit is held during
+        // retries, so that a provider with rate limits is not flooded by other rows.
         let _place = self.places.acquire().await.ok()?;
         let of = (self.hand.order.id.as_str(), row.number, row.id.as_str());
         let (mut asked, mut failed) = (0, 0_u32);
         loop {
             if self.hand.is_expiring() {
-                let message = "the time of the batch was over before this request was answered";
+                let message = "the batch expired before this request was answered";
                 return Some(RowResult {
                     row: row.number,
                     failed: true,
@@ -155,6 +160,8 @@ impl RowWorker<'_> {
             let id = format!("{}-{}-{failed}", self.hand.order.id, row.number);
             let answer = self.hand.door.ask(row.body.get(), &id).await;
             asked += 1;
+            // A rate limit is no failure of the row: it is retried without limit until the batch
+            // expires, under the same run id.
             let is_told_to_wait = answer.status == 429;
             failed += u32::from(!is_told_to_wait);
             match answer.again {
@@ -181,6 +188,7 @@ impl RowWorker<'_> {
         let step = Duration::from_millis(100);
         let mut waited = Duration::ZERO;
         while waited < time {
+            // Polled in short steps, because closing a semaphore wakes only tasks that wait for it.
             if self.places.is_closed() {
                 return None;
             }

@@ -1,5 +1,5 @@
-//! What works on batches in a process: it looks at how they stand, takes units in turn, and renews
-//! what it holds.
+//! The batch worker of a process: polls the state of batches, leases chunks in turn and renews its
+//! leases.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -85,8 +85,7 @@ impl Worker {
         &self.batching.options
     }
 
-    /// Works until it is to stop. Rows that are under way then come to their end, or are cut; what
-    /// is left of their units is given back.
+    /// Runs until `stop`. Running rows then finish or are cancelled, and their chunks are released.
     pub(crate) async fn run(self: Arc<Self>, stop: CancellationToken) {
         let work = async {
             tokio::join!(self.look_on(), self.take_on(), self.renew_on());
@@ -95,10 +94,14 @@ impl Worker {
             () = stop.cancelled() => {}
             () = work => {}
         }
+        // Closing the semaphore is the signal for rows that wait for a permit or for a retry: they
+        // return without a result, and their chunk is released.
         self.places.close();
         self.units.close();
         tokio::select! {
             () = self.units.wait() => {}
+            // Leases must stay alive while the last rows finish, or another worker would run them
+            // again.
             () = self.renew_on() => {}
         }
     }
@@ -109,17 +112,20 @@ impl Worker {
         let mut is_away = false;
         loop {
             let started = Instant::now();
+            // Errors are logged once per outage, not every 300 ms.
             let looked = self.look().await;
             match &looked {
-                Err(error) if !is_away => tracing::warn!(%error, "batches wait for their store"),
-                Ok(()) if is_away => tracing::info!("the store of batches answers again"),
+                Err(error) if !is_away => {
+                    tracing::warn!(%error, "batches wait because the batch store is unavailable")
+                }
+                Ok(()) if is_away => tracing::info!("the batch store is available again"),
                 _ => {}
             }
             is_away = looked.is_err();
             if swept.is_none_or(|at| at.elapsed() > SWEEP) {
                 swept = Some(Instant::now());
                 if let Err(error) = self.store().sweep(seconds()).await {
-                    tracing::debug!(%error, "what has expired is forgotten later");
+                    tracing::debug!(%error, "cannot remove expired files and batches yet");
                 }
             }
             // With very many batches, looking takes a tenth of the time at most.
@@ -145,6 +151,7 @@ impl Worker {
         counts.queued.store(queued, Ordering::Relaxed);
         let running = (active.len() as u64).saturating_sub(queued);
         counts.running.store(running, Ordering::Relaxed);
+        // Wakes `take_on`, so that a new batch does not wait for the idle interval.
         self.changed.notify_one();
         Ok(())
     }
@@ -227,6 +234,8 @@ impl Worker {
             Status::Expired => &[Status::Expiring],
             _ => &[Status::Cancelling],
         };
+        // The transition is conditional on the old status, so only one worker counts the end of the
+        // batch.
         let step = BatchTransition::new(from, to, now);
         if self.store().step(&order.id, &step).await? {
             self.app.metrics.batches.end(to);
@@ -238,6 +247,7 @@ impl Worker {
     async fn take_on(self: &Arc<Self>) {
         loop {
             match self.places.acquire().await {
+                // Only a test for free capacity: each row acquires its own permit later.
                 Ok(place) => drop(place),
                 Err(_) => return,
             }
@@ -250,7 +260,7 @@ impl Worker {
                     }
                 }
                 Err(error) => {
-                    tracing::debug!(%error, "no unit of a batch can be had");
+                    tracing::debug!(%error, "cannot lease a chunk of a batch");
                     sleep(LOOK).await;
                 }
             }
@@ -261,6 +271,7 @@ impl Worker {
 
     async fn take(&self) -> Result<Option<(Arc<BatchLease>, BatchChunk)>, StoreError> {
         for hand in self.hands.turns() {
+            // The turn list may still contain a batch that was dropped since the last look.
             if hand.end.is_cancelled() {
                 continue;
             }
@@ -289,23 +300,25 @@ impl Worker {
                 () = hand.end.cancelled() => Ok(ChunkResult::Ended),
                 () = worker.cut.cancelled() => Ok(ChunkResult::Partly),
             };
+            // Stop the renewal before the chunk is released, or a late renewal could take it back.
             drop(held);
             match worked {
                 Ok(ChunkResult::Whole | ChunkResult::Ended) => return,
                 Ok(ChunkResult::Partly) => {}
                 Err(error) => {
-                    tracing::warn!(batch = id, unit = number, %error, "given back");
+                    tracing::warn!(batch = id, unit = number, %error, "released a chunk after an error");
                     // Whatever it is, it will not be gone at once.
                     sleep(LOOK).await;
                 }
             }
             if let Err(error) = worker.store().release_chunk(id, &worker.name, number).await {
-                tracing::debug!(batch = id, unit = number, %error, "others wait for its lease");
+                tracing::debug!(batch = id, unit = number, %error, "cannot release a chunk before its lease expires");
             }
         });
     }
 
     async fn work(&self, hand: &BatchLease, unit: BatchChunk) -> Result<ChunkResult, StoreError> {
+        // Chunk 0 stands for the validation of the input; the chunks of rows follow it.
         if unit.number == 0 {
             self.check(hand).await?;
             self.changed.notify_one();
@@ -337,7 +350,7 @@ impl Worker {
         let found = match self.store().file(&order.input).await? {
             Some(_) => self.found(hand).await?,
             None => {
-                let message = format!("the file {} is not there any more", order.input);
+                let message = format!("the file {} no longer exists", order.input);
                 let wrong = error(
                     ErrorCode::FileNotFound,
                     message,
@@ -351,8 +364,12 @@ impl Worker {
             Ok((rows, mut units)) => {
                 if order.provider {
                     // One worker hands all rows over.
+                    // The chunk stands for the whole file, which the provider processes as jobs of
+                    // its own.
                     units.truncate(1);
                 }
+                // Chunks are added before the status changes: a crash in between repeats the
+                // validation, which adds the same chunks.
                 self.store().add_units(&order.id, &units).await?;
                 BatchTransition {
                     counted: Some((rows, units.len() as u64)),
@@ -388,6 +405,7 @@ impl Worker {
             }
             tokio::task::yield_now().await;
         }
+        // The second pass reads the input only if two hashes are equal, which is rare.
         let alike = check.alike();
         let mut first = HashMap::new();
         let mut from = (!alike.is_empty()).then_some(1);
@@ -404,12 +422,13 @@ impl Worker {
     /// Renews what is held, three times in the time of a lease. Never ends.
     async fn renew_on(&self) {
         loop {
+            // Two renewals may fail before a lease expires.
             sleep(self.options().lease / 3).await;
             for (id, units) in self.hands.held() {
                 let lease = self.options().lease;
                 let renewed = self.store().renew(&id, &self.name, &units, lease).await;
                 if let Err(error) = renewed {
-                    tracing::debug!(batch = id, %error, "units were not renewed");
+                    tracing::debug!(batch = id, %error, "cannot renew chunk leases");
                 }
             }
         }

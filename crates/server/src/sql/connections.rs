@@ -1,4 +1,4 @@
-//! Connections: listed, put, shown, removed, tried out.
+//! Routes that list, write, show, remove and test connections.
 
 use std::time::Instant;
 
@@ -36,7 +36,7 @@ pub(crate) struct PutConnection {
     connection: Connection,
     /// Whether there was none of that name before.
     created: bool,
-    /// What the role may do besides reading, a sentence each.
+    /// Privileges of the role beyond reading, one sentence each.
     warnings: Vec<String>,
 }
 
@@ -59,16 +59,16 @@ pub(crate) struct ConnectionTest {
     ok: bool,
     /// The server's version as it says it.
     version: String,
-    /// What the role may do besides reading, a sentence each.
+    /// Privileges of the role beyond reading, one sentence each.
     warnings: Vec<String>,
     /// How long it took to connect and look, in milliseconds.
     execution_time_ms: u64,
 }
 
-/// All connections by name, passwords masked.
+/// Lists all connections by name, with masked passwords
 #[utoipa::path(get, path = "/dbs", operation_id = "list_databases", tag = "databases", responses(
     (status = 200, body = Connections),
-    (status = 503, body = ProblemDetails, content_type = "application/problem+json", description = "The store is away"),
+    (status = 503, body = ProblemDetails, content_type = "application/problem+json", description = "The store is unavailable"),
 ))]
 pub(crate) async fn list(call: RequestContext) -> Result<Response, ApiError> {
     let mut databases = databases(&call)?.list().await?;
@@ -76,15 +76,17 @@ pub(crate) async fn list(call: RequestContext) -> Result<Response, ApiError> {
     json(&Connections { databases })
 }
 
-/// Puts a connection: `url` (`postgresql://…`, `mysql://…`, `sqlite:…`), `sslDisabled`,
-/// `sshConfig`, `description`, `glossary`, `values`. The database has to answer; its tables are
-/// read in the background.
+/// Writes a connection
+///
+/// Members: `url` (`postgresql://…`, `mysql://…`, `sqlite:…`), `sslDisabled`, `sshConfig`,
+/// `description`, `glossary`, `values`. The database must respond; its tables are read in the
+/// background.
 #[utoipa::path(put, path = "/dbs/{name}", operation_id = "put_database", tag = "databases",
     params(("name" = String, Path)), request_body = Object, responses(
     (status = 200, body = PutConnection),
-    (status = 400, body = ProblemDetails, content_type = "application/problem+json", description = "The name or the address cannot be used"),
-    (status = 403, body = ProblemDetails, content_type = "application/problem+json", description = "Clients may not change connections here"),
-    (status = 422, body = ProblemDetails, content_type = "application/problem+json", description = "The body does not fit"),
+    (status = 400, body = ProblemDetails, content_type = "application/problem+json", description = "Invalid name or address"),
+    (status = 403, body = ProblemDetails, content_type = "application/problem+json", description = "Clients cannot change connections on this server"),
+    (status = 422, body = ProblemDetails, content_type = "application/problem+json", description = "Invalid body"),
     (status = 503, body = ProblemDetails, content_type = "application/problem+json", description = "The database cannot be reached"),
 ))]
 pub(crate) async fn put(
@@ -102,7 +104,7 @@ pub(crate) async fn put(
     json(&PutConnection::from(put))
 }
 
-/// A connection, its password masked.
+/// Returns a connection, with masked password
 #[utoipa::path(get, path = "/dbs/{name}", operation_id = "get_database", tag = "databases",
     params(("name" = String, Path)), responses(
     (status = 200, body = Object),
@@ -112,11 +114,11 @@ pub(crate) async fn get(call: RequestContext, Id(name): Id) -> Result<Response, 
     json(&databases(&call)?.get(&name).await?)
 }
 
-/// Forgets a connection, what is known of its tables, and its history.
+/// Deletes a connection, its cached tables and its query history
 #[utoipa::path(delete, path = "/dbs/{name}", operation_id = "delete_database", tag = "databases",
     params(("name" = String, Path)), responses(
-    (status = 204, description = "It is gone"),
-    (status = 403, body = ProblemDetails, content_type = "application/problem+json", description = "Clients may not change connections here"),
+    (status = 204, description = "Deleted"),
+    (status = 403, body = ProblemDetails, content_type = "application/problem+json", description = "Clients cannot change connections on this server"),
     (status = 404, body = ProblemDetails, content_type = "application/problem+json"),
 ))]
 pub(crate) async fn delete(call: RequestContext, Id(name): Id) -> Result<StatusCode, ApiError> {
@@ -136,13 +138,13 @@ pub(crate) async fn delete(call: RequestContext, Id(name): Id) -> Result<StatusC
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Connects and looks, and keeps nothing: to the connection of that name, or, with a body as
-/// for `PUT`, to what the body describes.
+/// Tests a connection without storing anything: the stored one, or with a body as for `PUT` the one
+/// in the body
 #[utoipa::path(post, path = "/dbs/{name}/test", operation_id = "test_database", tag = "databases",
     params(("name" = String, Path)), request_body = Option<Object>, responses(
     (status = 200, body = ConnectionTest),
-    (status = 400, body = ProblemDetails, content_type = "application/problem+json", description = "The address cannot be used"),
-    (status = 403, body = ProblemDetails, content_type = "application/problem+json", description = "Clients may not name addresses here"),
+    (status = 400, body = ProblemDetails, content_type = "application/problem+json", description = "Invalid address"),
+    (status = 403, body = ProblemDetails, content_type = "application/problem+json", description = "Clients cannot name addresses on this server"),
     (status = 404, body = ProblemDetails, content_type = "application/problem+json"),
     (status = 503, body = ProblemDetails, content_type = "application/problem+json", description = "The database cannot be reached"),
 ))]
@@ -155,6 +157,8 @@ pub(crate) async fn test(
     let checked = match definition {
         Some(definition) => {
             may_change(&call)?;
+            // The route requires only `render`, which suffices to test a stored connection. An
+            // address in the body is as powerful as a write.
             call.admit(RouteRequirements::Of(WRITE, EntryKind::Database), &name)
                 .await?;
             databases(&call)?.test(&definition).await?
@@ -191,11 +195,11 @@ pub(super) fn may_change(call: &RequestContext) -> Result<(), ApiError> {
     if call.app.may_change_databases() {
         return Ok(());
     }
-    let message = "clients may not change connections of this server, nor name addresses to it, nor \
-                   accept queries";
-    let mend = "set server.tokens or [server.token.NAME], or server.change_databases if everybody \
-                who can call may";
-    Err(problem(ErrorCode::SqlFixed, message).hint(mend))
+    let message =
+        "clients cannot change connections, name addresses or accept queries on this server";
+    let fix = "set server.tokens or [server.token.NAME], or set server.change_databases to permit \
+               every client";
+    Err(problem(ErrorCode::SqlFixed, message).hint(fix))
 }
 
 /// The connection is saved; its tools follow the store, if not now.
@@ -204,6 +208,6 @@ pub(super) async fn renew_tools(call: &RequestContext) {
         return;
     };
     if let Err(error) = tools.offer().await {
-        tracing::warn!(%error, "the tools of databases could not be renewed");
+        tracing::warn!(%error, "cannot update the tools of databases");
     }
 }

@@ -1,4 +1,4 @@
-//! Errors of databases on the wire.
+//! Converts errors of databases to HTTP errors.
 
 use std::time::Duration;
 
@@ -12,6 +12,7 @@ const RETRY: Duration = Duration::from_secs(1);
 impl From<SqlError> for ApiError {
     fn from(error: SqlError) -> Self {
         let answer = problem(error.code(), error.to_string()).with_sql_status();
+        // Editors mark the location in the query text.
         let answer = answer.in_query(error.position());
         let mut answer = match error.help() {
             Some(help) => answer.hint(help),

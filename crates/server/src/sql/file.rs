@@ -1,7 +1,7 @@
-//! The rows of a query as a file that is sent while the database is read.
+//! Streams the rows of a query as a file.
 //!
-//! A client that reads slowly holds up the database, and one that leaves ends the query there. A
-//! query that fails when a part was sent cuts the body off: no reader of HTTP takes that for whole.
+//! A slow client slows the database, and a disconnected one cancels the query. A query that fails
+//! after a part was sent aborts the body: HTTP clients detect that it is incomplete.
 
 use axum::body::{Body, Bytes};
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE, TE, TRAILER};
@@ -83,6 +83,7 @@ struct QueryTask {
 
 impl QueryTask {
     fn start(databases: &Databases, asked: &ExportRequest<'_>) -> Self {
+        // A capacity of one makes a slow client slow down the database instead of filling memory.
         let (sender, said) = channel(1);
         let (databases, format) = (databases.clone(), asked.format);
         let (name, sql, options) = (asked.name.clone(), asked.sql.clone(), asked.options.clone());
@@ -107,6 +108,8 @@ pub(super) async fn file(
 ) -> Result<Response, ApiError> {
     let mut running = QueryTask::start(databases, &asked);
     let mut head = Vec::new();
+    // Results that fit are sent with complete headers and their own error status; only larger ones
+    // are streamed.
     while head.len() <= HEAD {
         match running.said.recv().await {
             Some(ExportMessage::Bytes(mut bytes)) => head.append(&mut bytes),
@@ -118,7 +121,7 @@ pub(super) async fn file(
                 return Ok(with_head(response, &asked));
             }
             None => {
-                let message = "the query ended without an answer";
+                let message = "the query ended without a result";
                 return Err(problem(ErrorCode::ServerDefect, message));
             }
         }
@@ -154,9 +157,9 @@ fn rest(head: Vec<u8>, running: QueryTask, asked: &ExportRequest<'_>) -> Body {
                     return takes_trailers.then(|| (Ok(Frame::trailers(end(&ran))), (None, None)));
                 }
                 Some(ExportMessage::Ended(Err(error))) => error.to_string(),
-                None => "the query ended without an answer".to_owned(),
+                None => "the query ended without a result".to_owned(),
             };
-            warn!(database = %name, id, error = %broken, "a file is cut off, for its query failed");
+            warn!(database = %name, id, error = %broken, "truncated a file because its query failed");
             Some((Err(std::io::Error::other(broken)), (None, None)))
         }
     });
@@ -192,6 +195,7 @@ fn with_head(mut response: Response, asked: &ExportRequest<'_>) -> Response {
 }
 
 fn disposition(name: &str, format: ExportFormat) -> String {
+    // The name comes from the path; quotes and control characters would break the header.
     let safe = |c: char| match c {
         c if c.is_ascii_alphanumeric() || c == '-' => c,
         _ => '_',

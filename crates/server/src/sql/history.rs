@@ -81,7 +81,7 @@ pub(crate) struct HistoryPage {
     next_cursor: Option<String>,
 }
 
-/// Queries that ran, newest first.
+/// Lists executed queries, newest first
 #[utoipa::path(get, path = "/dbs/{name}/history", operation_id = "list_history", tag = "databases",
     params(("name" = String, Path), HistoryQuery), responses(
     (status = 200, body = HistoryPage),
@@ -102,7 +102,7 @@ pub(crate) async fn list(
     json(&shown(databases.history(&name, before, limit).await?))
 }
 
-/// Queries that ran whose text or question has all of these words, newest first.
+/// Searches executed queries whose text or question contains all words, newest first
 #[utoipa::path(get, path = "/dbs/{name}/history/search", operation_id = "search_history", tag = "databases",
     params(("name" = String, Path), SearchQuery), responses(
     (status = 200, body = HistoryPage),
@@ -116,7 +116,7 @@ pub(crate) async fn search(
     let limit = limit(search.limit)?;
     let words = search.query.unwrap_or_default();
     if words.trim().is_empty() {
-        let message = "query is empty; name the words to look for";
+        let message = "query must not be empty: send the words to search for";
         return Err(problem(ErrorCode::SqlInvalidQuery, message).about("query"));
     }
     let page = databases(&call)?
@@ -129,13 +129,12 @@ pub(crate) async fn search(
     })
 }
 
-/// Accepts the query of a record as an answer to its question: questions like it have the pair as
-/// an example.
+/// Accepts a query as the answer to its question: similar questions get the pair as an example
 #[utoipa::path(post, path = "/dbs/{name}/history/{id}/accept", operation_id = "accept_query", tag = "databases",
     params(("name" = String, Path), ("id" = u64, Path)), responses(
     (status = 200, body = HistoryItem),
-    (status = 400, body = ProblemDetails, content_type = "application/problem+json", description = "It was run without a question, or the path has no number of a query"),
-    (status = 403, body = ProblemDetails, content_type = "application/problem+json", description = "Clients may not change connections here, nor what is told of them"),
+    (status = 400, body = ProblemDetails, content_type = "application/problem+json", description = "The query was run without a question, or the path has no valid query number"),
+    (status = 403, body = ProblemDetails, content_type = "application/problem+json", description = "Clients cannot change connections or their examples on this server"),
     (status = 404, body = ProblemDetails, content_type = "application/problem+json"),
 ))]
 pub(crate) async fn accept(call: RequestContext, asked: InPath) -> Result<Response, ApiError> {
@@ -144,12 +143,12 @@ pub(crate) async fn accept(call: RequestContext, asked: InPath) -> Result<Respon
     json(&item(accepted))
 }
 
-/// Accepts the query of a record no longer.
+/// Withdraws the acceptance of a query
 #[utoipa::path(delete, path = "/dbs/{name}/history/{id}/accept", operation_id = "unaccept_query", tag = "databases",
     params(("name" = String, Path), ("id" = u64, Path)), responses(
-    (status = 204, description = "It is no example, whether it was one before or not"),
-    (status = 400, body = ProblemDetails, content_type = "application/problem+json", description = "The path has no number of a query"),
-    (status = 403, body = ProblemDetails, content_type = "application/problem+json", description = "Clients may not change connections here, nor what is told of them"),
+    (status = 204, description = "The query is not an example, whether it was one before or not"),
+    (status = 400, body = ProblemDetails, content_type = "application/problem+json", description = "The path has no valid query number"),
+    (status = 403, body = ProblemDetails, content_type = "application/problem+json", description = "Clients cannot change connections or their examples on this server"),
     (status = 404, body = ProblemDetails, content_type = "application/problem+json"),
 ))]
 pub(crate) async fn unaccept(call: RequestContext, asked: InPath) -> Result<StatusCode, ApiError> {
@@ -173,7 +172,7 @@ impl<S: Send + Sync> FromRequestParts<S> for InPath {
             Ok(Path((name, id))) => Ok(InPath { name, id }),
             Err(_) => Err(problem(
                 ErrorCode::RequestPath,
-                "the path does not name a database and the number of a query of its history",
+                "invalid path: expected a database and the number of a query in its history",
             )),
         }
     }
@@ -183,7 +182,7 @@ fn limit(given: Option<usize>) -> Result<usize, ApiError> {
     match given.unwrap_or(USUAL) {
         limit @ 1..=MOST => Ok(limit),
         limit => {
-            let message = format!("limit is {limit}; it may be from 1 to {MOST}");
+            let message = format!("invalid limit {limit}: expected 1 to {MOST}");
             Err(problem(ErrorCode::SqlInvalidLimit, message).about("limit"))
         }
     }
@@ -209,7 +208,8 @@ fn cursor(text: &str) -> Result<Cursor, ApiError> {
         Err(_) => Err(error),
     });
     time.map(Cursor::Time).map_err(|_| {
-        let message = "before is neither a nextCursor nor a time such as 2026-11-22T13:45:00Z";
+        let message =
+            "invalid before: expected a nextCursor or a time such as 2026-11-22T13:45:00Z";
         problem(ErrorCode::SqlInvalidBefore, message).about("before")
     })
 }
@@ -232,6 +232,7 @@ async fn number_at(
     // Everything below `low` is older; nothing from `high` on is.
     let (mut low, mut high) = (0, last.id.saturating_add(1));
     while low < high {
+        // Binary search over record numbers: the store can page by number but not by time.
         let middle = low + (high - low) / 2;
         match newest(Some(middle.saturating_add(1))).await? {
             Some(record) if record.executed_at >= time => high = record.id,

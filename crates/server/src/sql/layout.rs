@@ -1,4 +1,4 @@
-//! Laying queries out.
+//! The route that formats queries.
 
 use axum::response::Response;
 use quillet_core::ErrorCode;
@@ -28,13 +28,14 @@ pub(crate) struct FormatResponse {
     formatted: String,
 }
 
-/// Lays a query out: clauses on lines of their own, comments and literals as they are. No
-/// database is asked.
+/// Formats a query: clauses on separate lines, comments and literals unchanged
+///
+/// No database is needed.
 #[utoipa::path(post, path = "/dbs/format", operation_id = "format_query", tag = "databases",
     request_body = FormatBody, responses(
     (status = 200, body = FormatResponse),
-    (status = 400, body = ProblemDetails, content_type = "application/problem+json", description = "A text or a comment in it has no end"),
-    (status = 422, body = ProblemDetails, content_type = "application/problem+json", description = "The body does not fit"),
+    (status = 400, body = ProblemDetails, content_type = "application/problem+json", description = "A string or a comment is not terminated"),
+    (status = 422, body = ProblemDetails, content_type = "application/problem+json", description = "Invalid body"),
 ))]
 pub(crate) async fn format(
     _call: RequestContext,
@@ -42,6 +43,7 @@ pub(crate) async fn format(
 ) -> Result<Response, ApiError> {
     let dialect = dialect(body.dialect.as_deref())?;
     let formatted = layout::format(&body.sql, dialect);
+    // The same error as for a query, so that editors get its position.
     let formatted = formatted.map_err(|error| SqlError::refused(error, &body.sql))?;
     json(&FormatResponse { formatted })
 }
@@ -50,7 +52,7 @@ fn dialect(name: Option<&str>) -> Result<SqlDialect, ApiError> {
     let name = name.unwrap_or(SqlDialect::PostgreSql.name());
     SqlDialect::named(name).ok_or_else(|| {
         let known = SqlDialect::ALL.map(SqlDialect::name).join(", ");
-        let message = format!("there is no dialect {name:?}; there are {known}");
+        let message = format!("unknown dialect {name:?}: expected one of {known}");
         problem(ErrorCode::SqlInvalidDialect, message).about("dialect")
     })
 }

@@ -1,4 +1,4 @@
-//! What databases hold: schemas, tables, columns.
+//! Routes for the catalogue of a database: schemas, tables and columns.
 
 use std::sync::Arc;
 
@@ -30,8 +30,9 @@ pub(crate) struct Refresh {
     refresh: Option<String>,
 }
 
-/// Schemas and all tables with their columns and keys. Answers `304` to the `ETag` of the
-/// last answer while nothing has changed, and is compressed for whoever accepts gzip.
+/// Returns schemas and all tables with their columns and keys
+///
+/// Returns `304` for a matching `If-None-Match`, and gzip if the client accepts it.
 #[utoipa::path(get, path = "/dbs/{name}/metadata", operation_id = "get_metadata", tag = "databases",
     params(("name" = String, Path), Refresh), responses(
     (status = 200, body = Object, description = "name, dbType, version, schemas, lastRefreshed, tables"),
@@ -49,7 +50,7 @@ pub(crate) async fn all(
     Ok(answer(&name, catalogue, Detail::Full, &headers))
 }
 
-/// Reads the database anew; then as `GET …/metadata`.
+/// Reads the catalogue again and returns it like `GET …/metadata`
 #[utoipa::path(post, path = "/dbs/{name}/metadata/refresh", operation_id = "refresh_metadata", tag = "databases",
     params(("name" = String, Path)), responses(
     (status = 200, body = Object),
@@ -65,7 +66,7 @@ pub(crate) async fn refresh(
     Ok(answer(&name, catalogue, Detail::Full, &headers))
 }
 
-/// Schemas, and of each table its name, type and comment.
+/// Returns schemas, and the name, type and comment of each table
 #[utoipa::path(get, path = "/dbs/{name}/metadata/tables", operation_id = "list_tables", tag = "databases",
     params(("name" = String, Path), Refresh), responses(
     (status = 200, body = Object),
@@ -109,7 +110,7 @@ impl<S: Send + Sync> FromRequestParts<S> for InPath {
     }
 }
 
-/// A table with its columns, keys and comments.
+/// Returns a table with its columns, keys and comments
 #[utoipa::path(get, path = "/dbs/{name}/metadata/tables/{schema}/{table}", operation_id = "get_table", tag = "databases",
     params(("name" = String, Path), ("schema" = String, Path), ("table" = String, Path)), responses(
     (status = 200, body = Object),
@@ -150,6 +151,7 @@ fn answer(name: &str, catalogue: Arc<Catalogue>, detail: Detail, asked: &HeaderM
     let mut say = |name: HeaderName, value: &'static str| {
         headers.insert(name, HeaderValue::from_static(value));
     };
+    // Clients may store the catalogue but must revalidate it: the database can change at any time.
     say(CACHE_CONTROL, "private, no-cache");
     say(VARY, "accept-encoding");
     if !known {

@@ -1,7 +1,7 @@
-//! Databases over HTTP: connections, catalogues, questions, queries and their history, as
-//! clients of table-chat know them.
+//! Routes for databases: connections, catalogues, questions, queries and their history, compatible
+//! with clients of table-chat.
 //!
-//! What a query may do is not decided here: [`quillet_sql`] guards and runs it.
+//! [`quillet_sql`] guards and runs the queries.
 
 mod connections;
 mod error;
@@ -26,7 +26,7 @@ use crate::route::RouteEntry;
 /// Where the routes are mounted: where clients of table-chat look for them.
 pub(crate) const BASE: &str = "/api/v1";
 
-/// Whether a path, without the server's prefix, is one of databases.
+/// Returns whether a path, without the server's prefix, belongs to databases.
 pub(crate) fn has_path(path: &str) -> bool {
     let rest = path
         .strip_prefix(BASE)

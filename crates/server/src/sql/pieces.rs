@@ -65,6 +65,7 @@ fn head(name: &str, catalogue: &Catalogue) -> Vec<u8> {
         last_refreshed: catalogue.last_refreshed,
     };
     let mut out = serde_json::to_vec(&head).unwrap_or_default();
+    // Remove the closing brace; the tables follow as the last member.
     out.pop();
     out.extend_from_slice(b",\"tables\":[");
     out

@@ -66,18 +66,19 @@ impl<'a> QueryResponse<'a> {
     }
 }
 
-/// Runs one statement that reads, under the guard. With `format`, or an `Accept` that names
-/// one of the forms, the answer is a file with more rows than the JSON answer has. The field
-/// `Quillet-Truncated` says whether rows are missing: a header of a short file, a trailer of a
-/// long one, which is sent while the database is read and is cut off if that fails.
+/// Runs one read-only statement under the guard
+///
+/// With `format`, or an `Accept` that names a file format, the response is a file with a higher row
+/// limit than JSON. The field `Quillet-Truncated` reports whether rows are missing: a header of a
+/// short file, a trailer of a long one. A long file is streamed and is aborted if the query fails.
 #[utoipa::path(post, path = "/dbs/{name}/query", operation_id = "run_query", tag = "databases",
     params(("name" = String, Path), RowFormatQuery), request_body = QueryBody, responses(
     (status = 200, body = QueryResponse),
-    (status = 400, body = ProblemDetails, content_type = "application/problem+json", description = "The guard or the database refuses the text; `position` and `help` say where and how to mend it"),
+    (status = 400, body = ProblemDetails, content_type = "application/problem+json", description = "The guard or the database rejects the query; `position` and `help` give the location and the fix"),
     (status = 404, body = ProblemDetails, content_type = "application/problem+json"),
-    (status = 408, body = ProblemDetails, content_type = "application/problem+json", description = "It took longer than it may"),
-    (status = 422, body = ProblemDetails, content_type = "application/problem+json", description = "The body does not fit"),
-    (status = 503, body = ProblemDetails, content_type = "application/problem+json", description = "It failed while it ran, or the database cannot be reached"),
+    (status = 408, body = ProblemDetails, content_type = "application/problem+json", description = "The query timed out"),
+    (status = 422, body = ProblemDetails, content_type = "application/problem+json", description = "Invalid body"),
+    (status = 503, body = ProblemDetails, content_type = "application/problem+json", description = "The query failed, or the database cannot be reached"),
 ))]
 pub(crate) async fn run(
     call: RequestContext,
@@ -146,6 +147,7 @@ pub(super) fn limits(
     format: Option<ExportFormat>,
     seconds: Option<u64>,
 ) -> Result<QueryLimits, ApiError> {
+    // Files are streamed and may have more rows; JSON is held in memory.
     let bounds = match format {
         None => &config.limits,
         Some(_) => &config.export_limits,
@@ -155,7 +157,7 @@ pub(super) fn limits(
         Some(seconds) if SECONDS.contains(&seconds) => Duration::from_secs(seconds),
         Some(seconds) => {
             let (least, most) = (SECONDS.start(), SECONDS.end());
-            let message = format!("timeoutSeconds is {seconds}; it may be from {least} to {most}");
+            let message = format!("invalid timeoutSeconds {seconds}: expected {least} to {most}");
             return Err(problem(ErrorCode::SqlInvalidTimeout, message).about("timeoutSeconds"));
         }
     };

@@ -1,4 +1,4 @@
-//! Questions in words: the query that answers one, and its rows if they are wanted.
+//! Routes for natural-language questions: generated queries and their rows.
 
 use axum::response::Response;
 use quillet_core::ErrorCode;
@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 
 use super::query::{self, QueryResponse};
 use super::served::{count, databases};
-use crate::api::chat::in_time;
+use crate::api::reply::in_time;
 use crate::api::{Id, json};
 use crate::error::{ApiError, ProblemDetails, problem};
 use crate::extract::RequiredJson;
@@ -84,20 +84,20 @@ pub(crate) async fn answer(
         ran: Some(QueryResponse::new(&ran)),
     };
     serde_json::to_string(&answered).map_err(|error| {
-        let message = format!("the answer of the database cannot be written: {error}");
+        let message = format!("cannot serialize the answer of the database: {error}");
         problem(ErrorCode::ServerDefect, message)
     })
 }
 
-/// Writes the query that answers a question; runs it only with `run`.
+/// Generates the query for a question, and runs it only with `run`
 #[utoipa::path(post, path = "/dbs/{name}/query/natural", operation_id = "ask_database", tag = "databases",
     params(("name" = String, Path)), request_body = QuestionBody, responses(
     (status = 200, body = QuestionResponse),
-    (status = 400, body = ProblemDetails, content_type = "application/problem+json", description = "The question is empty, or the model gave no query that may run"),
+    (status = 400, body = ProblemDetails, content_type = "application/problem+json", description = "The question is empty, or the model returned no query that may run"),
     (status = 404, body = ProblemDetails, content_type = "application/problem+json"),
-    (status = 408, body = ProblemDetails, content_type = "application/problem+json", description = "The query took longer than it may"),
-    (status = 422, body = ProblemDetails, content_type = "application/problem+json", description = "The body does not fit"),
-    (status = 503, body = ProblemDetails, content_type = "application/problem+json", description = "No model is configured, it does not answer, or the database cannot be reached"),
+    (status = 408, body = ProblemDetails, content_type = "application/problem+json", description = "The query timed out"),
+    (status = 422, body = ProblemDetails, content_type = "application/problem+json", description = "Invalid body"),
+    (status = 503, body = ProblemDetails, content_type = "application/problem+json", description = "No model is configured, the model does not answer, or the database cannot be reached"),
 ))]
 pub(crate) async fn ask(
     call: RequestContext,
@@ -105,6 +105,7 @@ pub(crate) async fn ask(
     RequiredJson(body): RequiredJson<QuestionBody>,
 ) -> Result<Response, ApiError> {
     let databases = databases(&call)?;
+    // Checked first, so that an invalid timeout does not cost a model call.
     let limits = query::limits(databases.config(), None, body.timeout_seconds)?;
     let options = RunOptions {
         limits: Some(limits),

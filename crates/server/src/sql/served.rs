@@ -14,7 +14,7 @@ pub(super) fn databases(call: &RequestContext) -> Result<&Databases, ApiError> {
         Some(tools) => Ok(tools.databases()),
         None => Err(problem(
             ErrorCode::SqlOff,
-            "no databases are set up in this server",
+            "databases are not configured on this server",
         )),
     }
 }

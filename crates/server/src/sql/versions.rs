@@ -1,7 +1,7 @@
-//! Versions of connections: listed, shown, compared, put back.
+//! Routes that list, show, compare and roll back versions of connections.
 //!
-//! Neither a secret is in the answers nor what would tell whether one was guessed: no digest, which
-//! is taken of the whole definition, and no length.
+//! Responses contain no secrets and nothing that confirms a guess: no digest, which covers the
+//! whole definition, and no length.
 
 use axum::extract::{FromRequestParts, Path};
 use axum::http::request::Parts;
@@ -24,7 +24,7 @@ use crate::extract::QueryParams;
 use crate::request_context::{RequestContext, RouteState};
 
 /// What stands in place of a definition that cannot be read, which may be a secret anywhere.
-const UNREADABLE: &str = "what is stored is no connection, and is not shown";
+const UNREADABLE: &str = "the stored value is not a valid connection and is not shown";
 
 /// A connection and one of its versions, as a path names them.
 #[derive(Debug)]
@@ -58,8 +58,9 @@ pub(crate) struct RollbackParams {
     message: String,
 }
 
-/// Versions of a connection, the newest first; of a removed one too. They have no digests, of which
-/// a password could be guessed.
+/// Lists the versions of a connection, newest first, even if it was removed
+///
+/// They have no digests, which would help to guess a password.
 #[utoipa::path(get, path = "/dbs/{name}/versions", operation_id = "list_database_versions", tag = "databases",
     params(("name" = String, Path), VersionsQuery), responses(
     (status = 200, body = Versions),
@@ -73,7 +74,7 @@ pub(crate) async fn list(
     versions::listed(&call, EntryKind::Database, &name, &page).await
 }
 
-/// One version by its number or a label, its secrets masked.
+/// Returns a version by its number or a label, with masked secrets
 #[utoipa::path(get, path = "/dbs/{name}/versions/{mark}", operation_id = "get_database_version", tag = "databases",
     params(("name" = String, Path), ("mark" = String, Path)), responses(
     (status = 200, body = VersionDetail),
@@ -90,8 +91,9 @@ pub(crate) async fn get(
     versions::shown(&call, EntryKind::Database, &part.name, &part.mark, shown).await
 }
 
-/// What is different between two versions, as `diff -u` shows it, secrets masked. Where a secret is
-/// another one, a line says so.
+/// Compares two versions in unified diff format, with masked secrets
+///
+/// A line reports a changed secret.
 #[utoipa::path(get, path = "/dbs/{name}/diff", operation_id = "diff_database", tag = "databases",
     params(("name" = String, Path), Sides), responses(
     (status = 200, body = String, content_type = "text/plain; charset=utf-8"),
@@ -117,12 +119,14 @@ pub(crate) async fn diff(
     Ok(versions::plain(text))
 }
 
-/// Puts a version back as the newest one. Its database has to answer, as for `PUT`.
+/// Restores a version as the newest one
+///
+/// Its database must respond, as for `PUT`.
 #[utoipa::path(post, path = "/dbs/{name}/rollback", operation_id = "rollback_database", tag = "databases",
     params(("name" = String, Path), RollbackParams), responses(
     (status = 200, body = PutConnection),
-    (status = 403, body = ProblemDetails, content_type = "application/problem+json", description = "Clients may not change connections here"),
-    (status = 404, body = ProblemDetails, content_type = "application/problem+json", description = "No such connection or version, or nothing before"),
+    (status = 403, body = ProblemDetails, content_type = "application/problem+json", description = "Clients cannot change connections on this server"),
+    (status = 404, body = ProblemDetails, content_type = "application/problem+json", description = "Unknown connection or version, or no earlier version"),
     (status = 503, body = ProblemDetails, content_type = "application/problem+json", description = "The database cannot be reached"),
 ))]
 pub(crate) async fn rollback(
@@ -169,8 +173,8 @@ async fn before(call: &RequestContext, name: &str) -> Result<VersionSelector, Ap
 fn by_name(text: &str) -> Result<VersionSelector, ApiError> {
     match versions::mark(text)? {
         VersionSelector::Digest(_) => {
-            let message = "versions of connections are not found by their digests";
-            Err(problem(ErrorCode::HistoryMark, message).hint("name a number or a label"))
+            let message = "versions of connections cannot be selected by digest";
+            Err(problem(ErrorCode::HistoryMark, message).hint("use a number or a label"))
         }
         mark => Ok(mark),
     }
@@ -194,7 +198,7 @@ fn masked(content: &DefinitionContent, has_other_secrets: bool) -> String {
     if let Tree::Object(members) = &mut shown
         && has_other_secrets
     {
-        members.insert("secrets".to_owned(), "others than before".into());
+        members.insert("secrets".to_owned(), "changed".into());
     }
     readable(&DefinitionContent::new(shown.to_string()))
 }
@@ -204,6 +208,7 @@ fn has_other_secrets(from: &DefinitionContent, to: &DefinitionContent) -> bool {
         return false;
     };
     let (old, new) = (from.masked(), to.masked());
+    // Equal when masked but different otherwise: only the secret changed.
     let url = from.url != to.url && old.url == new.url;
     url || (from.ssh_config != to.ssh_config && old.ssh_config == new.ssh_config)
 }

@@ -94,18 +94,8 @@ async fn a_body_that_becomes_too_large_is_refused_and_names_the_limit() {
             413,
             "the limit on body_bytes",
         ),
-        (
-            "/api/render/prompts/hello",
-            cut,
-            400,
-            "its gzip cannot be read",
-        ),
-        (
-            "/api/render/prompts/hello",
-            b"{}",
-            400,
-            "its gzip cannot be read",
-        ),
+        ("/api/render/prompts/hello", cut, 400, "invalid gzip data"),
+        ("/api/render/prompts/hello", b"{}", 400, "invalid gzip data"),
     ] {
         for chunks in [0, 4096] {
             let answer = send(&server, path, "gzip", body, chunks).await;

@@ -173,7 +173,7 @@ async fn what_nobody_reads_is_told() {
         (
             "hello",
             r#"{"varaibles":{},"args":{"name":"A"}}"#,
-            &["varaibles\" is not known and is ignored; did you mean \"variables"],
+            &["unknown member \"varaibles\" is ignored; did you mean \"variables"],
         ),
         (
             "hello",
@@ -458,7 +458,7 @@ async fn heads_and_bodies_that_cannot_be_read_are_refused_at_once() {
             415,
             "Content-Encoding",
         ),
-        (post("/mcp", brotli), 415, "send it as gzip"),
+        (post("/mcp", brotli), 415, "send the body as gzip"),
         (
             post(
                 "/api/render/prompts/a.b.c",

@@ -139,8 +139,8 @@ fn what_is_wrong_with_a_file_is_named_with_its_line() {
     );
     run("bad.jsonl", &[]).fails(2, &["bad.jsonl:1: it has variables", "-m prompt/ID"]);
     run("bad.jsonl", &["-m", "mock"]).fails(2, &["pass -m prompt/ID in place of mock"]);
-    run("twice.jsonl", &[]).fails(2, &["twice.jsonl:3: the custom_id \"a\" is that of line 1"]);
-    run("empty.jsonl", &[]).fails(2, &["empty.jsonl: the file has no lines"]);
+    run("twice.jsonl", &[]).fails(2, &["twice.jsonl:3: duplicate custom_id \"a\": line 1"]);
+    run("empty.jsonl", &[]).fails(2, &["empty.jsonl: the file is empty"]);
     run("none.jsonl", &[]).fails(2, &["cannot read none.jsonl"]);
     let short = ["-m", "prompt/hello", "--config", "short.toml"];
     run("long.jsonl", &short).fails(

@@ -1,6 +1,6 @@
-//! Prompts for clients that fill in the variables themselves: those of Langfuse, LiteLLM and
-//! MLflow. What they write is stored as a definition like any other; what they read is that
-//! definition in their notation, or an error where it has no exact form there.
+//! Prompts for clients that fill in variables themselves: those of Langfuse, LiteLLM and MLflow.
+//! What they write is stored as a normal definition; what they read is the definition in their
+//! notation, or an error if it has no exact form there.
 
 mod name;
 mod stored;
@@ -18,8 +18,8 @@ pub(crate) use self::view::{HIDDEN, PromptView, VersionRequest};
 use crate::error::{ApiError, problem};
 use crate::request_context::RequestContext;
 
-/// The id of the definition that a client calls by this name, which it may read. Most names are ids,
-/// the others have an id that nothing else has.
+/// Returns the id for a client's prompt name, after a check of the read permission. Most names are
+/// ids; the others get a unique id.
 ///
 /// # Errors
 /// The name is empty; the caller may not read it.
@@ -32,23 +32,23 @@ pub(crate) async fn readable(call: &RequestContext, name: &str) -> Result<String
     Ok(id)
 }
 
-/// The id behind a name, whether there is such a definition or not.
+/// Returns the id for a name, whether the definition exists or not.
 ///
 /// # Errors
 /// The name is empty.
 pub(crate) fn known_id(call: &RequestContext, name: &str) -> Result<String, ApiError> {
-    let empty = || problem(ErrorCode::DoorRequest, "the name is empty").about("name");
+    let empty = || problem(ErrorCode::DoorRequest, "the name must not be empty").about("name");
     let id = id_of(name).ok_or_else(empty)?;
     if id == name {
         return Ok(id);
     }
-    // A definition whose id no client's name would get was written by somebody else.
+    // An id that no client name maps to belongs to a definition written by other means.
     let prompts = &call.app.service.catalogue().snapshot().prompts;
     let is_foreign = prompts.get(&id).is_none() && prompts.get(name).is_some();
     Ok(if is_foreign { name.to_owned() } else { id })
 }
 
-/// What a client gets of a version that was found.
+/// Converts a version to the notation of a client.
 ///
 /// # Errors
 /// It has no exact form in the client's notation, it is broken, or it does not render.
@@ -59,6 +59,7 @@ pub(crate) async fn offer(
     notation: Notation,
 ) -> Result<PromptBody, ApiError> {
     let stored = StoredPrompt::read(&found.content.text);
+    // What such a client wrote is returned verbatim, even if it is invalid as a template.
     if notation == Notation::Double
         && let Some(said) = stored.as_ref().and_then(StoredPrompt::for_clients)
     {
@@ -83,7 +84,7 @@ pub(crate) async fn offer(
     }
 }
 
-/// The prompt that a version holds.
+/// Parses the prompt of a version.
 pub(crate) fn parse(id: &str, content: &DefinitionContent) -> Result<Prompt, Vec<Diagnostic>> {
     let parsed = match &*content.file {
         "" => Prompt::parse(id, id, &content.text),
@@ -113,10 +114,10 @@ fn inexact(id: &str, found: &[Diagnostic]) -> ApiError {
     };
     let all: Vec<String> = found.iter().map(one).collect();
     let message = format!(
-        "{id} cannot be given to a client that fills in variables itself: {}",
+        "{id} cannot be exported to a client that fills in variables itself: {}",
         all.join("; ")
     );
-    let hint = format!("mend that, or let the server fill it in: POST /api/render/prompts/{id}");
+    let hint = format!("fix that, or render it on the server: POST /api/render/prompts/{id}");
     problem(ErrorCode::DoorInexact, message)
         .described(found.to_vec())
         .hint(hint)

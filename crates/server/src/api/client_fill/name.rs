@@ -1,14 +1,14 @@
-//! Names of prompts, which elsewhere may be any text, and ids of definitions: one for each.
+//! Maps prompt names of other services, which may be any text, to ids and back.
 //!
-//! A name of letters, digits, `-`, `_` and dots between them is its id. Everything else is
-//! percent-encoded, as `folder%2Fgreeting`, so that no id means something else in a path of this
-//! service, in a mark (`@`) or in a file's name.
+//! A name of letters, digits, `-`, `_` and single inner dots is its own id. Everything else is
+//! percent-encoded, as in `folder%2Fgreeting`, so that no id is special in a path, a version
+//! selector (`@`) or a file name.
 
 use std::fmt::Write;
 
 use percent_encoding::percent_decode_str;
 
-/// The id for a name; `None` for the empty one.
+/// Returns the id for a name; `None` for the empty name.
 pub(crate) fn id_of(name: &str) -> Option<String> {
     if name.is_empty() {
         return None;
@@ -17,6 +17,8 @@ pub(crate) fn id_of(name: &str) -> Option<String> {
     let mut before = '.';
     let mut chars = name.chars().peekable();
     while let Some(c) = chars.next() {
+        // A dot at the start, at the end or next to another dot would be an empty path segment of
+        // an id.
         let is_dot = c == '.' && before != '.' && chars.peek().is_some_and(|next| *next != '.');
         if c.is_alphanumeric() || matches!(c, '-' | '_') || is_dot {
             id.push(c);
@@ -30,7 +32,7 @@ pub(crate) fn id_of(name: &str) -> Option<String> {
     Some(id)
 }
 
-/// The name of an id: that of which it is the id, or itself where it is the id of none.
+/// Returns the name that maps to an id, or the id itself if none does.
 pub(crate) fn name_of(id: &str) -> String {
     let name = percent_decode_str(id).decode_utf8();
     let name = name.ok().filter(|name| id_of(name).as_deref() == Some(id));

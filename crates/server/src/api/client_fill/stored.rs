@@ -1,14 +1,14 @@
-//! Definitions as clients that fill in variables write them.
+//! Definitions as written by clients that fill in variables themselves.
 //!
-//! They are Mustache, which is what those clients for Node read, and carry beside what is rendered
-//! what only the clients know, in `metadata`: `"filledBy": "client"`, `"config"` and tags.
+//! They are Mustache, which the Node clients read. `metadata` holds what only the clients know:
+//! `"filledBy": "client"`, `"config"` and tags.
 
 use serde_json::{Map, Value, json};
 
 /// The format of what clients write.
 pub(crate) const MUSTACHE: &str = "mustache";
 
-/// What a prompt says, in a client's notation.
+/// The content of a prompt in a client's notation.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum PromptBody {
     /// One text.
@@ -22,12 +22,12 @@ pub(crate) enum PromptBody {
 pub(crate) enum PromptMessage {
     /// A message.
     Message {
-        /// Who says it: any word.
+        /// The role: any word.
         role: String,
-        /// What.
+        /// The content.
         content: String,
     },
-    /// A place for messages of the request, by the name of the variable.
+    /// A placeholder for messages of the request, by variable name.
     Placeholder(String),
 }
 
@@ -135,6 +135,7 @@ impl StoredPrompt {
     /// What a client wrote in Mustache's notation, word for word; `None` of a definition that
     /// somebody else wrote.
     pub(crate) fn for_clients(&self) -> Option<PromptBody> {
+        // Other formats must be converted, even if a client wrote them.
         let is_mustache = self.0.get("format") == Some(&json!(MUSTACHE));
         self.of_client().filter(|_| is_mustache)
     }

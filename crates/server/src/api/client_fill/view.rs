@@ -1,8 +1,8 @@
-//! The versions and labels of a prompt as clients of other services see them.
+//! Versions and labels of a prompt as clients of other services see them.
 //!
-//! They may delete a version, and versions here are for ever. So a deleted one is hidden from these
-//! clients, by a label of its own that they do not see, and stays in the history. What was removed
-//! as a whole and written again begins anew for them.
+//! These clients may delete a version, but versions here are permanent. So a deleted version gets a
+//! hidden label and stays in the history. A prompt that was removed and written again starts a new
+//! history for them.
 
 use std::collections::BTreeSet;
 
@@ -13,16 +13,16 @@ use quillet_host::definitions::{ResolvedVersion, heaviest};
 use crate::error::ApiError;
 use crate::request_context::RequestContext;
 
-/// The label that is at all versions that a client deleted.
+/// The hidden label of all versions that a client deleted.
 pub(crate) const HIDDEN: &str = ".deleted";
 
-/// Versions that are read at once.
+/// Number of versions read per page.
 const PAGE: usize = 100;
 
-/// Which version a client wants.
+/// The version that a client requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum VersionRequest<'a> {
-    /// `production`, and the newest where nobody ever set a label.
+    /// `production`, or the newest if there are no labels.
     Default,
     /// The one that a label is at.
     Label(&'a str),
@@ -36,7 +36,7 @@ pub(crate) struct PromptView<'c> {
     call: &'c RequestContext,
     /// Its id.
     pub(crate) id: String,
-    /// What stands in the store.
+    /// The newest version in the store.
     pub(crate) newest: ResolvedVersion,
     /// Labels that clients see.
     pub(crate) labels: Labels,
@@ -78,6 +78,8 @@ impl<'c> PromptView<'c> {
     /// # Errors
     /// The store does not answer.
     pub(crate) async fn latest(&self) -> Result<Option<u64>, ApiError> {
+        // The newest version is known already, which avoids reading the history in nearly all
+        // cases.
         let newest = self.newest.version.as_ref().map(|version| version.number);
         if newest.is_some_and(|number| !self.hidden.contains(&number)) {
             return Ok(newest);

@@ -16,12 +16,12 @@ use crate::api::{body, json_error};
 use crate::error::{ApiError, problem};
 use crate::request_context::RequestContext;
 
-/// In which form a definition is sent.
+/// The form in which a definition is sent.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct DefinitionFormatQuery {
-    /// `file`: the body is the text of the prompt file that the definition is, front matter and
-    /// template; it keeps its name.
+    /// `file`: the body is the text of the prompt file, front matter and template; the file keeps
+    /// its name.
     form: Option<String>,
 }
 
@@ -38,10 +38,11 @@ pub(super) async fn definition(
         None => {}
         Some("file") => return file(call, kind, id, text).await,
         Some(other) => {
-            let message = format!("form is {other:?}; it may be file, or absent");
+            let message = format!("invalid form {other:?}: expected file, or no form");
             return Err(problem(ErrorCode::RequestQuery, message).about("form"));
         }
     }
+    // JSON is parsed only to reject errors early; the text is stored as sent.
     let text = match kind {
         EntryKind::Agent if is_text => text,
         EntryKind::Prompt if is_text => script_definition(&text),
@@ -62,7 +63,8 @@ async fn file(
         .find(kind, id, Some(&VersionSelector::latest()))
         .await?;
     if found.content.file.is_empty() {
-        let message = format!("{id} is no prompt file, whose text could be replaced");
+        let message =
+            format!("{id} is not stored as a prompt file, so its text cannot be replaced");
         return Err(problem(ErrorCode::RequestQuery, message)
             .about("form")
             .hint("send its definition without form"));
@@ -86,8 +88,8 @@ async fn bytes(call: &RequestContext, request: Request) -> Result<Bytes, ApiErro
     body::read(request.into_body(), config.body_bytes, config.body_time).await
 }
 
-/// Whether the body says that it is YAML or text. Everything else is read as JSON, since `curl -d`
-/// says that it is a form.
+/// Returns whether the body is declared as YAML or text. Everything else is read as JSON, because
+/// `curl -d` declares a form.
 fn is_text(headers: &HeaderMap) -> bool {
     let kind = headers
         .get(CONTENT_TYPE)
@@ -104,7 +106,7 @@ fn text(bytes: &[u8]) -> Result<String, ApiError> {
     let text = String::from_utf8(bytes.to_vec());
     let text = text.map_err(|_| problem(ErrorCode::RequestBody, "the body is not UTF-8"))?;
     if text.trim().is_empty() {
-        let message = "the request has no body; it takes a definition, a JSON object";
+        let message = "missing body: expected a definition, a JSON object";
         return Err(problem(ErrorCode::RequestBody, message));
     }
     Ok(text)
@@ -113,7 +115,7 @@ fn text(bytes: &[u8]) -> Result<String, ApiError> {
 fn object(text: &str) -> Result<Map<String, Tree>, ApiError> {
     serde_json::from_str(text).map_err(|error| {
         let message = format!(
-            "the body is no JSON object: {}",
+            "the body is not a JSON object: {}",
             json_error::json_error_message(&error)
         );
         problem(ErrorCode::RequestBody, message)
@@ -122,8 +124,8 @@ fn object(text: &str) -> Result<Map<String, Tree>, ApiError> {
     })
 }
 
-/// Lays changes over an object: a member that is `null` goes, objects are laid over objects,
-/// everything else is replaced (RFC 7386).
+/// Applies a JSON merge patch (RFC 7386): `null` removes a member, objects are merged, everything
+/// else is replaced.
 pub(super) fn merge(over: &mut Map<String, Tree>, changes: Map<String, Tree>) {
     for (name, change) in changes {
         match change {

@@ -1,4 +1,4 @@
-//! What would be wrong with a definition, without writing it.
+//! The route that checks a definition without writing it.
 
 use axum::extract::Request;
 use axum::response::Response;
@@ -12,16 +12,18 @@ use crate::error::{ApiError, ProblemDetails};
 use crate::extract::QueryParams;
 use crate::request_context::RequestContext;
 
-/// What is wrong with a definition.
+/// The diagnostics of a definition.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Findings)]
 pub(crate) struct CheckResponse {
-    /// Errors, which keep it from being used, and warnings.
+    /// Errors, which make it unusable, and warnings.
     #[schema(value_type = Vec<Object>)]
     diagnostics: Vec<Diagnostic>,
 }
 
-/// What `quillet check` says of a definition, were it stored under that id. Nothing is written.
+/// Checks a definition as if it were stored under this id
+///
+/// Same checks as `quillet check`. Nothing is written.
 #[utoipa::path(post, path = "/{kind}/{id}/check", operation_id = "check_{kind}", tag = "definitions",
     params(("id" = String, Path), body::DefinitionFormatQuery), request_body = Object, responses(
     (status = 200, body = CheckResponse),

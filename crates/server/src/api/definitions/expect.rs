@@ -1,4 +1,4 @@
-//! What a request takes for granted: `If-Match` and `If-None-Match`.
+//! Preconditions of writes: `If-Match` and `If-None-Match`.
 
 use axum::http::HeaderMap;
 use axum::http::header::{IF_MATCH, IF_NONE_MATCH};
@@ -38,13 +38,14 @@ pub(super) async fn expected(
         if none.trim() == "*" && !headers.contains_key(IF_MATCH) {
             return Ok(WritePrecondition::Absent);
         }
-        let message = "a write takes If-None-Match: *, and no If-Match beside it";
+        let message = "a write supports only If-None-Match: *, and not together with If-Match";
         return Err(problem(ErrorCode::HistoryMark, message));
     }
     let Some(tags) = text(headers, &IF_MATCH)? else {
         return Ok(WritePrecondition::Anything);
     };
     let tags = tags.split(',').map(tag).collect::<Result<Vec<_>, _>>()?;
+    // A single number is checked by the store itself, which saves a read and closes the race.
     if let [EntityTag::Version(number)] = tags.as_slice() {
         return Ok(WritePrecondition::Version(*number));
     }
@@ -63,7 +64,7 @@ pub(super) async fn expected(
     );
     let digest = found.content.digest();
     Err(conflict(&format!(
-        "{id} is at {number} (sha256:{digest}), and not at what If-Match says"
+        "{id} is at {number} (sha256:{digest}), which If-Match does not name"
     )))
 }
 
@@ -101,10 +102,10 @@ fn tag(text: &str) -> Result<EntityTag, ApiError> {
 }
 
 fn unreadable(header: &str) -> ApiError {
-    let message = format!("the header {header} names no version");
+    let message = format!("invalid header {header}: it names no version");
     problem(ErrorCode::HistoryMark, message).hint(
-        "send the number of a version (\"7\"), \"sha256:DIGITS\", what Quillet-Revision or ETag \
-         said, or *",
+        "send a version number (\"7\"), \"sha256:DIGITS\", a value of Quillet-Revision or ETag, \
+         or *",
     )
 }
 

@@ -1,4 +1,4 @@
-//! Labels: listed, moved, taken away, put back.
+//! Routes that list, move, remove and roll back labels.
 
 use std::collections::BTreeMap;
 
@@ -20,24 +20,24 @@ use crate::error::{ApiError, ProblemDetails, problem};
 use crate::extract::QueryParams;
 use crate::request_context::RequestContext;
 
-/// Where a label is to go: `version`, or `versions`.
+/// The target of a label: `version` or `versions`.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = LabelRequest)]
 pub(crate) struct LabelBody {
-    /// The number of a version, or a mark: another label, `sha256:…`.
+    /// A version number, another label or `sha256:…`.
     #[schema(value_type = Option<Object>)]
     version: Option<Tree>,
     /// Weights by the numbers of versions: `{"3": 90, "4": 10}`.
     #[schema(value_type = Option<Object>)]
     versions: Option<BTreeMap<String, u32>>,
-    /// What of a request decides between `versions`: `user`, `session`, or a variable. Each
-    /// request is drawn by itself where it has none.
+    /// What selects among `versions`: `user`, `session` or a variable. Without it, each request is
+    /// assigned at random.
     by: Option<String>,
-    /// Mixed into the draw. Two labels with one salt draw alike.
+    /// Mixed into the selection. Two labels with the same salt select alike.
     salt: Option<String>,
-    /// Where the label has to be now, as `GET` shows it: a number, an object with `versions`, or
-    /// `null` where it is not set.
+    /// The expected current target, as `GET` shows it: a number, an object with `versions`, or
+    /// `null` if the label is not set.
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<Object>)]
     expect: Option<Tree>,
@@ -51,7 +51,7 @@ fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Tree>, D::
     Tree::deserialize(deserializer).map(Some)
 }
 
-/// The labels of a definition.
+/// Lists the labels of a definition
 #[utoipa::path(get, path = "/{kind}/{id}/labels", operation_id = "list_{kind}_labels", tag = "definitions",
     params(("id" = String, Path)), responses(
     (status = 200, body = AllLabels),
@@ -67,13 +67,13 @@ pub(crate) async fn list(
     answer(&call, kind, &id, &labels).await
 }
 
-/// Moves a label to a version, or to several in shares.
+/// Moves a label to a version, or splits it across several by weight
 #[utoipa::path(put, path = "/{kind}/{id}/labels/{label}", operation_id = "put_{kind}_label", tag = "definitions",
     params(("id" = String, Path), ("label" = String, Path)), request_body = LabelBody, responses(
     (status = 200, body = AllLabels),
-    (status = 403, body = ProblemDetails, content_type = "application/problem+json", description = "The label is protected, and the token may not promote"),
+    (status = 403, body = ProblemDetails, content_type = "application/problem+json", description = "The label is protected, and the token lacks the permission `promote`"),
     (status = 404, body = ProblemDetails, content_type = "application/problem+json"),
-    (status = 412, body = ProblemDetails, content_type = "application/problem+json", description = "The label is not where the request takes it to be"),
+    (status = 412, body = ProblemDetails, content_type = "application/problem+json", description = "The label does not point where `expect` says"),
 ))]
 pub(crate) async fn put(
     call: RequestContext,
@@ -86,11 +86,11 @@ pub(crate) async fn put(
     relabel(&call, &part, wanted, expect, &message).await
 }
 
-/// Takes a label away.
+/// Removes a label
 #[utoipa::path(delete, path = "/{kind}/{id}/labels/{label}", operation_id = "delete_{kind}_label", tag = "definitions",
     params(("id" = String, Path), ("label" = String, Path), RemoveParams), responses(
-    (status = 200, body = AllLabels, description = "The labels that are left"),
-    (status = 403, body = ProblemDetails, content_type = "application/problem+json", description = "The label is protected, and the token may not promote"),
+    (status = 200, body = AllLabels, description = "The remaining labels"),
+    (status = 403, body = ProblemDetails, content_type = "application/problem+json", description = "The label is protected, and the token lacks the permission `promote`"),
     (status = 404, body = ProblemDetails, content_type = "application/problem+json"),
 ))]
 pub(crate) async fn delete(
@@ -98,19 +98,19 @@ pub(crate) async fn delete(
     part: VersionPath,
     QueryParams(why): QueryParams<RemoveParams>,
 ) -> Result<Response, ApiError> {
-    // Whoever takes away what is not there has mistaken its name.
+    // Removing a label that does not exist is probably a typo, so it is an error.
     let named = VersionSelector::Label(part.name.clone());
     let definitions = &call.app.definitions;
     definitions.find(part.kind, &part.id, Some(&named)).await?;
     relabel(&call, &part, LabelChange::Nowhere, None, &why.message).await
 }
 
-/// Puts a label back to the version that it pointed at before.
+/// Rolls a label back to its previous version
 #[utoipa::path(post, path = "/{kind}/{id}/labels/{label}/rollback", operation_id = "rollback_{kind}_label", tag = "definitions",
     params(("id" = String, Path), ("label" = String, Path), RemoveParams), responses(
     (status = 200, body = AllLabels),
-    (status = 403, body = ProblemDetails, content_type = "application/problem+json", description = "The label is protected, and the token may not promote"),
-    (status = 404, body = ProblemDetails, content_type = "application/problem+json", description = "No such definition or label, or nothing before"),
+    (status = 403, body = ProblemDetails, content_type = "application/problem+json", description = "The label is protected, and the token lacks the permission `promote`"),
+    (status = 404, body = ProblemDetails, content_type = "application/problem+json", description = "Unknown definition or label, or no earlier version"),
 ))]
 pub(crate) async fn rollback(
     call: RequestContext,
@@ -123,6 +123,7 @@ pub(crate) async fn rollback(
     let now = definitions.labels(*kind, &key).await?;
     let earlier = definitions.before(*kind, id, name).await?;
     let wanted = LabelChange::Target(LabelTarget::Version(earlier));
+    // If the label moves in the meantime, the rollback fails instead of undoing the other change.
     let expect = Some(now.get(name).cloned());
     let message = match why.message.as_str() {
         "" => format!("rolled back to {earlier}"),
@@ -168,13 +169,15 @@ fn wanted(body: LabelBody) -> Result<LabelChange, ApiError> {
         (Some(version), None) if by.is_none() && salt.is_none() => match &version {
             Tree::String(text) => Ok(LabelChange::At(mark(text)?)),
             Tree::Number(number) => Ok(LabelChange::At(mark(&number.to_string())?)),
-            _ => Err(wrong("version is the number of a version or a mark")),
+            _ => Err(wrong(
+                "invalid version: expected a number, a label or sha256:DIGITS",
+            )),
         },
         (None, Some(versions)) => {
             let read = |(number, weight): (String, u32)| match number.parse() {
                 Ok(number) => Ok((number, weight)),
                 Err(_) => Err(wrong(&format!(
-                    "versions names {number:?}, which is no number of a version"
+                    "invalid version number {number:?} in versions"
                 ))),
             };
             let versions = versions.into_iter().map(read);
@@ -185,7 +188,7 @@ fn wanted(body: LabelBody) -> Result<LabelChange, ApiError> {
             })))
         }
         _ => Err(wrong(
-            "a label goes to one version, or to versions, by and salt",
+            "expected either version, or versions with by and salt",
         )),
     }
 }

@@ -1,4 +1,4 @@
-//! The log of what was done to definitions.
+//! The audit log of definitions.
 
 use axum::response::Response;
 use jiff::Timestamp;
@@ -16,10 +16,10 @@ use crate::error::{ApiError, ProblemDetails, problem};
 use crate::extract::QueryParams;
 use crate::request_context::RequestContext;
 
-/// Lines of a page, unless the request says so.
+/// Default number of entries per page.
 const USUAL: usize = 100;
 
-/// Which lines are wanted.
+/// Query parameters of the audit log.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct LogQuery {
@@ -46,7 +46,7 @@ pub(crate) struct LogResponse {
     next: Option<u64>,
 }
 
-/// What somebody did, or was refused.
+/// An action on a definition, or a rejected one.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = LogLine)]
 pub(crate) struct AuditLogItem {
@@ -95,8 +95,9 @@ impl From<LogEntry> for AuditLogItem {
     }
 }
 
-/// Who did what to which definition, from where and when, the newest first; what was refused for
-/// want of a right, too. Needs `admin` for everything, or for the definition that `id` names.
+/// Returns the audit log, newest first, including rejected requests
+///
+/// Requires `admin` for everything, or for the definition that `id` names.
 #[utoipa::path(get, path = "/log", operation_id = "read_log", tag = "definitions", params(LogQuery), responses(
     (status = 200, body = LogResponse),
     (status = 501, body = ProblemDetails, content_type = "application/problem+json", description = "The store keeps no history"),
@@ -120,6 +121,7 @@ pub(crate) async fn read(
     let lines = lines.await?;
     let last = lines.last().map(|line| line.number);
     json(&LogResponse {
+        // Number 1 is the first entry ever, so nothing can follow it.
         next: last.filter(|number| lines.len() == limit && *number > 1),
         lines: lines.into_iter().map(AuditLogItem::from).collect(),
     })
@@ -130,10 +132,10 @@ fn kind(word: &str) -> Result<EntryKind, ApiError> {
         .into_iter()
         .filter(|kind| kind.has_versions());
     let wrong = || {
-        let message = format!("kind is {word:?}, and no kind of definition is called so");
+        let message = format!("unknown kind {word:?}");
         problem(ErrorCode::RequestQuery, message)
             .about("kind")
-            .hint("prompt, tool, extension, agent or database")
+            .hint("expected prompt, tool, extension, agent or database")
     };
     kinds.find(|kind| kind.word() == word).ok_or_else(wrong)
 }

@@ -1,8 +1,7 @@
-//! Definitions of every kind with their histories: written, removed, their versions and labels.
-//! One handler of each sort serves all kinds; `{kind}` in its path is where it is mounted.
+//! Routes for definitions of every kind: writing, removing, versions and labels. One handler per
+//! operation serves all kinds; `{kind}` in its path is the kind it is mounted for.
 //!
-//! What may be done, and what is checked first, is not decided here but by
-//! [`quillet_host::definitions`].
+//! Permissions and checks are in [`quillet_host::definitions`].
 
 mod body;
 pub(crate) mod check;
@@ -93,7 +92,7 @@ fn limit(given: Option<usize>, usual: usize) -> Result<usize, ApiError> {
     match given.unwrap_or(usual) {
         limit @ 1..=MOST_LINES => Ok(limit),
         limit => {
-            let message = format!("limit is {limit}; it may be from 1 to {MOST_LINES}");
+            let message = format!("invalid limit {limit}: expected 1 to {MOST_LINES}");
             Err(problem(ErrorCode::RequestQuery, message).about("limit"))
         }
     }

@@ -1,4 +1,4 @@
-//! How versions and labels are shown.
+//! Response formats of versions and labels.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde_json::Value as Tree;
 use utoipa::ToSchema;
 
-/// Header of answers: the number of a version.
+/// Response header: the number of a version.
 static VERSION: HeaderName = HeaderName::from_static("quillet-version");
 
 /// One version.
@@ -55,6 +55,7 @@ impl VersionResponse {
         labels: &Labels,
         is_latest: bool,
     ) -> Self {
+        // Digest and length of a connection would help to guess its password.
         let is_open = !has_secrets(kind);
         let own = labels.of(version.number).map(str::to_owned);
         let latest = (is_latest && !version.removed).then(|| LATEST.to_owned());

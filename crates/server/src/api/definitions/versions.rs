@@ -1,4 +1,4 @@
-//! Versions: listed, shown, compared.
+//! Routes that list, show and compare versions.
 
 use axum::http::HeaderValue;
 use axum::http::header::CONTENT_TYPE;
@@ -20,7 +20,7 @@ use crate::request_context::RequestContext;
 pub(crate) use super::mark;
 pub(crate) use super::response::marked;
 
-/// Lines of a page, unless the request says so.
+/// Default number of entries per page.
 const USUAL: usize = 50;
 
 /// Which part of a list is wanted.
@@ -70,7 +70,7 @@ pub(crate) struct Sides {
     pub(crate) to: Option<String>,
 }
 
-/// Versions of a definition, the newest first; of a removed one too.
+/// Lists the versions of a definition, newest first, even if it was removed
 #[utoipa::path(get, path = "/{kind}/{id}/versions", operation_id = "list_{kind}_versions", tag = "definitions",
     params(("id" = String, Path), VersionsQuery), responses(
     (status = 200, body = Versions),
@@ -110,7 +110,7 @@ pub(crate) async fn listed(
     })
 }
 
-/// One version by its number, a label or `sha256:` and eight digits or more.
+/// Returns a version by its number, a label or `sha256:` and at least eight digits
 #[utoipa::path(get, path = "/{kind}/{id}/versions/{mark}", operation_id = "get_{kind}_version", tag = "definitions",
     params(("id" = String, Path), ("mark" = String, Path)), responses(
     (status = 200, body = VersionDetail),
@@ -144,8 +144,9 @@ pub(crate) async fn shown(
     Ok(marked(response, Some(version.number), text))
 }
 
-/// What is different between two versions, in the unified form of `diff -u`: each member of a
-/// definition, and each line of a text, on a line of its own.
+/// Compares two versions in unified diff format
+///
+/// Each member of a definition and each line of a text is a separate line.
 #[utoipa::path(get, path = "/{kind}/{id}/diff", operation_id = "diff_{kind}", tag = "definitions",
     params(("id" = String, Path), Sides), responses(
     (status = 200, body = String, content_type = "text/plain; charset=utf-8"),

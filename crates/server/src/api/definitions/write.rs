@@ -1,4 +1,4 @@
-//! Writing and removing.
+//! Routes that write and remove definitions.
 
 use axum::extract::Request;
 use axum::http::{HeaderMap, StatusCode};
@@ -18,10 +18,10 @@ use crate::error::{ApiError, ProblemDetails, problem};
 use crate::extract::QueryParams;
 use crate::request_context::RequestContext;
 
-/// How often changes are laid over what somebody else has written meanwhile.
+/// Attempts to apply a patch when other writers interfere.
 const ATTEMPTS: usize = 8;
 
-/// What is said of a write.
+/// Query parameters of a write.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct WriteParams {
@@ -30,11 +30,11 @@ pub(crate) struct WriteParams {
     message: String,
     /// Labels, separated by commas, that are moved to the new version.
     label: Option<String>,
-    /// `allow` writes a definition all the same that cannot be used.
+    /// `allow` writes the definition even if it is invalid.
     broken: Option<String>,
 }
 
-/// What is said of what is taken away, or put back.
+/// Query parameters of a removal or a rollback.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct RemoveParams {
@@ -58,14 +58,16 @@ pub(crate) struct WrittenDefinition {
     diagnostics: Vec<Diagnostic>,
 }
 
-/// Replaces a definition, after the checks of `quillet check`. The same definition again makes no
-/// new version. `If-Match` and `If-None-Match: *` bind it to what is there.
+/// Replaces a definition after the checks of `quillet check`
+///
+/// An identical definition creates no new version. `If-Match` and `If-None-Match: *` are
+/// preconditions.
 #[utoipa::path(put, path = "/{kind}/{id}", operation_id = "put_{kind}", tag = "definitions",
     params(("id" = String, Path), WriteParams, body::DefinitionFormatQuery), request_body = Object, responses(
     (status = 200, body = WrittenDefinition),
-    (status = 201, body = WrittenDefinition, description = "There was none of that id"),
-    (status = 412, body = ProblemDetails, content_type = "application/problem+json", description = "The definition is not what the request takes for granted"),
-    (status = 422, body = ProblemDetails, content_type = "application/problem+json", description = "The definition is broken"),
+    (status = 201, body = WrittenDefinition, description = "Created"),
+    (status = 412, body = ProblemDetails, content_type = "application/problem+json", description = "The precondition failed"),
+    (status = 422, body = ProblemDetails, content_type = "application/problem+json", description = "The definition is invalid"),
 ))]
 pub(crate) async fn put(
     call: RequestContext,
@@ -77,13 +79,13 @@ pub(crate) async fn put(
     replace(&call, named, (said, form), request, false).await
 }
 
-/// Writes a definition as a new version, also where it is the same as before.
+/// Writes a definition as a new version, even if it is unchanged
 #[utoipa::path(post, path = "/{kind}/{id}", operation_id = "post_{kind}", tag = "definitions",
     params(("id" = String, Path), WriteParams, body::DefinitionFormatQuery), request_body = Object, responses(
     (status = 200, body = WrittenDefinition),
-    (status = 201, body = WrittenDefinition, description = "There was none of that id"),
-    (status = 412, body = ProblemDetails, content_type = "application/problem+json", description = "The definition is not what the request takes for granted"),
-    (status = 422, body = ProblemDetails, content_type = "application/problem+json", description = "The definition is broken"),
+    (status = 201, body = WrittenDefinition, description = "Created"),
+    (status = 412, body = ProblemDetails, content_type = "application/problem+json", description = "The precondition failed"),
+    (status = 422, body = ProblemDetails, content_type = "application/problem+json", description = "The definition is invalid"),
 ))]
 pub(crate) async fn post(
     call: RequestContext,
@@ -119,14 +121,15 @@ async fn replace(
     answer(kind, &id, written, Some(&text))
 }
 
-/// Lays the members of the body over the newest definition (RFC 7386: `null` takes a member away).
-/// Without `If-Match` it is laid over whatever others have written meanwhile.
+/// Merges the body into the newest definition (RFC 7386: `null` removes a member)
+///
+/// Without `If-Match`, changes by other writers are kept and the patch is applied on top.
 #[utoipa::path(patch, path = "/{kind}/{id}", operation_id = "patch_{kind}", tag = "definitions",
     params(("id" = String, Path), WriteParams), request_body = Object, responses(
     (status = 200, body = WrittenDefinition),
     (status = 404, body = ProblemDetails, content_type = "application/problem+json"),
-    (status = 412, body = ProblemDetails, content_type = "application/problem+json", description = "The definition is not what the request takes for granted"),
-    (status = 422, body = ProblemDetails, content_type = "application/problem+json", description = "The definition would be broken"),
+    (status = 412, body = ProblemDetails, content_type = "application/problem+json", description = "The precondition failed"),
+    (status = 422, body = ProblemDetails, content_type = "application/problem+json", description = "The resulting definition would be invalid"),
 ))]
 pub(crate) async fn patch(
     call: RequestContext,
@@ -155,6 +158,8 @@ pub(crate) async fn patch(
         };
         left -= 1;
         match definitions.write(&actor, write).await {
+            // Another writer was faster: apply the patch to its version. With `If-Match` the client
+            // wants to know instead.
             Err(error) if is_lost(&error) && wanted == WritePrecondition::Anything && left > 0 => {}
             done => return answer(kind, &id, done?, Some(&text)),
         }
@@ -171,19 +176,21 @@ fn merged(
     changes: Map<String, Tree>,
 ) -> Result<String, ApiError> {
     let Ok(mut own) = serde_json::from_str::<Map<String, Tree>>(&content.text) else {
-        let message = format!("{id} is stored as a text, which has no members to change");
+        let message = format!("{id} is stored as text, so it has no members to change");
         return Err(problem(ErrorCode::RequestBody, message).hint("replace it with PUT"));
     };
     body::merge(&mut own, changes);
     Ok(Tree::from(own).to_string())
 }
 
-/// Removes a definition with all of its labels. Its versions stay, so that it can come back.
+/// Removes a definition with all of its labels
+///
+/// Its versions stay, so it can be restored.
 #[utoipa::path(delete, path = "/{kind}/{id}", operation_id = "delete_{kind}", tag = "definitions",
     params(("id" = String, Path), RemoveParams), responses(
-    (status = 200, body = WrittenDefinition, description = "The version that says so"),
+    (status = 200, body = WrittenDefinition, description = "The version that records the removal"),
     (status = 404, body = ProblemDetails, content_type = "application/problem+json"),
-    (status = 412, body = ProblemDetails, content_type = "application/problem+json", description = "The definition is not what the request takes for granted"),
+    (status = 412, body = ProblemDetails, content_type = "application/problem+json", description = "The precondition failed"),
 ))]
 pub(crate) async fn delete(
     call: RequestContext,

@@ -1,4 +1,4 @@
-//! A version of a prompt as Langfuse's clients read it.
+//! Formats a prompt version for Langfuse's clients.
 
 use quillet_core::ErrorCode;
 use quillet_core::history::Version;
@@ -10,10 +10,10 @@ use crate::api::client_fill::{
 };
 use crate::error::{ApiError, problem};
 
-/// The one project that there is.
+/// The only project.
 pub(super) const PROJECT: &str = "quillet";
 
-/// The object that stands for a version.
+/// Returns a version as Langfuse's prompt object.
 pub(super) async fn prompt(
     view: &PromptView<'_>,
     found: &ResolvedVersion,
@@ -42,7 +42,7 @@ pub(super) async fn prompt(
         "prompt": text,
         "config": stored.as_ref().map_or_else(|| json!({}), StoredPrompt::config),
         "labels": view.labels_of(number).await?,
-        // Tags are those of the prompt, whichever version it is.
+        // In Langfuse, tags belong to the prompt and not to a version.
         "tags": newest.as_ref().map(StoredPrompt::tags).unwrap_or_default(),
         "commitMessage": message.filter(|message| !message.is_empty()),
         "resolutionGraph": resolved,
@@ -66,7 +66,7 @@ pub(super) fn created(version: &Version) -> String {
     format!("{time:.3}")
 }
 
-/// There is no such version, in Langfuse's words.
+/// Returns Langfuse's own error for a missing version.
 pub(super) fn not_found(name: &str, wish: VersionRequest<'_>) -> ApiError {
     let which = match wish {
         VersionRequest::Number(number) => format!("version {number}"),
@@ -77,7 +77,7 @@ pub(super) fn not_found(name: &str, wish: VersionRequest<'_>) -> ApiError {
     problem(ErrorCode::NotFound, message)
 }
 
-/// The same, where the store says that there is none.
+/// Converts errors of the store about missing versions to Langfuse's own.
 pub(super) fn or_not_found(error: ApiError, name: &str, wish: VersionRequest<'_>) -> ApiError {
     let is_absent = [
         ErrorCode::NotFound,

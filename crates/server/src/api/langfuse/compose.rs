@@ -1,5 +1,5 @@
-//! Prompts inside of prompts: `@@@langfusePrompt:name=header|label=production@@@`. Who reads a
-//! prompt gets the text of the other one in its place, unless they say `resolve=false`.
+//! Prompts that include others: `@@@langfusePrompt:name=header|label=production@@@`. The reference
+//! is replaced by the text of the other prompt, unless the query has `resolve=false`.
 
 use quillet_core::{BoxFuture, ErrorCode};
 use quillet_prompt::Notation;
@@ -12,13 +12,13 @@ use crate::request_context::RequestContext;
 const BEGIN: &str = "@@@langfusePrompt:";
 const END: &str = "@@@";
 
-/// How deep prompts may stand inside each other, as in Langfuse.
+/// Maximum nesting of prompts, as in Langfuse.
 const DEEPEST: usize = 5;
 
-/// What was put in, for the member `resolutionGraph`.
+/// The included prompts, for the member `resolutionGraph`.
 type Graph = Map<String, Value>;
 
-/// What a prompt says with all others that it names, and which these are; `null` for none.
+/// Resolves all references of a prompt, and returns the included prompts; `null` for none.
 ///
 /// # Errors
 /// One does not exist, is no text, or they name each other too deep.
@@ -64,12 +64,13 @@ fn expand<'a>(
         }
         if depth == DEEPEST {
             return Err(wrong(format!(
-                "Prompts stand inside each other deeper than {DEEPEST} levels, or in a circle, at '{parent}'"
+                "Prompts are nested deeper than {DEEPEST} levels, or include each other, at '{parent}'"
             )));
         }
         let (mut out, mut rest) = (String::new(), text.as_str());
         while let Some((before, after)) = rest.split_once(BEGIN) {
             out.push_str(before);
+            // A reference without an end is plain text, as in Langfuse.
             let Some((tag, after)) = after.split_once(END) else {
                 out.push_str(BEGIN);
                 rest = after;
@@ -114,7 +115,7 @@ async fn other(
 fn read(tag: &str) -> Result<(&str, VersionRequest<'_>), ApiError> {
     let unread = || {
         wrong(format!(
-            "{BEGIN}{tag}{END} cannot be read: write name=NAME|label=LABEL or name=NAME|version=NUMBER"
+            "invalid reference {BEGIN}{tag}{END}: write name=NAME|label=LABEL or name=NAME|version=NUMBER"
         ))
     };
     let (name, which) = tag.split_once('|').ok_or_else(unread)?;

@@ -18,7 +18,7 @@ use crate::api::{body, json};
 use crate::error::{ApiError, problem};
 use crate::request_context::RequestContext;
 
-/// Options that clients write into `config` and this server knows, too.
+/// Options in `config` that this server supports, too.
 const OPTIONS: [&str; 4] = ["temperature", "top_p", "max_tokens", "stop"];
 
 /// What a client wants written.
@@ -55,7 +55,7 @@ pub(super) async fn create(call: RequestContext, request: Request) -> Result<Res
         let message = "Previous versions have different prompt type. Create a new prompt with a different name.";
         return Err(problem(ErrorCode::DoorRequest, message));
     }
-    // That the prompts which it names are there is seen before it is written.
+    // Resolve the references first, so that a prompt with missing ones is not written.
     compose(&call, name, said.clone()).await?;
     let mut stored = StoredPrompt::written(said, MUSTACHE, (id != *name).then_some(name));
     let tags = tags.clone().or(before.as_ref().map(StoredPrompt::tags));
@@ -66,10 +66,10 @@ pub(super) async fn create(call: RequestContext, request: Request) -> Result<Res
     let write = Write {
         content: DefinitionContent::new(stored.to_text()),
         message,
-        // Equal versions are versions to Langfuse.
+        // Langfuse creates a version even if nothing changed.
         always: true,
         labels,
-        // Its clients fill the text in, so what is no Mustache is none of their errors.
+        // The clients fill in the text themselves, so invalid Mustache is no error for them.
         broken: true,
         ..Write::new(EntryKind::Prompt, &id, "")
     };
@@ -95,12 +95,12 @@ pub(super) async fn object(
     let config = &call.app.config;
     let bytes = body::read(request.into_body(), config.body_bytes, config.body_time).await?;
     serde_json::from_slice(&bytes).map_err(|error| {
-        let message = format!("the body has to be a JSON object: {error}");
+        let message = format!("the body must be a JSON object: {error}");
         problem(ErrorCode::DoorRequest, message).about("body")
     })
 }
 
-/// How the model is to answer, as far as it says what a model takes: `config` may be anything.
+/// Returns the valid model options in `config`, which may contain anything.
 fn options(config: &Value) -> Map<String, Value> {
     let mut options = Map::new();
     for name in OPTIONS {
@@ -117,7 +117,7 @@ fn options(config: &Value) -> Map<String, Value> {
 
 fn wanted(body: &Map<String, Value>) -> Result<CreatePromptRequest, ApiError> {
     let name = text(body, "name")?.filter(|name| !name.trim().is_empty());
-    let name = name.ok_or_else(|| wrong("name", "a text is wanted"))?;
+    let name = name.ok_or_else(|| wrong("name", "expected a string"))?;
     let mut labels = texts(body, "labels")?.unwrap_or_default();
     labels.retain(|label| label != LATEST);
     labels.dedup();
@@ -138,7 +138,7 @@ fn said(body: &Map<String, Value>) -> Result<PromptBody, ApiError> {
     let prompt = body.get("prompt").unwrap_or(&Value::Null);
     match (text(body, "type")?.unwrap_or("text"), prompt) {
         ("text", Value::String(text)) => Ok(PromptBody::Text(text.clone())),
-        ("text", _) => Err(wrong("prompt", "a text is wanted where type is text")),
+        ("text", _) => Err(wrong("prompt", "expected a string when type is text")),
         ("chat", Value::Array(turns)) => {
             let turns: Result<Vec<PromptMessage>, ApiError> = turns.iter().map(turn).collect();
             let turns = turns?;
@@ -147,9 +147,9 @@ fn said(body: &Map<String, Value>) -> Result<PromptBody, ApiError> {
         }
         ("chat", _) => Err(wrong(
             "prompt",
-            "a list of messages is wanted where type is chat",
+            "expected a list of messages when type is chat",
         )),
-        _ => Err(wrong("type", "it has to be text or chat")),
+        _ => Err(wrong("type", "must be text or chat")),
     }
 }
 
@@ -157,19 +157,19 @@ fn turn(turn: &Value) -> Result<PromptMessage, ApiError> {
     let text = |name: &str| turn.get(name).and_then(Value::as_str).map(str::to_owned);
     if text("type").as_deref() == Some("placeholder") {
         let name = text("name").filter(|name| !name.is_empty());
-        let name = name.ok_or_else(|| wrong("prompt", "a placeholder has a name"))?;
+        let name = name.ok_or_else(|| wrong("prompt", "a placeholder must have a name"))?;
         return Ok(PromptMessage::Placeholder(name));
     }
     match (text("role"), text("content")) {
         (Some(role), Some(content)) => Ok(PromptMessage::Message { role, content }),
         _ => Err(wrong(
             "prompt",
-            "a message has a role and a content, both texts",
+            "a message must have role and content, both strings",
         )),
     }
 }
 
-/// Names of variables and of places have to differ.
+/// Rejects names that are both a variable and a placeholder.
 fn distinct(turns: &[PromptMessage]) -> Result<(), ApiError> {
     let mut variables = Vec::new();
     for turn in turns {
@@ -201,7 +201,7 @@ fn text<'b>(body: &'b Map<String, Value>, name: &str) -> Result<Option<&'b str>,
     match body.get(name) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(text)),
-        Some(_) => Err(wrong(name, "a text is wanted")),
+        Some(_) => Err(wrong(name, "expected a string")),
     }
 }
 
@@ -213,7 +213,7 @@ pub(super) fn texts(
     body: &Map<String, Value>,
     name: &str,
 ) -> Result<Option<Vec<String>>, ApiError> {
-    let wanted = || wrong(name, "a list of texts is wanted");
+    let wanted = || wrong(name, "expected a list of strings");
     match body.get(name) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::Array(items)) => {

@@ -15,7 +15,8 @@ use crate::error::{ApiError, problem};
 use crate::extract::QueryParams;
 use crate::request_context::RequestContext;
 
-/// Deletes. Versions stay in the history, which this server's own routes show.
+/// Deletes a prompt or a version. Versions stay in the history, which this server's own routes
+/// show.
 pub(super) async fn delete(
     call: RequestContext,
     Id(name): Id,
@@ -56,8 +57,8 @@ async fn remove(call: &RequestContext, id: &str) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// Hides a version. If it is the newest one, the one before it is written again on top, so that
-/// what was deleted is used by nobody.
+/// Hides a version. If it is the newest one, the previous version is written again on top, so that
+/// the deleted one is no longer used.
 async fn version(
     call: &RequestContext,
     view: &PromptView<'_>,
@@ -81,6 +82,7 @@ async fn version(
         .iter()
         .filter(|(_, to)| heaviest(to) == number);
     let mut moves: Vec<LabelMove> = of_it.map(|(name, _)| moved(name, None)).collect();
+    // A label points at one target, so a split holds all hidden versions; its weights mean nothing.
     moves.push(moved(HIDDEN, Some(LabelTarget::Split(hidden))));
     let (definitions, actor) = (&call.app.definitions, call.actor());
     let message = format!("version {number} deleted");

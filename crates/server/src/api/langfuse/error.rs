@@ -1,5 +1,5 @@
-//! Errors in Langfuse's shape: `{"message", "error"}`, where `error` is the name of the kind, or
-//! the list of what is wrong with a request.
+//! Errors in Langfuse's format: `{"message", "error"}`, where `error` is the kind, or the list of
+//! invalid members.
 
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::error::ApiError;
 
-/// The whole answer.
+/// Returns the error response.
 pub(crate) fn answer(error: &ApiError) -> Response {
     let status = StatusCode::from_u16(error.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let body = body(error).to_string();
@@ -29,7 +29,7 @@ fn body(error: &ApiError) -> Value {
     json!({"message": message, "error": name(error.status())})
 }
 
-/// The names that Langfuse has for what went wrong.
+/// Returns Langfuse's name for an error status.
 fn name(status: u16) -> &'static str {
     match status {
         400 => "InvalidRequestError",

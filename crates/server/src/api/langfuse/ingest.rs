@@ -1,4 +1,4 @@
-//! `POST /api/public/otel/v1/traces`: what Langfuse's clients observed.
+//! `POST /api/public/otel/v1/traces`: spans of Langfuse's clients.
 
 use std::sync::Arc;
 
@@ -13,8 +13,8 @@ use crate::api::{body, json};
 use crate::error::{ApiError, problem};
 use crate::request_context::RequestContext;
 
-/// Takes spans into the store of traces, where there is one; else they are read and dropped, so
-/// that no client fills its queue.
+/// Records spans, if traces are enabled. Otherwise they are read and dropped, so that the queues of
+/// clients do not fill up.
 pub(super) async fn take(call: RequestContext, request: Request) -> Result<Response, ApiError> {
     let kind = request.headers().get(CONTENT_TYPE);
     let is_json = kind.is_some_and(|kind| kind.as_bytes().starts_with(b"application/json"));
@@ -36,6 +36,7 @@ pub(super) async fn take(call: RequestContext, request: Request) -> Result<Respo
     if is_json {
         return json(&serde_json::json!({}));
     }
+    // An empty body is a valid ExportTraceServiceResponse in protobuf.
     let answer = Response::builder().header(CONTENT_TYPE, "application/x-protobuf");
     Ok(answer.body(Body::empty()).unwrap_or_default())
 }

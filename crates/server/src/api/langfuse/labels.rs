@@ -14,7 +14,7 @@ use crate::api::json;
 use crate::error::ApiError;
 use crate::request_context::RequestContext;
 
-/// Moves labels to a version; those that it has already stay.
+/// Adds labels to a version.
 pub(super) async fn relabel(
     call: RequestContext,
     Path((name, version)): Path<(String, String)>,
@@ -22,12 +22,12 @@ pub(super) async fn relabel(
 ) -> Result<Response, ApiError> {
     let number: u64 = version
         .parse()
-        .map_err(|_| wrong("promptVersion", "the number of a version is wanted"))?;
+        .map_err(|_| wrong("promptVersion", "expected a version number"))?;
     let body = object(&call, request).await?;
     let labels = texts(&body, "newLabels")?;
-    let labels = labels.ok_or_else(|| wrong("newLabels", "a list of texts is wanted"))?;
+    let labels = labels.ok_or_else(|| wrong("newLabels", "expected a list of strings"))?;
     if labels.iter().any(|label| label == LATEST) {
-        let why = "the label 'latest' moves by itself and cannot be set";
+        let why = "the label 'latest' moves automatically and cannot be set";
         return Err(wrong("newLabels", why));
     }
     let wish = VersionRequest::Number(number);

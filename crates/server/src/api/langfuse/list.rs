@@ -19,7 +19,7 @@ use crate::request_context::RequestContext;
 /// Most prompts on a page.
 const MOST: usize = 100;
 
-/// What stands behind `?`.
+/// Query parameters.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ListQuery {
@@ -32,7 +32,7 @@ pub(super) struct ListQuery {
     to_updated_at: Option<String>,
 }
 
-/// Which prompts are wanted, besides their name.
+/// Filters in addition to the name.
 struct PromptFilter {
     label: Option<String>,
     tag: Option<String>,
@@ -48,7 +48,7 @@ pub(super) async fn list(
     let page = whole("page", query.page.as_deref(), 1)?;
     let limit = whole("limit", query.limit.as_deref(), 10)?;
     if limit > MOST {
-        return Err(wrong("limit", "it is 100 at most"));
+        return Err(wrong("limit", "must be at most 100"));
     }
     let filter = PromptFilter {
         label: query.label,
@@ -60,7 +60,7 @@ pub(super) async fn list(
     let first = (page - 1).saturating_mul(limit);
     let (mut data, mut total) = (Vec::new(), 0);
     for id in &ids {
-        // Without a filter only those on the page are looked at.
+        // Without a filter, load only the prompts on the page.
         let is_on_page = (first..first.saturating_add(limit)).contains(&total);
         if !is_on_page && !filter.is_some() {
             total += 1;
@@ -98,6 +98,7 @@ async fn ids(call: &RequestContext, name: Option<&str>) -> Result<Vec<String>, A
         .map(|id| (name_of(&id), id))
         .filter(|(known, _)| name.is_none_or(|name| name == known))
         .collect();
+    // Langfuse sorts by name, which differs from the order of encoded ids.
     named.sort();
     Ok(named.into_iter().map(|(_, id)| id).collect())
 }
@@ -110,7 +111,7 @@ async fn row(
 ) -> Result<Option<Value>, ApiError> {
     let view = match PromptView::of(call, id).await {
         Ok(view) => view,
-        // It was removed since the names were read.
+        // It was removed after the names were read.
         Err(error) if error.code() == ErrorCode::NotFound => return Ok(None),
         Err(error) => return Err(error),
     };
@@ -173,7 +174,7 @@ fn whole(name: &str, text: Option<&str>, default: usize) -> Result<usize, ApiErr
         return Ok(default);
     };
     let number = text.parse().ok().filter(|number| *number > 0);
-    number.ok_or_else(|| wrong(name, "a whole number from 1 is wanted"))
+    number.ok_or_else(|| wrong(name, "expected a whole number from 1"))
 }
 
 fn time(name: &str, text: Option<&str>) -> Result<Option<jiff::Timestamp>, ApiError> {
@@ -181,5 +182,5 @@ fn time(name: &str, text: Option<&str>) -> Result<Option<jiff::Timestamp>, ApiEr
         return Ok(None);
     };
     let time = text.parse().map(Some);
-    time.map_err(|_| wrong(name, "a time such as 2026-11-30T12:00:00Z is wanted"))
+    time.map_err(|_| wrong(name, "expected a time such as 2026-11-30T12:00:00Z"))
 }

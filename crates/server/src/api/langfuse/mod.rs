@@ -1,9 +1,8 @@
-//! The routes that Langfuse's clients for Python and Node ask, so that they work with nothing but
-//! another host: prompts with their versions and labels, and the traces that they send.
+//! The API that Langfuse's clients for Python and Node need when only their host is changed:
+//! prompts with versions and labels, and traces.
 //!
-//! They are no part of the OpenAPI document: their shapes are Langfuse's own, which its clients
-//! carry with them, and clients that are made from our document should not use them.
-//! `docs/doors.md` has them all.
+//! They are not in the OpenAPI document: the formats are Langfuse's own, and clients generated from
+//! that document should not use them. `docs/doors.md` lists them all.
 
 mod answer;
 mod compose;
@@ -34,7 +33,8 @@ pub(crate) const ROUTES: &[CompatRoute] = &[
     }),
     (READ, "GET", ONE, || get(read::read)),
     (WRITE, "DELETE", ONE, || delete(delete::delete)),
-    // Whoever may only promote moves labels, too; all are answered with the version.
+    // Tokens with only `promote` move labels, too, and every response contains the version, so
+    // require `read` here and check the rest in the handler.
     (READ, "PATCH", VERSION, || patch(labels::relabel)),
     (
         RouteRequirements::Entry,
@@ -69,5 +69,5 @@ const RENDER: RouteRequirements = RouteRequirements::Any(Permission::Render);
 const ONE: &str = "/api/public/v2/prompts/{name}";
 const VERSION: &str = "/api/public/v2/prompts/{name}/versions/{version}";
 
-/// What the paths of all of them begin with.
+/// The common prefix of the paths.
 pub(crate) const BASE: &str = "/api/public/";

@@ -8,7 +8,7 @@ use crate::api::json;
 use crate::error::ApiError;
 use crate::request_context::RequestContext;
 
-/// The project. Clients ask for it to see whether their keys are right.
+/// Returns the project. Clients request it to verify their keys.
 pub(super) async fn projects(_: RequestContext) -> Result<Response, ApiError> {
     let organization = json!({"id": PROJECT, "name": PROJECT});
     json(&json!({"data": [{

@@ -1,5 +1,5 @@
-//! Fields of a protobuf message, one after the other: all that is needed to read spans. By hand,
-//! since the crates for protobuf come with gRPC's feature, and this is there without it.
+//! A minimal protobuf reader for spans. Written by hand, because the protobuf crates come with the
+//! gRPC feature and this route exists without it.
 
 /// A field: its number and what it holds.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -13,9 +13,9 @@ pub(super) enum ProtoField<'b> {
 /// Reads the fields of a message. Ends early with an error where it is cut or none.
 pub(super) struct ProtoReader<'b>(&'b [u8]);
 
-/// The bytes are no such message.
+/// The bytes are not a valid message.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
-#[error("the bytes are no protobuf message")]
+#[error("invalid protobuf message")]
 pub(super) struct ProtoDecodeError;
 
 impl<'b> ProtoReader<'b> {

@@ -14,7 +14,7 @@ use crate::error::{ApiError, problem};
 use crate::extract::QueryParams;
 use crate::request_context::RequestContext;
 
-/// What stands behind `?`.
+/// Query parameters.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct LangfusePromptQuery {
     version: Option<String>,
@@ -34,20 +34,16 @@ impl LangfusePromptQuery {
             return Ok(label.map_or(VersionRequest::Default, VersionRequest::Label));
         };
         let number: i64 = version.parse().map_err(|_| {
-            problem(
-                ErrorCode::DoorRequest,
-                "version: it has to be a whole number",
-            )
-            .about("version")
+            problem(ErrorCode::DoorRequest, "version: must be a whole number").about("version")
         })?;
         match (number, label) {
-            // Langfuse takes 0 for none.
+            // Langfuse treats version 0 as absent.
             (0, label) => Ok(label.map_or(VersionRequest::Default, VersionRequest::Label)),
             (_, Some(_)) => {
                 let message = "Cannot specify both version and label";
                 Err(problem(ErrorCode::DoorRequest, message))
             }
-            // Nothing has a number below 1, and nothing has this one.
+            // No version has a number below 1; map it to one that never exists.
             (number, None) => Ok(VersionRequest::Number(
                 u64::try_from(number).unwrap_or(u64::MAX),
             )),
@@ -70,6 +66,7 @@ pub(super) async fn read(
     let absent = |error| answer::or_not_found(error, &name, wish);
     let view = PromptView::of(&call, &id).await.map_err(absent)?;
     let found = view.find(wish).await.map_err(absent)?;
+    // Langfuse's own 404, which its SDKs recognize.
     let found = found.ok_or_else(|| answer::not_found(&name, wish))?;
     let said = client_fill::offer(&call, &id, &found, Notation::Double).await?;
     let (said, resolved) = if query.resolves() {

@@ -1,4 +1,4 @@
-//! Spans as OpenTelemetry's exporters send them, in protobuf and in JSON, as our traces.
+//! Converts spans of OpenTelemetry exporters, in protobuf and JSON, to traces.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::protobuf::{ProtoDecodeError, ProtoField, ProtoReader};
 
-/// How deep a value in an attribute may be.
+/// Maximum nesting of an attribute value.
 const DEEPEST: usize = 16;
 
 /// The attribute by which Langfuse's clients say what a span is.
@@ -59,6 +59,7 @@ fn traces(sent: Vec<IngestedSpan>) -> Vec<Trace> {
         }
     }
     let trace = |(id, mut spans): (String, Vec<Span>)| {
+        // Traces expect the root first; exporters send children before their parents.
         spans.sort_by_key(|span| (span.parent.is_some(), span.started_us));
         Trace { id, spans }
     };
@@ -148,7 +149,7 @@ fn value_of(bytes: &[u8], depth: usize) -> Result<Value, ProtoDecodeError> {
         value = match field? {
             (1, ProtoField::Bytes(said)) => text(said).into(),
             (2, ProtoField::Number(is)) => (is != 0).into(),
-            // Signed numbers have their bits in a number without a sign.
+            // int64 is encoded as the two's complement bits of a uint64.
             (3, ProtoField::Number(number)) => number.cast_signed().into(),
             (4, ProtoField::Number(bits)) => f64::from_bits(bits).into(),
             (5, ProtoField::Bytes(list)) => {

@@ -1,6 +1,6 @@
-//! What was observed, as Langfuse's clients read it back: `GET /api/public/traces/{id}` and
-//! `GET /api/public/observations/{id}`, and `GET /api/public/v2/observations`, which is all that
-//! those from version 5 on have. Runs of this server's own agents are read in the same way.
+//! Traces and observations in Langfuse's format: `GET /api/public/traces/{id}` and `GET
+//! /api/public/observations/{id}`, and `GET /api/public/v2/observations`, the only one in clients
+//! from version 5 on. Runs of this server's own agents are included.
 
 use std::collections::BTreeMap;
 
@@ -68,21 +68,21 @@ pub(super) async fn observations(
     QueryParams(query): QueryParams<LangfuseTracesQuery>,
 ) -> Result<Response, ApiError> {
     let kept = kept(&call).await?;
-    let id = query.trace_id.ok_or_else(|| {
-        wrong(
-            "traceId",
-            "it is missing: observations are read by their trace",
-        )
-    })?;
+    let id = query
+        .trace_id
+        .ok_or_else(|| wrong("traceId", "required: observations are read by trace"))?;
     let is_form = |name: &str| matches!(name, "fields" | "expandMetadata" | "parseIoAsJson");
     if let Some(filter) = query.others.keys().find(|name| !is_form(name)) {
-        return Err(wrong(filter, "observations are found by traceId alone"));
+        return Err(wrong(
+            filter,
+            "unsupported filter: observations are found by traceId only",
+        ));
     }
     let number = |name: &str, text: &Option<String>, usual| match text {
         None => Ok(usual),
         Some(text) => text
             .parse()
-            .map_err(|_| wrong(name, "a whole number is wanted")),
+            .map_err(|_| wrong(name, "expected a whole number")),
     };
     let limit = number("limit", &query.limit, PAGE.0)?.clamp(1, PAGE.1);
     let first = number("cursor", &query.cursor, 0)?;
@@ -107,8 +107,8 @@ pub(super) async fn observations(
 async fn kept(call: &RequestContext) -> Result<&dyn TraceReader, ApiError> {
     call.may_everywhere(Permission::Read).await?;
     let none = || {
-        let message = "this server keeps no traces";
-        problem(ErrorCode::NotFound, message).hint("agent.traces names the file for them")
+        let message = "traces are not enabled on this server";
+        problem(ErrorCode::NotFound, message).hint("set agent.traces to a file")
     };
     call.app.traces.as_deref().ok_or_else(none)
 }
@@ -120,7 +120,7 @@ fn absent(what: &str, id: &str) -> ApiError {
 
 fn whole(call: &RequestContext, trace: &Trace) -> Value {
     let root = trace.spans.first();
-    // What is said of the whole trace stands in any of its spans.
+    // Attributes of the trace may be in any of its spans.
     let said = |name: &str| {
         trace
             .spans
@@ -221,8 +221,8 @@ fn observed(call: &RequestContext, trace: &str, span: &Span) -> Value {
     all
 }
 
-/// The name, the id and the version of the prompt that was used. Clients leave both out where they
-/// had to fall back to a text of their own.
+/// Returns the name, id and version of the prompt that was used. Clients omit both if they used a
+/// fallback text.
 fn prompt(call: &RequestContext, span: &Span) -> Option<(String, String, u64)> {
     let text = |name: &str| span.attributes.get(name)?.as_str();
     let number = |name: &str| {
@@ -273,7 +273,7 @@ fn below<'a>(span: &'a Span, begin: &str) -> impl Iterator<Item = (String, Value
     })
 }
 
-/// Attributes hold texts, and what is no text as JSON in a text.
+/// Parses an attribute: values other than strings are JSON inside a string.
 fn parsed(value: &Value) -> Value {
     let read = value
         .as_str()

@@ -1,8 +1,8 @@
 //! The one route of LiteLLM's generic prompt management.
 //!
-//! Its client replaces `{name}`, one variable after the other, so a value that has another variable's
-//! name in braces is replaced in turn; nothing that a server sends can keep it from that. As with
-//! the other doors the shape is not ours, so it is not in the OpenAPI document.
+//! Its client replaces `{name}` one variable after the other, so a value that contains another
+//! variable's name in braces is replaced in turn; no server response can prevent that. The format
+//! is LiteLLM's, so the route is not in the OpenAPI document.
 
 use axum::response::Response;
 use axum::routing::get;
@@ -49,14 +49,15 @@ async fn read(
 ) -> Result<Response, ApiError> {
     let wrong = |message: String| problem(ErrorCode::DoorRequest, message);
     let named = query.prompt_id.filter(|id| !id.is_empty());
-    let named = named.ok_or_else(|| wrong("prompt_id: the id of a prompt is wanted".to_owned()))?;
+    let named = named.ok_or_else(|| wrong("prompt_id: expected the id of a prompt".to_owned()))?;
     let version = query.prompt_version.filter(|text| !text.is_empty());
     let label = query.prompt_label.filter(|text| !text.is_empty());
     if version.is_some() && label.is_some() {
-        let message = "prompt_version and prompt_label exclude each other";
+        let message = "prompt_version and prompt_label are mutually exclusive";
         return Err(wrong(message.to_owned()));
     }
     let snapshot = call.app.service.catalogue().snapshot();
+    // Aliases work here, too, such as the id that a prompt had at OpenAI.
     let resolved = call.app.aliases.resolve(&snapshot, &named);
     let (name, mark) = match (version.or(label), VersionSelector::divide(&resolved)) {
         (Some(mark), _) => (
@@ -111,7 +112,7 @@ fn template(said: PromptBody) -> Result<Vec<Value>, ApiError> {
         PromptMessage::Message { role, content } => Ok(json!({"role": role, "content": content})),
         PromptMessage::Placeholder(name) => Err(problem(
             ErrorCode::DoorInexact,
-            format!("LiteLLM's client has no place for the messages {name}"),
+            format!("LiteLLM's client cannot insert the messages {name}"),
         )),
     };
     turns.into_iter().map(turn).collect()

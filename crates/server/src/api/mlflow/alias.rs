@@ -18,12 +18,13 @@ pub(super) async fn set(call: RequestContext, request: Request) -> Result<Respon
     let body = body(&call, request).await?;
     let version = body.text("version")?;
     let number = version.parse().map_err(|_| {
-        let message = format!("version: the number of a version is wanted, not {version:?}");
+        let message = format!("version: expected a version number, not {version:?}");
         problem(ErrorCode::DoorRequest, message)
     })?;
     let name = body.text("name")?;
     let id = client_fill::known_id(&call, &name)?;
     let view = PromptView::of(&call, &id).await?;
+    // Hidden versions must not come back through an alias.
     if view.find(VersionRequest::Number(number)).await?.is_none() {
         let message = format!("{name} has no version {number}");
         return Err(problem(ErrorCode::HistoryVersion, message));
@@ -47,7 +48,7 @@ async fn moved(
 ) -> Result<Response, ApiError> {
     let name = body.text("alias")?;
     if name == LATEST {
-        let message = "the alias latest moves by itself and cannot be set";
+        let message = "the alias latest moves automatically and cannot be set";
         return Err(problem(ErrorCode::DoorRequest, message));
     }
     let moves = [LabelMove {

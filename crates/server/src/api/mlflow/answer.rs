@@ -22,7 +22,7 @@ pub(super) const TAGS: &str = "mlflowTags";
 /// template of Jinja.
 pub(super) const STATEMENT: &str = "{%";
 
-/// A prompt without what it says.
+/// Returns a prompt without its content.
 pub(super) async fn model(view: &PromptView<'_>) -> Result<Value, ApiError> {
     let newest = view.newest.version.as_ref();
     let created = newest.map(|version| version.created_ms);
@@ -42,7 +42,7 @@ pub(super) async fn model(view: &PromptView<'_>) -> Result<Value, ApiError> {
     }))
 }
 
-/// A version with what it says.
+/// Returns a version with its content.
 pub(super) async fn version(
     call: &RequestContext,
     view: &PromptView<'_>,
@@ -87,7 +87,7 @@ fn tags(own: &[(&str, String)], stored: Option<&StoredPrompt>) -> Vec<Value> {
     all
 }
 
-/// What was not written by such a client, if none would take it for Jinja.
+/// Rejects content that MLflow's client would read as Jinja, if another client wrote it.
 fn plain(said: PromptBody) -> Result<PromptBody, ApiError> {
     let texts: Vec<&str> = match &said {
         PromptBody::Text(text) => vec![text],
@@ -101,7 +101,7 @@ fn plain(said: PromptBody) -> Result<PromptBody, ApiError> {
     };
     if texts.iter().any(|text| text.contains(STATEMENT)) {
         let message =
-            format!("the text has {STATEMENT} in it, which MLflow's client takes for Jinja");
+            format!("the text contains {STATEMENT}, which MLflow's client reads as Jinja");
         return Err(problem(ErrorCode::DoorInexact, message));
     }
     Ok(said)
@@ -119,7 +119,7 @@ fn text(said: PromptBody) -> Result<String, ApiError> {
                 messages.push(json!({"role": role, "content": content}));
             }
             PromptMessage::Placeholder(name) => {
-                let message = format!("MLflow's client has no place for the messages {name}");
+                let message = format!("MLflow's client cannot insert the messages {name}");
                 return Err(problem(ErrorCode::DoorInexact, message));
             }
         }

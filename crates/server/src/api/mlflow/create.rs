@@ -38,7 +38,7 @@ pub(super) async fn body(
     serde_json::from_slice(&bytes)
         .map(JsonObjectBody)
         .map_err(|error| {
-            let message = format!("the body has to be a JSON object: {error}");
+            let message = format!("the body must be a JSON object: {error}");
             problem(ErrorCode::DoorRequest, message)
         })
 }
@@ -49,7 +49,7 @@ impl JsonObjectBody {
         match self.0.get(name) {
             Some(Value::String(text)) if !text.is_empty() => Ok(text.clone()),
             Some(Value::Number(number)) => Ok(number.to_string()),
-            _ => Err(wrong(format!("{name}: a text is wanted"))),
+            _ => Err(wrong(format!("{name}: expected a string"))),
         }
     }
 
@@ -57,36 +57,36 @@ impl JsonObjectBody {
         let tags = match self.0.get("tags") {
             None | Some(Value::Null) => return Ok(Map::new()),
             Some(Value::Array(tags)) => tags,
-            Some(_) => return Err(wrong("tags: a list is wanted".to_owned())),
+            Some(_) => return Err(wrong("tags: expected a list".to_owned())),
         };
         let tag = |tag: &Value| {
             let text = |name: &str| tag.get(name).and_then(Value::as_str);
             Some((text("key")?.to_owned(), text("value")?.into()))
         };
         let tags = tags.iter().map(tag).collect::<Option<_>>();
-        tags.ok_or_else(|| wrong("tags: each has key and value, both texts".to_owned()))
+        tags.ok_or_else(|| wrong("tags: each must have key and value, both strings".to_owned()))
     }
 }
 
-/// `registered-models/create`. A prompt is there with its first version, which the client writes
+/// `registered-models/create`. A prompt exists with its first version, which the client writes
 /// next, so nothing is stored yet.
 pub(super) async fn model(call: RequestContext, request: Request) -> Result<Response, ApiError> {
     let body = body(&call, request).await?;
     let name = body.text("name")?;
     let id = client_fill::known_id(&call, &name)?;
     if !body.tags()?.contains_key(IS_PROMPT) {
-        let message = "only prompts are registered here, and this model is none";
+        let message = "only prompts can be registered, and this model is not a prompt";
         return Err(wrong(message.to_owned()));
     }
     if PromptView::of(&call, &id).await.is_ok() {
-        return Err(wrong(format!("the prompt {name} exists already")));
+        return Err(wrong(format!("the prompt {name} already exists")));
     }
     let tags = body.0.get("tags").cloned().unwrap_or_default();
     json(&json!({"registered_model": {"name": name, "tags": tags}}))
 }
 
-/// `registered-models/set-tag`. The tags of a prompt are those of its newest version. A client sets
-/// them before it writes a version that has them, so there is nothing to do.
+/// `registered-models/set-tag`. The tags of a prompt are those of its newest version. Clients set
+/// them before they write a version with them, so nothing needs to be done.
 pub(super) async fn tag(call: RequestContext, request: Request) -> Result<Response, ApiError> {
     let body = body(&call, request).await?;
     body.text("key")?;
@@ -103,6 +103,7 @@ pub(super) async fn version(call: RequestContext, request: Request) -> Result<Re
     let mut tags = body.tags()?;
     let said = said(&mut tags)?;
     tags.shift_remove(IS_PROMPT);
+    // MLflow's client decides by the text itself, so do the same.
     let format = if is_jinja(&said) { JINJA } else { MUSTACHE };
     let mut stored = StoredPrompt::written(&said, format, (id != name).then_some(&name));
     ask(&mut stored, &tags);
@@ -114,7 +115,7 @@ pub(super) async fn version(call: RequestContext, request: Request) -> Result<Re
         content: DefinitionContent::new(stored.to_text()),
         message: &message,
         always: true,
-        // What the client fills in is none of our templates if it cannot be read as one.
+        // The client fills in the text itself, so it need not be a valid template here.
         broken: true,
         ..Write::new(EntryKind::Prompt, &id, "")
     };
@@ -123,7 +124,12 @@ pub(super) async fn version(call: RequestContext, request: Request) -> Result<Re
     let view = PromptView::of(&call, &id).await?;
     let wish = VersionRequest::Number(written.committed.version.number);
     let found = view.find(wish).await?;
-    let found = found.ok_or_else(|| problem(ErrorCode::HistoryVersion, "it is gone already"))?;
+    let found = found.ok_or_else(|| {
+        problem(
+            ErrorCode::HistoryVersion,
+            "the version was deleted in the meantime",
+        )
+    })?;
     json(&json!({"model_version": answer::version(&call, &view, &found).await?}))
 }
 
@@ -134,7 +140,7 @@ fn said(tags: &mut Map<String, Value>) -> Result<PromptBody, ApiError> {
         Some(Value::String(text)) => text,
         _ => {
             return Err(wrong(format!(
-                "tags: {TEXT} is missing: only prompts are kept here"
+                "tags: {TEXT} is missing: only prompts can be registered"
             )));
         }
     };
@@ -142,10 +148,10 @@ fn said(tags: &mut Map<String, Value>) -> Result<PromptBody, ApiError> {
         Some("text") => Ok(PromptBody::Text(text)),
         Some("chat") => chat(&text).ok_or_else(|| {
             wrong(format!(
-                "tags: {TEXT} has to be a list of messages with role and content, both texts"
+                "tags: {TEXT} must be a list of messages with role and content, both strings"
             ))
         }),
-        _ => Err(wrong(format!("tags: {KIND} has to be text or chat"))),
+        _ => Err(wrong(format!("tags: {KIND} must be text or chat"))),
     }
 }
 

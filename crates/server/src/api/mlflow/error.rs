@@ -1,4 +1,4 @@
-//! Errors in MLflow's shape: `{"error_code", "message"}`.
+//! Errors in MLflow's format: `{"error_code", "message"}`.
 
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::error::ApiError;
 
-/// The whole answer.
+/// Returns the error response.
 pub(crate) fn answer(error: &ApiError) -> Response {
     let status = StatusCode::from_u16(error.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let hint = error.hint_text().map(|hint| format!(" ({hint})"));
@@ -19,7 +19,7 @@ pub(crate) fn answer(error: &ApiError) -> Response {
     response
 }
 
-/// The names that MLflow has for what went wrong.
+/// Returns MLflow's name for an error status.
 fn name(status: u16) -> &'static str {
     match status {
         401 => "UNAUTHENTICATED",

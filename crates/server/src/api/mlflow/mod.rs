@@ -42,7 +42,7 @@ pub(crate) const ROUTES: &[CompatRoute] = &[
         "/api/2.0/mlflow/model-versions/create",
         || post(create::version),
     ),
-    // Whoever may only promote moves labels, too.
+    // Tokens with only `promote` move labels, too; the handler checks the permission.
     (RouteRequirements::Entry, "POST", ALIAS, || post(alias::set)),
     (RouteRequirements::Entry, "DELETE", ALIAS, || {
         delete(alias::remove)
@@ -54,5 +54,5 @@ const WRITE: RouteRequirements = RouteRequirements::Any(Permission::Write);
 
 const ALIAS: &str = "/api/2.0/mlflow/registered-models/alias";
 
-/// What the paths of all of them begin with.
+/// The common prefix of the paths.
 pub(crate) const BASE: &str = "/api/2.0/mlflow/";

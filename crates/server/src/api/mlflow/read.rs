@@ -12,7 +12,7 @@ use crate::error::{ApiError, problem};
 use crate::extract::QueryParams;
 use crate::request_context::RequestContext;
 
-/// What stands behind `?`.
+/// Query parameters.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct VersionQuery {
     name: Option<String>,
@@ -38,7 +38,7 @@ pub(super) async fn version(
 ) -> Result<Response, ApiError> {
     let (name, version) = (given("name", query.name)?, given("version", query.version)?);
     let number = version.parse().map_err(|_| {
-        let message = format!("version: the number of a version is wanted, not {version:?}");
+        let message = format!("version: expected a version number, not {version:?}");
         problem(ErrorCode::DoorRequest, message)
     })?;
     found(&call, &name, VersionRequest::Number(number)).await
@@ -72,6 +72,6 @@ async fn found(
 }
 
 fn given(name: &str, value: Option<String>) -> Result<String, ApiError> {
-    let missing = || problem(ErrorCode::DoorRequest, format!("{name}: it is missing"));
+    let missing = || problem(ErrorCode::DoorRequest, format!("{name}: required"));
     value.filter(|value| !value.is_empty()).ok_or_else(missing)
 }

@@ -1,5 +1,5 @@
-//! Agents as models: a run as the events of a model. What its tools do stays inside; calls of tools
-//! that the client offered come out as calls.
+//! Agents as models: the events of a run as those of a model. Calls of the agent's own tools are
+//! internal; calls of tools that the client offered are returned.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::api::response::may_ask;
 use crate::error::{ApiError, problem};
 use crate::request_context::RequestContext;
 
-/// Asks the agent that the name of the model stands for.
+/// Starts or resumes a run of the agent that the model name selects.
 pub(super) async fn ask(
     call: &RequestContext,
     name: Option<String>,
@@ -28,7 +28,7 @@ pub(super) async fn ask(
         return Err(models::unknown(&name, None));
     };
     if request.options.n.is_some_and(|n| n > 1) {
-        let message = "n: an agent gives one answer to a request";
+        let message = "n: must be 1: an agent returns a single choice";
         return Err(problem(ErrorCode::InvalidValue, message).about("n"));
     }
     let (who, id) = (call.principal(), call.exchange.name(None));
@@ -41,8 +41,7 @@ pub(super) async fn ask(
     Ok(begin(agents, request, (who, id), call.exchange.is_row()))
 }
 
-/// Begins a run, whose events are those of a model. Of a row of a batch it goes on with the run that
-/// the row has, if it has one.
+/// Starts a run as the events of a model. A batch row resumes its earlier run, if it has one.
 pub(crate) fn begin(
     agents: Arc<AgentService>,
     request: AgentRequest,
@@ -68,7 +67,7 @@ pub(crate) fn begin(
     })
 }
 
-/// Writes the decisions down and goes on with the run.
+/// Records the decisions and resumes the run.
 pub(super) fn go_on(
     agents: Arc<AgentService>,
     who: Principal,
@@ -76,8 +75,9 @@ pub(super) fn go_on(
 ) -> Result<PendingReply, ApiError> {
     let response = decisions.first().map(|answered| answered.response.clone());
     let response = response.unwrap_or_default();
+    // A request can resume one run only.
     if decisions.iter().any(|other| other.response != response) {
-        let message = "messages: the last results are of calls of more than one answer";
+        let message = "messages: the last results belong to calls of more than one response";
         return Err(problem(ErrorCode::InvalidValue, message).about("messages"));
     }
     Ok(Box::pin(async move {
@@ -93,7 +93,7 @@ pub(super) fn go_on(
         let running = running.map_err(quillet_prompt::ServiceError::Store)?;
         let Some(running) = running else {
             let message = format!(
-                "the run of {response} waits for more decisions, or goes on elsewhere: see GET /v1/runs/{response}"
+                "the run of {response} needs more decisions, or another process continues it: see GET /v1/runs/{response}"
             );
             return Err(problem(ErrorCode::DurableNotWaiting, message));
         };
@@ -104,7 +104,7 @@ pub(super) fn go_on(
     }))
 }
 
-/// The whole conversation comes with the request, so no session is loaded or stored.
+/// The request contains the whole conversation, so no session is loaded or stored.
 fn of_agents(name: String, request: ChatRequest) -> AgentRequest {
     let mut options = request.options;
     let mut asked = AgentRequest {

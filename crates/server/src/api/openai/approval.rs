@@ -1,11 +1,10 @@
-//! Calls of a durable run that wait for somebody, as OpenAI's clients see them: ordinary calls of
-//! tools. The id of one names the answer that it is of; whoever answers it decides, and the run goes
-//! on where it stopped.
+//! Pending approvals of a durable run as ordinary tool calls of OpenAI's clients. The id of such a
+//! call names its response; a tool result for it is the decision, and the run resumes.
 
 use quillet_core::journal::{Decision, DecisionInput};
 use quillet_core::{Message, Role};
 
-/// What is decided about one call.
+/// The decision about one call.
 pub(super) struct ApprovalResponse {
     /// The id of the answer that the call is of.
     pub(super) response: String,
@@ -13,12 +12,12 @@ pub(super) struct ApprovalResponse {
     pub(super) decision: Decision,
 }
 
-/// The id under which a client knows a call that waits.
+/// Returns the public id of a pending call.
 pub(super) fn public(response: &str, call: &str) -> String {
     format!("{response}.{call}")
 }
 
-/// What the last messages of a conversation decide: results of calls that wait.
+/// Returns the decisions in the last messages of a conversation: results of pending calls.
 pub(super) fn decisions(messages: &[Message]) -> Vec<ApprovalResponse> {
     let results = messages.iter().rev();
     let results = results.take_while(|message| message.role == Role::Tool);
@@ -31,6 +30,7 @@ fn answered(message: &Message) -> Option<ApprovalResponse> {
     let id = message.tool_call_id.as_deref()?;
     let (response, call) = id.split_once('.')?;
     let hex = response.strip_prefix("resp-")?;
+    // Ids of other calls may contain dots, too; only the exact form of ours is a decision.
     let is_ours = hex.len() == 12 && hex.bytes().all(|byte| byte.is_ascii_hexdigit());
     is_ours.then(|| ApprovalResponse {
         response: response.to_owned(),
@@ -39,8 +39,8 @@ fn answered(message: &Message) -> Option<ApprovalResponse> {
     })
 }
 
-/// A word, or an object as the route for decisions takes it. Only what agrees lets a call go: all
-/// else is why it is not made.
+/// Parses a word, or an object as for the decision route. Only an explicit approval permits the
+/// call; any other text denies it and becomes the reason.
 fn read(content: &str) -> Decision {
     let text = content.trim();
     if let Ok(words) = serde_json::from_str::<DecisionInput>(text) {

@@ -1,4 +1,4 @@
-//! From what a client asks to an answer on its way.
+//! Sends a request to the model, prompt, agent or database that its model name selects.
 
 use std::sync::Arc;
 
@@ -14,13 +14,14 @@ use super::request::ParsedRequest;
 use super::target::{DATABASE, ModelTarget};
 use super::{agent, approval};
 use crate::api::event_stream::{PendingReply, StreamingReply};
-use crate::api::{traced, warnings};
+use crate::api::traced;
 use crate::app::App;
 use crate::error::{ApiError, problem};
 use crate::request_context::{Exchange, RequestContext};
 use crate::sql;
+use crate::warning::warnings;
 
-/// Asks whoever the name of the model stands for.
+/// Sends the request to the target of its model name.
 pub(super) async fn ask(
     call: &RequestContext,
     asked: ParsedRequest,
@@ -43,8 +44,9 @@ pub(super) async fn ask(
             ModelTarget::Model | ModelTarget::Prompt(_) => {}
         }
     }
+    // Agents always stream internally, because their tool calls are events.
     if !stream && !matches!(target, ModelTarget::Agent(_)) {
-        // Nobody reads the pieces, so none need be made.
+        // No client reads deltas, so ask the provider for a complete reply.
         request.options.extra.insert("stream".into(), false.into());
     }
     match (target, prompted) {
@@ -62,13 +64,13 @@ pub(super) async fn ask(
         (ModelTarget::Agent(_), None) => agent::ask(call, name, request).await,
         (ModelTarget::Database(name), None) => database(call, name, &request).await,
         (ModelTarget::Prompt(_) | ModelTarget::Agent(_) | ModelTarget::Database(_), Some(_)) => {
-            let message = "model: beside a prompt it is the name of a model that answers it";
+            let message = "model: together with a prompt, it must be the name of a model";
             Err(problem(ErrorCode::InvalidValue, message).about("model"))
         }
     }
 }
 
-/// The name that the answer says it is from, where it is not a model's.
+/// Returns the model name for the response, where the target is not a model.
 pub(super) fn name(request: &ChatRequest) -> Option<String> {
     match ModelTarget::of(request.model.as_deref()) {
         ModelTarget::Model => None,
@@ -78,8 +80,8 @@ pub(super) fn name(request: &ChatRequest) -> Option<String> {
     }
 }
 
-/// Asks a database what the user said last. The answer is the JSON of `POST …/query/natural` with its
-/// rows.
+/// Asks a database the question in the last user message. The reply is the JSON of `POST
+/// …/query/natural` with its rows.
 async fn database(
     call: &RequestContext,
     name: &str,
@@ -92,7 +94,7 @@ async fn database(
     let question = said.next().map(|message| message.content.to_string());
     let question = question.filter(|question| !question.trim().is_empty());
     let question = question.ok_or_else(|| {
-        let message = "messages: a database is asked what the user says last, and there is nothing";
+        let message = "messages: a database needs a question in the last user message";
         problem(ErrorCode::InvalidValue, message).about("messages")
     })?;
     let answer = sql::answer(call, name, &question).await?;
@@ -131,17 +133,17 @@ fn model(call: &RequestContext, request: ChatRequest) -> PendingReply {
     })
 }
 
-/// A provider's batch API asks a model once.
+/// Returns the error for targets that call a model repeatedly, which a provider's batch API cannot.
 fn needs_a_loop(what: &str) -> ApiError {
     let message =
-        format!("model: {what} asks models in a loop, which no provider's batch API does");
+        format!("model: {what} calls models in a loop, which no provider's batch API supports");
     problem(ErrorCode::InvalidValue, message)
         .about("model")
-        .hint("leave out provider_batch for such rows")
+        .hint("omit provider_batch for such rows")
 }
 
-/// A script is run with the conversation: its last message of the user is what the script is
-/// asked, what was said before is its history.
+/// Runs a script with the conversation: the last user message is its input, and the messages before
+/// are its history.
 async fn script(
     app: &App,
     job: ScriptJob,
@@ -160,8 +162,8 @@ async fn script(
     })
 }
 
-/// What the prompt renders to, then the conversation, unless the prompt has a place for it; the
-/// prompt's own model answers, and the request's model and parameters win over its own.
+/// Sends the rendered prompt followed by the conversation, unless the prompt has a placeholder for
+/// it. The prompt's model and options are defaults; those of the request override them.
 async fn prompt(
     call: &RequestContext,
     wanted: PromptReference,

@@ -1,5 +1,5 @@
-//! Rows of batches whose runs have a journal. A row that is handed out again goes on with the run
-//! that it began, so that what its tools have done is not done twice.
+//! Resumes durable runs of batch rows. A row that is leased again continues its earlier run, so
+//! that tool calls are not repeated.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,14 +16,13 @@ use super::approval;
 use super::run_events::{begun, start};
 use crate::error::ApiError;
 
-/// Time between two looks at a run that goes on in another process.
+/// Polling interval for a run in another process.
 const LOOK: Duration = Duration::from_millis(250);
 
-/// What the run of a row answers that was begun before; `None` if there is none.
+/// Returns the reply of the earlier run of a row; `None` if there is none.
 ///
-/// A run whose process is gone goes on here; one that goes on elsewhere is waited for; one that
-/// waits for somebody says so with a call, as it did when it was begun; one that has ended is
-/// answered as it ended.
+/// A run whose process is gone is resumed here; one that runs elsewhere is awaited; one with
+/// pending approvals returns them as calls again; one that has ended returns its result.
 pub(super) async fn before(
     agents: &Arc<AgentService>,
     who: &Principal,
@@ -44,6 +43,7 @@ pub(super) async fn before(
                 return Ok(Some(told(&head, ended(&entries)?)));
             }
         }
+        // Only one process gets the lease of the run; the others keep polling until it ends.
         let taken = agents.take_up(&who.run_id(id)).await;
         if let Some(running) = taken.map_err(ServiceError::Store)? {
             return Ok(Some(begun(running, true).await?));
@@ -87,12 +87,14 @@ fn ended(entries: &[JournalEntry]) -> Result<Vec<ChatEvent>, ModelError> {
     }
     let Some(JournalEvent::Ended { how, error, text }) = entries.last().map(|entry| &entry.step)
     else {
-        let message = "the run's journal has no end";
+        let message = "the journal of the run has no end event";
         return Err(ModelError::new(ModelErrorKind::Cut, message));
     };
     if &**how != "done" {
         let message = error.clone().unwrap_or_else(|| {
-            format!("the run ended ({how}) before its row was written: ask it in another row")
+            format!(
+                "the run ended ({how}) before its row was written: send the request in another row"
+            )
         });
         return Err(ModelError::new(ModelErrorKind::Provider, message));
     }

@@ -1,4 +1,4 @@
-//! Errors in OpenAI's shape, with the statuses that its SDKs make typed errors of.
+//! Errors in OpenAI's format, with the statuses that its SDKs map to typed errors.
 
 use axum::body::Body;
 use axum::http::header::CONTENT_TYPE;
@@ -12,7 +12,7 @@ use super::schema::{ErrorBody, ErrorObject};
 use crate::api::{langfuse, mlflow};
 use crate::error::ApiError;
 
-/// The shape of a route's errors.
+/// The error format of a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ErrorFormat {
     /// Problem details.
@@ -27,8 +27,8 @@ pub(crate) enum ErrorFormat {
     Mlflow,
 }
 
-/// What OpenAI's own routes below `/v1` begin with, served here or not: its clients read no
-/// other errors.
+/// First path segments of OpenAI's own routes below `/v1`, served here or not: its clients read no
+/// other error format.
 const OPENAIS: [&str; 22] = [
     "assistants",
     "audio",
@@ -54,7 +54,7 @@ const OPENAIS: [&str; 22] = [
     "videos",
 ];
 
-/// The shape of what is at this path, even of requests that do not get to a route.
+/// Returns the error format of a path, even of requests that match no route.
 pub(crate) fn shape(prefix: &str, path: &str) -> ErrorFormat {
     let path = path.strip_prefix(prefix);
     if path.is_some_and(crate::sql::has_path) {
@@ -74,8 +74,8 @@ pub(crate) fn shape(prefix: &str, path: &str) -> ErrorFormat {
     }
 }
 
-/// The row of the table, but for what the provider itself said: its clients do what they do there,
-/// wait, ask for another model, or give up.
+/// Returns status and type of an error. Statuses of the provider are kept, so that clients react as
+/// they would there: wait, choose another model, or give up.
 fn of(error: &ApiError) -> OpenAi {
     let passes = |status: &u16| match error.root_code() {
         ErrorCode::ModelRefused => [400, 409, 413, 422].contains(status),
@@ -90,10 +90,10 @@ fn of(error: &ApiError) -> OpenAi {
     }
 }
 
-/// The body of an error; in the middle of a stream it comes as an event.
+/// Returns the body of an error, which a stream sends as an event.
 pub(crate) fn body(error: &ApiError) -> ErrorBody {
     let class = of(error);
-    // Some messages name the nearest themselves.
+    // Some messages already contain the suggestion.
     let hint = error
         .hint_text()
         .filter(|_| !error.message().contains("did you mean"));
@@ -118,20 +118,21 @@ pub(crate) fn body(error: &ApiError) -> ErrorBody {
     }
 }
 
-/// The whole answer.
+/// Returns the error response.
 pub(crate) fn answer(error: &ApiError) -> Response {
     let class = of(error);
     let mut response = json(&body(error));
     let status = StatusCode::from_u16(class.status);
     *response.status_mut() = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     error.set_retry_headers(&mut response);
-    // The SDKs ask again by the status, which is right but where waiting does not help.
+    // The SDKs retry by status, which is wrong where waiting does not help.
     let is_final = [
         ErrorCode::ModelQuota,
         ErrorCode::ModelConfiguration,
         ErrorCode::BudgetExceeded,
     ]
     .contains(&error.root_code());
+    // OpenAI's SDKs read this header before they look at the status.
     let again = if matches!(class.status, 429 | 500..) && !is_final {
         "true"
     } else {

@@ -1,4 +1,4 @@
-//! Files at rest, found by whoever made them only.
+//! Access to files, restricted to their owner.
 
 use quillet_core::ErrorCode;
 use quillet_core::batch::{BatchService, FileInfo};
@@ -10,9 +10,9 @@ use crate::app::App;
 use crate::error::{ApiError, problem};
 use crate::request_context::RequestContext;
 
-/// Where this server keeps batches.
+/// Returns the batch service.
 pub(super) fn batching(app: &App) -> Result<&BatchService, ApiError> {
-    let message = "this server keeps no files and no batches";
+    let message = "files and batches are not enabled on this server";
     let missing = || problem(ErrorCode::BatchConfiguration, message);
     app.batching.as_ref().ok_or_else(missing)
 }
@@ -22,7 +22,7 @@ pub(super) fn stored(error: StoreError) -> ApiError {
     ServiceError::Store(error).into()
 }
 
-/// A file of whoever asks, whose id `param` gave; that of anybody else is not there.
+/// Returns a file of the caller; files of others are reported as unknown.
 pub(super) async fn own(
     call: &RequestContext,
     id: &str,
@@ -35,6 +35,6 @@ pub(super) async fn own(
     let who = call.principal();
     file.filter(|file| file.owner == who.scope())
         .ok_or_else(|| {
-            problem(ErrorCode::FileNotFound, format!("there is no file {id:?}")).about(param)
+            problem(ErrorCode::FileNotFound, format!("unknown file {id:?}")).about(param)
         })
 }

@@ -1,6 +1,6 @@
-//! The routes for OpenAI's clients: chat completions, responses, models, files and batches, in
-//! OpenAI's own shapes, so that its SDKs work unchanged. A model's name says who answers ([`target`]): a model, a stored
-//! prompt, or a stored agent.
+//! Routes for OpenAI's clients: chat completions, responses, models, files and batches in OpenAI's
+//! formats, so that its SDKs work unchanged. The model name selects a model, a stored prompt, an
+//! agent or a database ([`target`]).
 
 pub(super) mod agent;
 mod approval;
@@ -8,6 +8,7 @@ mod ask;
 mod batch_resume;
 pub(crate) mod batches;
 pub(crate) mod chat;
+mod chat_encoder;
 mod error;
 mod file_access;
 pub(crate) mod files;

@@ -1,4 +1,4 @@
-//! `GET /v1/models`: what can be named as a model.
+//! `GET /v1/models`: the valid model names.
 
 use axum::response::Response;
 use quillet_core::store::{EntryKey, EntryKind};
@@ -13,9 +13,10 @@ use crate::app::App;
 use crate::error::{ApiError, problem};
 use crate::request_context::RequestContext;
 
-/// Lists what can be named as a model: the configured model, the models of the providers
-/// that have a key or an address, every usable prompt as `prompt/ID` and every agent as
-/// `agent/NAME`.
+/// Lists the valid model names
+///
+/// These are the configured model, the models of providers that have a key or an address, every
+/// usable prompt as `prompt/ID` and every agent as `agent/NAME`.
 #[utoipa::path(get, path = "/models", tag = "openai", responses(
     (status = 200, body = ModelList),
     (status = 401, body = ErrorBody),
@@ -29,13 +30,13 @@ pub(crate) async fn list(call: RequestContext) -> Result<Response, ApiError> {
     })
 }
 
-/// One of them.
+/// Returns a model by its name
 #[utoipa::path(get, path = "/models/{id}", operation_id = "retrieve_model", tag = "openai",
-    params(("id" = String, Path, description = "The name; its slash may be percent-encoded or not")),
+    params(("id" = String, Path, description = "The name; a slash in it may be percent-encoded")),
     responses(
         (status = 200, body = Model),
         (status = 401, body = ErrorBody),
-        (status = 404, body = ErrorBody, description = "Nothing has this name"),
+        (status = 404, body = ErrorBody, description = "Unknown name"),
 ))]
 pub(crate) async fn retrieve(call: RequestContext, Id(id): Id) -> Result<Response, ApiError> {
     let models = all(&call).await;
@@ -48,18 +49,19 @@ pub(crate) async fn retrieve(call: RequestContext, Id(id): Id) -> Result<Respons
     }
 }
 
-/// No model has this name.
+/// Returns the error for an unknown model name.
 pub(super) fn unknown(id: &str, near: Option<&str>) -> ApiError {
-    let error = problem(ErrorCode::NotFound, format!("there is no model {id:?}"));
+    let error = problem(ErrorCode::NotFound, format!("unknown model {id:?}"));
     match near {
         Some(near) => error.hint(format!("did you mean {near:?}?")),
         None => error.hint("GET /v1/models lists models, prompts and agents"),
     }
 }
 
-/// All that whoever asks may have rendered.
+/// Returns all model names that the caller may use.
 async fn all(call: &RequestContext) -> Vec<Model> {
     let (app, rights) = (&call.app, call.rights());
+    // OpenAI's format requires a time; the start of the server at least stays constant.
     let created = began(app);
     let model = |id: String, owned_by: &str| Model {
         id,

@@ -23,6 +23,7 @@ impl PageParams<'_> {
         let place = self
             .after
             .and_then(|after| all.iter().position(|one| id(one) == after));
+        // An unknown `after`, such as a deleted file, starts from the beginning.
         let skipped = place.map_or(0, |place| place + 1);
         let has_more = all.len() > skipped + self.limit;
         let part = all.into_iter().skip(skipped).take(self.limit);
@@ -36,7 +37,7 @@ pub(super) fn limit(limit: Option<usize>, most: usize) -> Result<usize, ApiError
     if (1..=most).contains(&limit) {
         return Ok(limit);
     }
-    let message = format!("limit: it has to be 1 to {most}");
+    let message = format!("limit: must be 1 to {most}");
     Err(problem(ErrorCode::InvalidValue, message).about("limit"))
 }
 

@@ -1,10 +1,9 @@
-//! Requests that reach the provider as the client wrote them, and answers that reach the client as
-//! the provider wrote them.
+//! Pass-through of requests and responses between client and provider.
 //!
-//! Where a client asks a model of a server that speaks its wire, reading a question and
-//! writing it again gives what came, and so with the answer. Then both go through as bytes,
-//! after one look that finds what reading would: a question that is anything but plain goes
-//! the other way before it is sent, an answer from the first piece on that is.
+//! If the provider has the same API as the route, parsing a request and writing it again gives the
+//! same bytes, and so for the response. Then both are forwarded as bytes, after a scan that finds
+//! what parsing would. Anything unusual takes the normal path: a request before it is sent, a
+//! response from the first unusual event on.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -13,17 +12,16 @@ use axum::response::Response;
 use futures_util::StreamExt;
 use quillet_core::chat::{ModelError, ModelErrorKind, Reply, WireItem, WireRequest};
 
-use super::chat::ChatEncoder;
+use super::chat_encoder::ChatEncoder;
 use super::target::ModelTarget;
-use crate::api::chat::in_time;
 use crate::api::completion::ChatCompletion;
 use crate::api::event_stream::{self, PendingReply, StreamingReply};
+use crate::api::reply::in_time;
 use crate::api::{json, json_of};
 use crate::error::ApiError;
 use crate::request_context::RequestContext;
 
-/// The answer to a body that can be passed on as it is; `None` where it cannot, and nothing
-/// has been done then.
+/// Forwards a body if possible; `None` if not, without any side effect.
 pub(super) async fn answer(
     call: &RequestContext,
     body: &[u8],
@@ -31,6 +29,7 @@ pub(super) async fn answer(
     let Some(model) = call.app.service.model() else {
         return Ok(None);
     };
+    // Batch rows replace the model, so the request must be parsed.
     if call.exchange.instead().is_some() {
         return Ok(None);
     }
@@ -76,6 +75,8 @@ async fn streamed(
     request: WireRequest,
 ) -> Result<Option<Response>, ApiError> {
     let app = Arc::clone(&call.app);
+    // Building the call tells whether the model accepts it; the call itself is dropped and repeated
+    // inside of the stream, where pings cover the wait.
     let takes = app
         .service
         .model()
@@ -99,6 +100,6 @@ async fn streamed(
 
 /// The model took the request a moment ago.
 fn changed() -> ModelError {
-    let message = "the model does not take the request as it is any more";
+    let message = "the model no longer accepts the request unchanged";
     ModelError::new(ModelErrorKind::Configuration, message)
 }

@@ -1,5 +1,5 @@
-//! A stored prompt that a request names beside the model, with variables that may be texts, images
-//! and files: `prompt` of a Responses request, `prompt_id` and its companions of a chat.
+//! A stored prompt that a request names in addition to the model, with variables that may be texts,
+//! images and files: `prompt` of a Responses request, `prompt_id` and related members of a chat.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use serde_json::{Map as Object, Value as Tree, json};
 
 use crate::error::{ApiError, problem};
 
-/// What the address of a medium begins with while the prompt is rendered.
+/// URL prefix of placeholders for media during rendering.
 const MEDIUM: &str = "variable:";
 
 /// A prompt that a request names.
@@ -19,7 +19,7 @@ const MEDIUM: &str = "variable:";
 pub(super) struct PromptReference {
     /// Its id or an alias, with a mark or not.
     pub(super) id: String,
-    /// Its variables. A medium is a mark, which only this process can make.
+    /// Its variables. Media are replaced by placeholders that only this process can create.
     pub(super) variables: Map,
     /// Images and files, by the number in their mark.
     media: Vec<ContentPart>,
@@ -43,14 +43,14 @@ impl PromptReference {
         let said = match body.shift_remove("prompt") {
             None | Some(Tree::Null) => return Ok(None),
             Some(Tree::Object(said)) => said,
-            Some(_) => return Err(wrong("prompt", "an object with id is wanted")),
+            Some(_) => return Err(wrong("prompt", "expected an object with id")),
         };
-        // OpenAI's guide calls it prompt_id, its reference id.
+        // OpenAI's guide calls it prompt_id, its API reference id.
         let id = match text(&said, "id", "prompt.id")? {
             Some(id) => Some(id),
             None => text(&said, "prompt_id", "prompt.prompt_id")?,
         };
-        let id = id.ok_or_else(|| wrong("prompt.id", "the id of a prompt is wanted"))?;
+        let id = id.ok_or_else(|| wrong("prompt.id", "expected the id of a prompt"))?;
         let version = text(&said, "version", "prompt.version")?;
         let id = marked(id, version, "prompt.version")?;
         let variables = said.get("variables").unwrap_or(&Tree::Null);
@@ -67,11 +67,11 @@ impl PromptReference {
         else {
             let alone = names.into_iter().find(|name| body.contains_key(*name));
             return match alone {
-                Some(name) => Err(wrong(name, "prompt_id, a text, is missing beside it")),
+                Some(name) => Err(wrong(name, "requires prompt_id, a string")),
                 None => Ok(None),
             };
         };
-        // LiteLLM's clients send numbers.
+        // LiteLLM's clients send the version as a number.
         if let Some(Tree::Number(number)) = body.get("prompt_version") {
             let number = number.to_string();
             body.insert("prompt_version".into(), number.into());
@@ -81,7 +81,7 @@ impl PromptReference {
         if version.is_some() && label.is_some() {
             return Err(wrong(
                 "prompt_label",
-                "it and prompt_version exclude each other",
+                "cannot be combined with prompt_version",
             ));
         }
         let mark = version.as_deref().or(label.as_deref());
@@ -106,7 +106,7 @@ impl PromptReference {
         let variables = match variables {
             Tree::Null => return Ok(prompted),
             Tree::Object(variables) => variables,
-            _ => return Err(wrong(place, "an object of variables is wanted")),
+            _ => return Err(wrong(place, "expected an object of variables")),
         };
         let mut read: Vec<(Arc<str>, Value)> = Vec::with_capacity(variables.len());
         for (name, value) in variables {
@@ -142,20 +142,22 @@ impl PromptReference {
                 let address = kind.replace("input_", "");
                 Err(wrong(
                     place,
-                    &format!("{address}_url, file_data or file_id is wanted"),
+                    &format!("expected {address}_url, file_data or file_id"),
                 ))
             }
             Some(part) => {
                 let kind = kind.strip_prefix("input_");
+                // A template can print only text, so media travel as a private URL and are put back
+                // after rendering.
                 let address = format!("{MEDIUM}{}", self.media.len());
                 self.media.push(part);
                 Ok(structure::attachment(kind, &address, None).into())
             }
-            None => Err(wrong(place, "there is nothing in it")),
+            None => Err(wrong(place, "must not be empty")),
         }
     }
 
-    /// Puts images and files where their marks came out.
+    /// Replaces placeholders by their images and files.
     pub(super) fn illustrate(&self, messages: &mut [Message]) {
         if self.media.is_empty() {
             return;
@@ -192,7 +194,7 @@ fn text<'b>(
     match said.get(name) {
         None | Some(Tree::Null) => Ok(None),
         Some(Tree::String(text)) => Ok(Some(text)),
-        Some(_) => Err(wrong(place, "it has to be a text")),
+        Some(_) => Err(wrong(place, "must be a string")),
     }
 }
 

@@ -1,5 +1,4 @@
-//! Reading a body of OpenAI's: bounded, by the reader of its wire, and with the
-//! member named that is wrong.
+//! Parses requests in OpenAI's formats, with errors that name the invalid member.
 
 use axum::BoxError;
 use axum::body::{Bytes, HttpBody};
@@ -13,7 +12,7 @@ use crate::api::body;
 use crate::error::{ApiError, problem};
 use crate::request_context::RequestContext;
 
-/// What a client asks, with what only this server understands taken out.
+/// A parsed request, without the members that only this server reads.
 #[derive(Debug)]
 pub(super) struct ParsedRequest {
     pub(super) request: ChatRequest,
@@ -42,6 +41,7 @@ where
     B: HttpBody<Data = Bytes, Error: Into<BoxError>> + Unpin,
 {
     let config = &call.app.config;
+    // Agents have a limit of their own, and the target is unknown before the body is parsed.
     let most = match &call.app.agents {
         Some(agents) => agents.options().body_bytes.max(config.body_bytes),
         None => config.body_bytes,
@@ -50,7 +50,7 @@ where
     if bytes.trim_ascii().is_empty() {
         return Err(problem(
             ErrorCode::InvalidJson,
-            "the body is empty: it has to be JSON",
+            "missing body: expected JSON",
         ));
     }
     Ok(bytes)
@@ -64,8 +64,8 @@ pub(super) fn tree(bytes: &[u8]) -> Result<Value, ApiError> {
     })
 }
 
-/// Reads a body by the rules of a wire. A prompt that was named beside the model says something
-/// itself, so that nothing else need be said: `said` is the member for it.
+/// Parses a body by the rules of a provider API. A prompt in addition to the model provides
+/// messages, so the member `said` may be missing.
 pub(super) fn read(
     wire: &impl Protocol,
     mut json: Value,
@@ -98,13 +98,13 @@ fn flag(json: &Value, name: &str) -> Result<bool, ApiError> {
         None | Some(Value::Null) => Ok(false),
         Some(Value::Bool(flag)) => Ok(*flag),
         Some(_) => {
-            let message = format!("{name}: it has to be true or false");
+            let message = format!("{name}: must be true or false");
             Err(problem(ErrorCode::InvalidType, message).about(name))
         }
     }
 }
 
-/// Variables are for prompts of this server alone: they are not sent to any provider.
+/// Takes out the variables of a prompt, so that they are not sent to a provider.
 fn variables(json: &mut Value) -> Result<Map, ApiError> {
     let is_prompt = json
         .get("model")
@@ -119,7 +119,7 @@ fn variables(json: &mut Value) -> Result<Map, ApiError> {
             None | Some(Value::Null) => {}
             Some(Value::Object(given)) => all.extend(given),
             Some(_) => {
-                let message = format!("{name}: it has to be an object of variables");
+                let message = format!("{name}: must be an object of variables");
                 return Err(problem(ErrorCode::InvalidType, message).about(name));
             }
         }
@@ -128,7 +128,7 @@ fn variables(json: &mut Value) -> Result<Map, ApiError> {
     Ok(all.into_iter().map(value).collect())
 }
 
-/// What a reader of a wire says, with its place.
+/// Converts a parse error and names the member.
 pub(super) fn refused(error: &ModelError) -> ApiError {
     let place = place(&error.message);
     let answer = problem(ErrorCode::InvalidValue, error.message.clone());

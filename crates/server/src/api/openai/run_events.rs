@@ -1,4 +1,4 @@
-//! The events of a run as those of a model.
+//! Converts the events of an agent run to those of a model.
 
 use std::collections::VecDeque;
 
@@ -21,9 +21,8 @@ pub(super) fn start(model: &str) -> ChatEvent {
     }
 }
 
-/// Waits until the run does something, so that what stops it from beginning still has
-/// a status of its own. `whole` has the answer of a run that is gone on with begin with what was
-/// said before.
+/// Waits for the first event of the run, so that earlier failures still get their own HTTP status.
+/// `whole` makes a resumed run repeat the text from before.
 pub(super) async fn begun(mut running: RunHandle, whole: bool) -> Result<ChatStream, ApiError> {
     let mut told = EventQueue {
         pending: VecDeque::from([start(running.model())]),
@@ -31,6 +30,7 @@ pub(super) async fn begun(mut running: RunHandle, whole: bool) -> Result<ChatStr
         calls: 0,
         id: running.id().to_owned(),
     };
+    // An error of the first event becomes the HTTP status.
     if let Some(event) = running.next().await {
         told.take(event)?;
     }
@@ -53,7 +53,7 @@ struct EventQueue {
     pending: VecDeque<ChatEvent>,
     whole: bool,
     calls: u32,
-    /// The id of the answer.
+    /// The id of the response.
     id: String,
 }
 
@@ -105,7 +105,7 @@ impl EventQueue {
             EndReason::CallsRequired | EndReason::ApprovalRequired => FinishReason::ToolCalls,
             EndReason::Silent { .. } | EndReason::Repeated { .. } => FinishReason::Stop,
             EndReason::Cancelled => {
-                let message = "the run was stopped before its end";
+                let message = "the run was stopped before it ended";
                 return Err(ModelError::new(ModelErrorKind::Cut, message));
             }
             EndReason::Failed(error) => return Err(failed(error)),
@@ -120,7 +120,7 @@ impl EventQueue {
     }
 }
 
-/// A failed run as a failure of a model, which is what it is to the client.
+/// Converts a failed run to a model error, which it is to the client.
 fn failed(error: AgentError) -> ModelError {
     let kind = match &error {
         AgentError::Model(_) => ModelErrorKind::Provider,

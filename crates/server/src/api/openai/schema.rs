@@ -1,4 +1,4 @@
-//! OpenAI's shapes that no other route has.
+//! OpenAI's formats for models and errors.
 
 use serde::Serialize;
 use utoipa::ToSchema;

@@ -1,6 +1,6 @@
-//! Who answers to the name of a model.
+//! The target that a model name selects.
 
-/// What the name of a model stands for.
+/// The target of a model name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ModelTarget<'a> {
     /// A model of this server, by its name; the configured one where there is none.

@@ -111,6 +111,8 @@ impl Blocks {
     pub(crate) fn call(&mut self, id: &str, name: &str, input: &Map<String, serde_json::Value>) {
         self.close_text();
         self.blocks.push(ContentBlock::Tool {
+            // Block ids must be unique in a response, but some providers restart their call ids in
+            // every turn.
             id: self.unused(id),
             tool_use_id: id.to_owned(),
             tool_name: name.to_owned(),
@@ -162,7 +164,7 @@ impl Blocks {
         }
     }
 
-    /// Some providers count their calls anew in every turn.
+    /// Returns the id, or a variant if a block already has it.
     fn unused(&self, id: &str) -> String {
         let taken = |block: &ContentBlock| matches!(block, ContentBlock::Tool { id: other, .. } if other == id);
         if self.blocks.iter().any(taken) {

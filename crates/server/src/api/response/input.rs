@@ -14,6 +14,7 @@ const IMAGE: &str = "image/png";
 
 /// Reads `input`; nothing where it says nothing.
 pub(super) fn read(object: &mut ObjectReader<'_>) -> Option<RunInput> {
+    // All three are read before one is chosen, so that errors in each are reported.
     let messages = object.objects("messages", message);
     let content = parts(object, "content");
     let text = text(object);

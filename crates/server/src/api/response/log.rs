@@ -1,5 +1,5 @@
-//! Runs that go on without their readers, and readers who come back: the events of a
-//! resumable run go into its log, which every replica can read.
+//! Resumable runs: the events go into a log that every replica can read, so runs survive their
+//! readers and readers can return.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -24,9 +24,9 @@ const MOST_BYTES: usize = 4 << 20;
 /// Time between two attempts to write what could not be written.
 const PAUSE: Duration = Duration::from_millis(250);
 
-/// Runs to the end, whoever reads, and writes the log. A pause between two events is
-/// time to write what has come; so a fast answer is written in few, large pieces. What
-/// cannot be written waits: a run goes on while its log is away.
+/// Drives a run to its end and writes its log, with or without readers. Events of a burst are
+/// written together, and a pause flushes them. Events that cannot be written wait: a run continues
+/// while its log store is unavailable.
 pub(super) async fn write(service: Arc<AgentService>, mut telling: AgentEventStream) {
     let run = telling.running().run_id().to_owned();
     let runs = service.parts().runs.clone();
@@ -38,6 +38,7 @@ pub(super) async fn write(service: Arc<AgentService>, mut telling: AgentEventStr
         if ended.is_none() && gather(&mut telling, &mut waiting, &mut sequence).await {
             ended = Some(Instant::now());
         }
+        // Another process owns the run now and writes its log; two writers would mix their events.
         if telling.running().is_lost() {
             return;
         }
@@ -50,6 +51,8 @@ pub(super) async fn write(service: Arc<AgentService>, mut telling: AgentEventStr
             }
             Err(error) => error,
         };
+        // A refused write never succeeds later. After the run has ended, keep trying only for
+        // `log_patience`, or shutdown would wait forever.
         let is_over = error.kind == StoreErrorKind::Refused
             || ended.is_some_and(|since| since.elapsed() > patience);
         if is_over || !std::mem::replace(&mut is_told, true) {
@@ -209,7 +212,7 @@ impl LogReader {
             }
             // A store that came back empty is filled again by whoever runs the run; one that takes
             // it up begins its log anew.
-            Ok(None) => Err("it is no longer kept".to_owned()),
+            Ok(None) => Err("it no longer exists".to_owned()),
             Err(error) => Err(error.to_string()),
         }
     }
@@ -224,8 +227,8 @@ impl LogReader {
             return None;
         }
         self.ended = true;
-        tracing::warn!(run = self.run, why, "the log of a run cannot be read");
-        let message = "the events of this answer cannot be read any more: its log is away. If it goes on, they are at GET /v1/response/ID/events once the log is back";
+        tracing::warn!(run = self.run, why, "cannot read the log of a run");
+        let message = "the events of this response are unavailable: its log cannot be reached. If the run continues, read them at GET /v1/response/ID/events once the log is back";
         let data = events::interrupted(message);
         Some(format!("event: {ERROR}\ndata: {data}\n\n").into())
     }
@@ -235,14 +238,15 @@ impl LogReader {
         if self.will_go_on().await {
             return tokio::time::sleep(PAUSE).await;
         }
-        let message = "the replica that ran this answer is gone, and with it what was not yet written: ask again";
+        // Written by the first reader that notices, so that all readers see the same last event.
+        let message = "the replica that ran this response is gone, and unwritten events are lost: send the request again";
         let data = events::interrupted(message);
         match self.runs.give_up(&self.run, ERROR, &data).await {
-            Ok(true) => tracing::warn!(run = self.run, "a run is given up: its replica is gone"),
+            Ok(true) => tracing::warn!(run = self.run, "abandoned a run: its replica is gone"),
             // Somebody else wrote it; or it cannot be written, and the next look says so.
             Ok(false) => {}
             Err(error) => {
-                tracing::debug!(run = self.run, %error, "a lost run has no last event yet")
+                tracing::debug!(run = self.run, %error, "cannot write the last event of a lost run yet")
             }
         }
     }
@@ -267,7 +271,9 @@ impl LogReader {
             // The events of whoever goes on with a run begin with a number of their own.
             if event.sequence > missing && &*event.name != "response.start" {
                 let last = event.sequence - 1;
-                out.push_str(&format!(": events {missing} to {last} are not kept\n\n"));
+                out.push_str(&format!(
+                    ": events {missing} to {last} are no longer available\n\n"
+                ));
             }
             self.after = event.sequence;
             out.push_str(&frame(event.sequence, &event.name, &event.data));

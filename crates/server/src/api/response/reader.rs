@@ -61,6 +61,7 @@ impl<'f> ObjectReader<'f> {
     /// A member as it is; nothing for `null`.
     pub(super) fn take(&mut self, name: &str) -> Option<Value> {
         self.asked.push(name.to_owned());
+        // The key stays with `null`, so that the member counts as known afterwards.
         let value = self.members.get_mut(name)?.take();
         (!value.is_null()).then_some(value)
     }
@@ -82,7 +83,7 @@ impl<'f> ObjectReader<'f> {
             let shown: String = name.chars().take(LONGEST_NAME).collect();
             let place = format!("{}{shown}", path.collect::<String>());
             self.faults
-                .note(format!("the request's member {place:?} is not known{hint}"));
+                .note(format!("unknown member {place:?} in the request{hint}"));
         }
     }
 

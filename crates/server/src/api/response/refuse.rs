@@ -43,6 +43,7 @@ pub(super) fn error(
         "retryable": retry_after.is_some(),
     }}});
     let mut response = answer(status, &body);
+    // The body has seconds with fractions, the header whole seconds.
     set_retry_after(&mut response, retry_after);
     response
 }

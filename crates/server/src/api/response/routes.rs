@@ -24,17 +24,18 @@ use crate::error::{ApiError, ProblemDetails, problem};
 use crate::extract::QueryParams;
 use crate::request_context::RequestContext;
 
-/// Asks an agent. The answer comes as server-sent events
-/// (`response.start`, `content.delta`, `reasoning.delta`, `tool.start`, `tool.done`, …),
-/// of which the last is `response.done`, `response.cancelled` or `response.error`;
-/// with `features.streaming` off as one object.
+/// Runs an agent
+///
+/// The response is a stream of server-sent events (`response.start`, `content.delta`,
+/// `reasoning.delta`, `tool.start`, `tool.done`, …) that ends with `response.done`,
+/// `response.cancelled` or `response.error`; with `features.streaming` off it is one object.
 #[utoipa::path(post, path = "/response", tag = "agent", request_body = Object, responses(
     (status = 200, body = String, content_type = "text/event-stream"),
-    (status = 409, body = Object, description = "A request of this id is being answered"),
+    (status = 409, body = Object, description = "A request with this id is in progress"),
     (status = 413, body = ProblemDetails, content_type = "application/problem+json"),
-    (status = 422, body = Object, description = "Everything that is wrong with the request"),
-    (status = 429, body = Object, description = "A limit on runs is reached; Retry-After says when to come back"),
-    (status = 503, body = ProblemDetails, content_type = "application/problem+json", description = "No agents are set up, or the server is shutting down"),
+    (status = 422, body = Object, description = "All errors of the request"),
+    (status = 429, body = Object, description = "A limit on runs is reached; see `Retry-After`"),
+    (status = 503, body = ProblemDetails, content_type = "application/problem+json", description = "Agents are not configured, or the server is shutting down"),
 ))]
 pub(crate) async fn respond(call: RequestContext, request: Request) -> Result<Response, ApiError> {
     let agents = agents(&call)?;
@@ -108,6 +109,7 @@ async fn begin(
         return stream::answer(telling, ping);
     }
     let run = telling.running().run_id().to_owned();
+    // A task of its own: the run must survive the disconnect of this client.
     agents.spawn(log::write(agents.clone(), telling));
     log::answer(
         agents,
@@ -131,8 +133,8 @@ fn told(agents: &AgentService, running: RunHandle, wanted: Vec<String>) -> Agent
     AgentEventStream::new(running, teller)
 }
 
-/// Goes on with durable runs that nobody goes on with, for as long as it is polled: their events go
-/// into their logs, where their readers are.
+/// Resumes abandoned durable runs while it is polled. Their events go into their logs, where their
+/// readers are.
 pub(crate) async fn watch(agents: Arc<AgentService>) {
     let service = agents.clone();
     let go = move |running: RunHandle| {
@@ -148,14 +150,14 @@ pub(crate) async fn watch(agents: Arc<AgentService>) {
 pub(crate) struct CancelResponse {
     /// Always `true`.
     success: bool,
-    /// What happened, for people.
+    /// The message for people.
     message: &'static str,
 }
 
-/// Stops an answer, whichever replica gives it.
+/// Cancels a response, whichever replica runs it
 #[utoipa::path(post, path = "/response/cancel", tag = "agent", request_body = CancelBody, responses(
     (status = 200, body = CancelResponse),
-    (status = 404, body = Object, description = "No such request is being answered"),
+    (status = 404, body = Object, description = "No such request is in progress"),
     (status = 422, body = Object),
     (status = 503, body = ProblemDetails, content_type = "application/problem+json"),
 ))]
@@ -193,13 +195,13 @@ pub(crate) struct ResumeQuery {
     after: Option<u64>,
 }
 
-/// Takes a dropped stream up again: the events of a resumable answer after the one
-/// that the client has, and then those that come.
+/// Resumes a dropped stream: the events of a resumable response after the last one that the client
+/// has
 #[utoipa::path(get, path = "/response/{id}/events", tag = "agent", params(
-    ("id" = String, Path, description = "Id of the answer, or of its request"), ResumeQuery,
+    ("id" = String, Path, description = "Id of the response or of its request"), ResumeQuery,
 ), responses(
     (status = 200, body = String, content_type = "text/event-stream"),
-    (status = 404, body = Object, description = "No such answer is kept"),
+    (status = 404, body = Object, description = "Unknown response"),
     (status = 503, body = ProblemDetails, content_type = "application/problem+json"),
 ))]
 pub(crate) async fn resume(
@@ -263,7 +265,7 @@ pub(crate) struct Storage {
     status: &'static str,
 }
 
-/// Says how the agents are.
+/// Returns the health of the agents
 #[utoipa::path(get, path = "/health", tag = "agent", responses(
     (status = 200, body = AgentHealth),
     (status = 503, body = ProblemDetails, content_type = "application/problem+json"),
@@ -307,22 +309,22 @@ fn serving(call: &RequestContext, status: &'static str) -> Serving {
     }
 }
 
-/// Says that the process is alive, also while it shuts down.
+/// Reports that the process is alive, also during shutdown
 #[utoipa::path(get, path = "/health", tag = "agent", operation_id = "process_health", responses((status = 200, body = Serving)))]
 pub(crate) async fn alive(call: RequestContext) -> Result<Response, ApiError> {
     answer_json(&serving(&call, "healthy"))
 }
 
-/// Says that the process has started.
+/// Reports that the process has started
 #[utoipa::path(get, path = "/startup", tag = "agent", responses((status = 200, body = Serving)))]
 pub(crate) async fn startup(call: RequestContext) -> Result<Response, ApiError> {
     answer_json(&serving(&call, "started"))
 }
 
-/// Says whether new answers can be asked for.
+/// Reports whether new responses can start
 #[utoipa::path(get, path = "/ready", tag = "agent", responses(
     (status = 200, body = Serving),
-    (status = 503, body = Serving, description = "Shutting down, or the store of `agent.runs` is away, without which no answer begins"),
+    (status = 503, body = Serving, description = "The server is shutting down, or the store of `agent.runs` is unavailable"),
 ))]
 pub(crate) async fn ready(call: RequestContext) -> Result<Response, ApiError> {
     if call.app.is_stopping() {
@@ -340,7 +342,7 @@ pub(crate) fn agents(call: &RequestContext) -> Result<Arc<AgentService>, ApiErro
     call.app.agents.clone().ok_or_else(|| {
         problem(
             ErrorCode::AgentConfiguration,
-            "no agents are set up in this server",
+            "agents are not configured on this server",
         )
     })
 }

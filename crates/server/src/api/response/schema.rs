@@ -45,10 +45,10 @@ fn request(body: Value, has_model: bool, faults: &mut Faults) -> Option<AgentReq
     let model = body.object("model_config").map(|mut o| model(&mut o));
     let before = body.faults().count();
     let input = body.object("input").map(|mut o| input::read(&mut o));
-    // What is wrong inside says more than that nothing is left.
+    // An error inside `input` is more helpful than that nothing is left.
     let wrong_inside = body.faults().count() > before;
     if !continues && !wrong_inside && matches!(input, Some(None)) {
-        let msg = "Value error, one of messages, content and text has to say something";
+        let msg = "Value error, one of messages, content and text must not be empty";
         body.fault("value_error", "input", msg, &Value::Null);
     }
     let request = AgentRequest {

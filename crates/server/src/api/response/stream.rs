@@ -45,6 +45,7 @@ impl AgentEventStream {
     /// The next events, at least one; nothing after the terminal one. May be dropped and called
     /// again.
     pub(super) async fn next(&mut self) -> Option<&mut Vec<WireEvent>> {
+        // The buffer is reused, since most calls produce one event.
         self.told.clear();
         if !self.started {
             self.started = true;
@@ -97,13 +98,13 @@ fn frames(told: &[WireEvent], sequence: &mut u64) -> Bytes {
     out.into()
 }
 
-/// An answer whose body are events.
+/// Returns a response whose body is a stream of events.
 pub(super) fn response(body: Body) -> Response {
     let mut response = Response::new(body);
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    // nginx keeps answers back unless told not to.
+    // nginx buffers responses unless this header disables it.
     headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
     response
 }

@@ -118,6 +118,7 @@ impl Faults {
         if self.found.len() == MOST_FAULTS {
             return;
         }
+        // Errors echo the input, as FastAPI does; values below these members must never be echoed.
         let is_secret = |step: &PathSegment| matches!(step, PathSegment::Name(n) if SECRETS.contains(&n.as_str()));
         let input = if at.iter().any(is_secret) {
             hidden(input)

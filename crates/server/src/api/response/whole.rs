@@ -13,7 +13,7 @@ pub(super) async fn answer(mut telling: AgentEventStream) -> Response {
     let mut said = Vec::new();
     loop {
         let Some(event) = telling.next_event().await else {
-            let what = "the run ended without an end";
+            let what = "the run ended without an end event";
             let code = ErrorCode::RunInternalError;
             return refuse::error(code.status(), code, what, None);
         };
@@ -22,6 +22,7 @@ pub(super) async fn answer(mut telling: AgentEventStream) -> Response {
             AgentEvent::Ended(outcome) => telling.running().cost(outcome),
             _ => None,
         };
+        // Copied, because the encoder is borrowed mutably from the same stream.
         let warnings = telling.running().warnings().to_vec();
         let teller = telling.teller();
         teller.warn(&warnings);

@@ -77,10 +77,7 @@ async fn versions_of_connections_are_read_without_a_secret() {
     assert_eq!(one["definition"]["sshConfig"]["host"], "gate");
     assert_eq!(one["digest"], Value::Null);
     let diff = get("/diff?from=1&to=2").await.body;
-    assert!(
-        diff.contains("+secrets: \"others than before\"\n"),
-        "{diff}"
-    );
+    assert!(diff.contains("+secrets: \"changed\"\n"), "{diff}");
     let diff = get("/diff?from=2&to=3").await.body;
     let expected = "-description: \"Orders\"\n+description: \"Orders and customers\"\n";
     assert!(
@@ -89,7 +86,10 @@ async fn versions_of_connections_are_read_without_a_secret() {
     );
     for path in ["/versions/4", "/diff", "/diff?from=4&to=1"] {
         let shown = get(path).await;
-        assert!(shown.body.contains("is no connection"), "{path}: {shown:?}");
+        assert!(
+            shown.body.contains("is not a valid connection"),
+            "{path}: {shown:?}"
+        );
     }
     let digest = get("/versions/sha256:0123456789abcdef").await;
     assert_eq!(code(&digest), (400, "history.mark".to_owned()));

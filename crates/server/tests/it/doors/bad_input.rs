@@ -152,7 +152,7 @@ async fn each_door_says_what_does_not_fit() {
             format!("{prompts}/story/versions/x"),
             r#"{"newLabels":[]}"#,
             400,
-            "number of a version",
+            "expected a version number",
         ),
         (
             "PATCH",
@@ -247,7 +247,7 @@ async fn each_door_says_what_does_not_fit() {
             format!("{mlflow}/model-versions/get?name=story&version=x"),
             "",
             400,
-            "number of a version",
+            "expected a version number",
         ),
         (
             "GET",

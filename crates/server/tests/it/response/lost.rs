@@ -65,7 +65,7 @@ async fn a_reader_whose_redis_is_lost_is_told_and_the_run_goes_on() {
     assert!(server.get("/ready").await.body.contains("runs_unavailable"));
     let ready = server.get("/readyz").await;
     assert!(
-        ready.body.contains("new answers of agents are refused"),
+        ready.body.contains("new agent runs are rejected"),
         "{}",
         ready.body
     );

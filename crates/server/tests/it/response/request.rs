@@ -296,7 +296,7 @@ async fn unknown_members_are_told_with_the_nearest_known_one() {
             "" => String::new(),
             near => format!("; did you mean {near:?}?"),
         };
-        format!("the request's member {name:?} is not known{hint}")
+        format!("unknown member {name:?} in the request{hint}")
     };
     let long = "z".repeat(1_000);
     for (members, expected) in [

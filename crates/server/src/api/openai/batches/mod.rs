@@ -1,4 +1,4 @@
-//! `/v1/batches`: many requests in one file, answered when there is room.
+//! `/v1/batches`: many requests in one file, which run as capacity allows.
 
 mod shape;
 
@@ -53,12 +53,14 @@ pub(crate) struct WhichBatches {
     limit: Option<usize>,
 }
 
-/// Begins a batch over a file of requests. Each goes to whoever its `model` names, as it would by
-/// itself, with the rights of the key that began the batch.
+/// Creates a batch over a file of requests
+///
+/// Each request goes to the target of its `model`, with the permissions of the token that created
+/// the batch.
 #[utoipa::path(post, path = "/batches", tag = "openai", request_body = NewBatch, responses(
     (status = 200, body = BatchObject),
     (status = 400, body = ErrorBody),
-    (status = 404, body = ErrorBody, description = "No such file"),
+    (status = 404, body = ErrorBody, description = "Unknown file"),
 ))]
 pub(crate) async fn create_batch(
     call: RequestContext,
@@ -66,21 +68,22 @@ pub(crate) async fn create_batch(
 ) -> Result<Response, ApiError> {
     let body = request::json(&call, request.into_body()).await?;
     let Value::Object(members) = body else {
-        let message = "the body has to be an object";
+        let message = "the body must be a JSON object";
         return Err(problem(ErrorCode::InvalidType, message));
     };
     let input = text(&members, "input_file_id")?;
     let endpoint = text(&members, "endpoint")?;
     if !ENDPOINTS.contains(&endpoint) {
         let message = format!(
-            "endpoint: {endpoint:?} takes no batches here, only {}",
+            "endpoint: {endpoint:?} does not support batches, only {}",
             ENDPOINTS.join(" and ")
         );
         return Err(problem(ErrorCode::InvalidValue, message).about("endpoint"));
     }
     let words = text(&members, "completion_window")?;
     let time = window(words).ok_or_else(|| {
-        let message = format!("completion_window: {words:?} is no time such as \"24h\"");
+        let message =
+            format!("completion_window: invalid time {words:?}; expected a time such as \"24h\"");
         problem(ErrorCode::InvalidValue, message).about("completion_window")
     })?;
     let metadata = metadata(members.get("metadata"))?;
@@ -88,14 +91,14 @@ pub(crate) async fn create_batch(
         None | Some(Value::Null) => false,
         Some(Value::Bool(provider)) => *provider,
         Some(_) => {
-            let message = "provider_batch: it has to be true or false";
+            let message = "provider_batch: must be true or false";
             return Err(problem(ErrorCode::InvalidType, message).about("provider_batch"));
         }
     };
     let file = own(&call, input, "input_file_id").await?;
     if file.purpose != "batch" {
         let message = format!(
-            "input_file_id: the file is for {:?}, not for \"batch\"",
+            "input_file_id: the file has purpose {:?}; expected \"batch\"",
             file.purpose
         );
         return Err(problem(ErrorCode::InvalidValue, message).about("input_file_id"));
@@ -108,24 +111,25 @@ pub(crate) async fn create_batch(
         (metadata, provider),
         &batching.options,
     );
+    // Otherwise the input could vanish in the middle of the batch.
     if file.expires < order.expires {
-        let message = "input_file_id: the file goes before the time of the batch is over: upload it again, or give the batch less time";
+        let message = "input_file_id: the file expires before the batch does: upload it again, or shorten completion_window";
         return Err(problem(ErrorCode::InvalidValue, message).about("input_file_id"));
     }
     batching.store.begin(&order).await.map_err(stored)?;
     json(&BatchObject::of(find(&call, &order.id).await?))
 }
 
-/// A batch, and how far it is.
+/// Returns a batch with its progress
 #[utoipa::path(get, path = "/batches/{id}", tag = "openai", params(("id" = String, Path)), responses(
     (status = 200, body = BatchObject),
-    (status = 404, body = ErrorBody, description = "No such batch"),
+    (status = 404, body = ErrorBody, description = "Unknown batch"),
 ))]
 pub(crate) async fn retrieve_batch(call: RequestContext, Id(id): Id) -> Result<Response, ApiError> {
     json(&BatchObject::of(find(&call, &id).await?))
 }
 
-/// The batches of whoever asks, newest first.
+/// Lists the batches of the caller, newest first
 #[utoipa::path(get, path = "/batches", tag = "openai", params(WhichBatches), responses(
     (status = 200, body = BatchList),
     (status = 400, body = ErrorBody),
@@ -152,11 +156,13 @@ pub(crate) async fn list_batches(
     json(&BatchList::of(batches, has_more))
 }
 
-/// Ends a batch. What was answered until then can be read.
+/// Cancels a batch
+///
+/// Results so far can be read.
 #[utoipa::path(post, path = "/batches/{id}/cancel", tag = "openai", params(("id" = String, Path)), responses(
     (status = 200, body = BatchObject),
-    (status = 404, body = ErrorBody, description = "No such batch"),
-    (status = 409, body = ErrorBody, description = "It has come to its end"),
+    (status = 404, body = ErrorBody, description = "Unknown batch"),
+    (status = 409, body = ErrorBody, description = "The batch has already ended"),
 ))]
 pub(crate) async fn cancel_batch(call: RequestContext, Id(id): Id) -> Result<Response, ApiError> {
     find(&call, &id).await?;
@@ -172,13 +178,13 @@ pub(crate) async fn cancel_batch(call: RequestContext, Id(id): Id) -> Result<Res
     let batch = find(&call, &id).await?;
     let is_cancelled = matches!(batch.status, Status::Cancelling | Status::Cancelled);
     if !taken && !is_cancelled {
-        let message = format!("the batch {id} is {} already", batch.status.word());
+        let message = format!("the batch {id} is already {}", batch.status.word());
         return Err(problem(ErrorCode::BatchEnded, message));
     }
     json(&BatchObject::of(batch))
 }
 
-/// A batch of whoever asks; that of anybody else is not there.
+/// Returns a batch of the caller; batches of others are reported as unknown.
 async fn find(call: &RequestContext, id: &str) -> Result<Batch, ApiError> {
     let batch = match page::is_id(id) {
         true => batching(&call.app)?.store.batch(id).await.map_err(stored)?,
@@ -188,11 +194,7 @@ async fn find(call: &RequestContext, id: &str) -> Result<Batch, ApiError> {
     batch
         .filter(|batch| batch.order.owner == who.scope())
         .ok_or_else(|| {
-            problem(
-                ErrorCode::BatchNotFound,
-                format!("there is no batch {id:?}"),
-            )
-            .about("batch_id")
+            problem(ErrorCode::BatchNotFound, format!("unknown batch {id:?}")).about("batch_id")
         })
 }
 
@@ -200,11 +202,11 @@ fn text<'a>(members: &'a Map<String, Value>, name: &str) -> Result<&'a str, ApiE
     match members.get(name) {
         Some(Value::String(text)) => Ok(text),
         None | Some(Value::Null) => {
-            let message = format!("{name}: it is missing");
+            let message = format!("{name}: required");
             Err(problem(ErrorCode::InvalidValue, message).about(name))
         }
         Some(_) => {
-            let message = format!("{name}: it has to be a text");
+            let message = format!("{name}: must be a string");
             Err(problem(ErrorCode::InvalidType, message).about(name))
         }
     }
@@ -217,10 +219,10 @@ fn metadata(value: Option<&Value>) -> Result<Option<Map<String, Value>>, ApiErro
     let pairs = match value {
         None | Some(Value::Null) => return Ok(None),
         Some(Value::Object(pairs)) => pairs,
-        Some(_) => return refused("it has to be an object of texts".to_owned()),
+        Some(_) => return refused("must be an object of strings".to_owned()),
     };
     if pairs.len() > PAIRS {
-        return refused(format!("it has more than {PAIRS} names"));
+        return refused(format!("must not have more than {PAIRS} keys"));
     }
     for (name, value) in pairs {
         let fits = name.chars().count() <= NAME
@@ -229,7 +231,7 @@ fn metadata(value: Option<&Value>) -> Result<Option<Map<String, Value>>, ApiErro
                 .is_some_and(|text| text.chars().count() <= TEXT);
         if !fits {
             return refused(format!(
-                "{name:?} has to be a text of up to {TEXT} characters, its name of up to {NAME}"
+                "{name:?} must be a string of up to {TEXT} characters, with a key of up to {NAME}"
             ));
         }
     }

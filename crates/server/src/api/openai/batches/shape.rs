@@ -46,12 +46,12 @@ pub(crate) struct BatchObject {
     cancelling_at: Option<u64>,
     /// When it had stopped.
     cancelled_at: Option<u64>,
-    /// How far it is.
+    /// Progress.
     request_counts: RequestCounts,
     /// As it was given.
     #[schema(value_type = Option<Object>)]
     metadata: Option<Map<String, Value>>,
-    /// What OpenAI does not say.
+    /// Members that OpenAI does not have.
     quillet: BatchExtension,
 }
 
@@ -88,17 +88,18 @@ pub(crate) struct RequestCounts {
     failed: u64,
 }
 
-/// What OpenAI does not say of a batch.
+/// Members of a batch that OpenAI does not have.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct BatchExtension {
-    /// Requests that were handed out again since their worker was lost: each may have been asked
-    /// twice, and is once in the files.
+    /// Requests that were leased again after their worker was lost: the model may have received
+    /// each twice, but it is in the files once.
     asked_again: u64,
 }
 
 impl BatchObject {
     pub(super) fn of(batch: Batch) -> Self {
         let at = |status| batch.time_of(status);
+        // The files are complete only then.
         let has_ended = batch.status.is_final();
         let file = |id: String, rows: u64| (has_ended && rows > 0).then_some(id);
         let data: Vec<BatchFinding> = batch.wrong.iter().map(finding).collect();
@@ -109,6 +110,7 @@ impl BatchObject {
                 data,
             }),
             status: match batch.status {
+                // OpenAI has no such status; its clients know `finalizing`.
                 Status::Expiring => Status::Finalizing.word(),
                 status => status.word(),
             },

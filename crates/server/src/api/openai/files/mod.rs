@@ -113,7 +113,7 @@ pub(crate) struct Upload {
     file: Vec<u8>,
 }
 
-/// Takes a file of requests for a batch: JSON, one on each line.
+/// Uploads a file of requests for a batch: one JSON object per line
 #[utoipa::path(post, path = "/files", tag = "openai",
     request_body(content = Upload, content_type = "multipart/form-data"), responses(
     (status = 200, body = FileObject),
@@ -127,7 +127,7 @@ pub(crate) async fn upload_file(
     json(&FileObject::of(upload::take(&call, request).await?))
 }
 
-/// The files of whoever asks.
+/// Lists the files of the caller
 #[utoipa::path(get, path = "/files", tag = "openai", params(WhichFiles), responses(
     (status = 200, body = FileList),
     (status = 400, body = ErrorBody),
@@ -166,21 +166,21 @@ pub(crate) async fn list_files(
 /// A file.
 #[utoipa::path(get, path = "/files/{id}", tag = "openai", params(("id" = String, Path)), responses(
     (status = 200, body = FileObject),
-    (status = 404, body = ErrorBody, description = "No such file"),
+    (status = 404, body = ErrorBody, description = "Unknown file"),
 ))]
 pub(crate) async fn retrieve_file(call: RequestContext, Id(id): Id) -> Result<Response, ApiError> {
     json(&FileObject::of(own(&call, &id, "file_id").await?))
 }
 
-/// What is in a file.
+/// Returns the content of a file
 #[utoipa::path(get, path = "/files/{id}/content", tag = "openai", params(("id" = String, Path)), responses(
-    (status = 200, content_type = "application/octet-stream", body = String, description = "Its bytes"),
-    (status = 404, body = ErrorBody, description = "No such file"),
+    (status = 200, content_type = "application/octet-stream", body = String, description = "The content of the file"),
+    (status = 404, body = ErrorBody, description = "Unknown file"),
 ))]
 pub(crate) async fn file_content(call: RequestContext, Id(id): Id) -> Result<Response, ApiError> {
     let file = own(&call, &id, "file_id").await?;
     let store = batching(&call.app)?.store.clone();
-    // Read as it is sent: a file may be larger than memory.
+    // Stream it: a file may be larger than memory.
     let pages = stream::try_unfold(Some(1), move |from: Option<u64>| {
         let (store, id) = (store.clone(), id.clone());
         async move {
@@ -204,16 +204,17 @@ pub(crate) async fn file_content(call: RequestContext, Id(id): Id) -> Result<Res
     Ok(response)
 }
 
-/// Forgets a file.
+/// Deletes a file
 #[utoipa::path(delete, path = "/files/{id}", tag = "openai", params(("id" = String, Path)), responses(
     (status = 200, body = FileDeleted),
-    (status = 404, body = ErrorBody, description = "No such file"),
-    (status = 409, body = ErrorBody, description = "A batch reads from it"),
+    (status = 404, body = ErrorBody, description = "Unknown file"),
+    (status = 409, body = ErrorBody, description = "A batch still reads the file"),
 ))]
 pub(crate) async fn delete_file(call: RequestContext, Id(id): Id) -> Result<Response, ApiError> {
     own(&call, &id, "file_id").await?;
     let store = &batching(&call.app)?.store;
     for active in store.active().await.map_err(stored)? {
+        // A race with a new batch is harmless: its validation fails with a missing file.
         let batch = store.batch(&active).await.map_err(stored)?;
         if let Some(batch) = batch.filter(|batch| batch.order.input == id) {
             let message = format!(

@@ -1,4 +1,4 @@
-//! An upload, piece by piece: no more of it is held than a piece of the file.
+//! A streamed upload: at most one chunk of the file is in memory.
 
 use std::time::Duration;
 
@@ -36,11 +36,12 @@ pub(super) async fn take(call: &RequestContext, request: Request) -> Result<File
     let kind = request.headers().get(CONTENT_TYPE);
     let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     let boundary = multer::parse_boundary(kind).map_err(|_| {
-        let message = "the body has to be a form: multipart/form-data with purpose and file";
+        let message = "the body must be multipart/form-data with purpose and file";
         problem(ErrorCode::InvalidValue, message)
     })?;
     let body = request.into_body().into_data_stream();
     let mut parts = Multipart::new(body, boundary);
+    // Chunks are stored under the id before the file exists; until `keep_file` no route shows it.
     let id = format!("file-{}", new_tag());
     let taken = form(call, batching, &id, &mut parts).await;
     let form = match taken {
@@ -64,7 +65,7 @@ pub(super) async fn take(call: &RequestContext, request: Request) -> Result<File
                 || lacks("purpose"),
                 |purpose| {
                     let message =
-                        format!("purpose: {purpose:?} is not served here, only \"batch\"");
+                        format!("purpose: unsupported value {purpose:?}; expected \"batch\"");
                     problem(ErrorCode::InvalidValue, message).about("purpose")
                 },
             ));
@@ -95,7 +96,7 @@ async fn form(
     while let Some(mut field) = in_time(time, parts.next_field()).await? {
         match field.name() {
             Some("file") if form.file.is_some() => {
-                let message = "file: the form has more than one";
+                let message = "file: only one file is allowed";
                 return Err(problem(ErrorCode::InvalidValue, message).about("file"));
             }
             Some("file") => {
@@ -123,6 +124,7 @@ async fn pieces(
     let mut waiting: Vec<FileChunk> = Vec::new();
     let mut size = 0;
     while let Some(chunk) = in_time(time, field.chunk()).await? {
+        // Checked before the chunk is kept, so memory stays bounded.
         if cutter.bytes() + chunk.len() as u64 > options.file_bytes {
             let message = format!(
                 "the file is larger than the limit of {} bytes (batch.file_bytes)",
@@ -168,26 +170,25 @@ async fn text(time: Duration, field: &mut Field<'_>) -> Result<String, ApiError>
     while let Some(chunk) = in_time(time, field.chunk()).await? {
         bytes.extend_from_slice(&chunk);
         if bytes.len() > TEXT {
-            let message = "a member of the form is longer than it can be";
+            let message = "a form field is too long";
             return Err(problem(ErrorCode::InvalidValue, message));
         }
     }
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Nobody may hold a connection by sending nothing.
+/// Applies the body timeout to each read.
 async fn in_time<T>(
     time: Duration,
     reading: impl Future<Output = multer::Result<T>>,
 ) -> Result<T, ApiError> {
     match tokio::time::timeout(time, reading).await {
         Ok(read) => read.map_err(|error| {
-            let message = format!("the form cannot be read: {error}");
+            let message = format!("invalid form: {error}");
             problem(ErrorCode::InvalidValue, message)
         }),
         Err(_) => {
-            let message =
-                format!("nothing came of the body within the limit on body_time ({time:?})");
+            let message = format!("no data arrived within the limit on body_time ({time:?})");
             Err(problem(ErrorCode::RequestSlow, message))
         }
     }
@@ -196,7 +197,7 @@ async fn in_time<T>(
 fn lacks(member: &str) -> ApiError {
     problem(
         ErrorCode::InvalidValue,
-        format!("{member}: the form lacks it"),
+        format!("{member}: missing from the form"),
     )
     .about(member)
 }
@@ -210,7 +211,7 @@ fn keep(wish: Option<&str>, batching: &BatchService) -> Result<u64, ApiError> {
     let (least, most) = TIMES;
     let seconds = seconds.filter(|seconds| (least..=most).contains(seconds));
     seconds.ok_or_else(|| {
-        let message = format!("expires_after: seconds has to be {least} to {most}");
+        let message = format!("expires_after: seconds must be {least} to {most}");
         problem(ErrorCode::InvalidValue, message).about("expires_after")
     })
 }
@@ -231,6 +232,6 @@ async fn discard(batching: &BatchService, id: &str) {
         batching.store.remove_file(id).await
     };
     if let Err(error) = forgotten.await {
-        tracing::debug!(file = id, %error, "what came of it goes by itself");
+        tracing::debug!(file = id, %error, "the incomplete upload will expire");
     }
 }

@@ -1,5 +1,5 @@
-//! An answer in the events of OpenAI's Responses. Every item begins, has its pieces and
-//! ends with the whole; the last event is the whole response.
+//! Encodes a reply as the events of OpenAI's Responses API. Every item starts, has deltas and ends
+//! with its complete form; the last event is the complete response.
 
 use quillet_core::chat::{ChatEvent, FinishReason, Usage};
 use quillet_core::{BoxFuture, NativeTurn};
@@ -11,12 +11,12 @@ use super::items::{self, OutputItem, OutputItemKind};
 use super::native;
 use super::object::ResponseObject;
 use super::recorder::ResponseRecorder;
-use crate::api::Warning;
 use crate::api::chunk::json as write_json;
 use crate::api::event_stream::EventEncoder;
 use crate::error::ApiError;
+use crate::warning::Warning;
 
-/// Tells an answer.
+/// Encodes a reply.
 #[derive(Debug)]
 pub(super) struct ResponsesEncoder {
     object: ResponseObject,
@@ -105,6 +105,8 @@ impl ResponsesEncoder {
         let index = match self.items.iter().rposition(same) {
             Some(index) => index,
             None => {
+                // OpenAI's clients expect one open text item at a time; calls may stay open side by
+                // side.
                 self.close_texts(out);
                 self.open(kind, out)
             }

@@ -1,8 +1,7 @@
-//! `POST /v1/responses` and what is stored of it.
+//! `POST /v1/responses` and stored responses.
 //!
-//! A response is stored as a session: the whole conversation up to and with the answer, and last
-//! the object itself as the client got it. So a chain of responses does not break when an earlier
-//! one is deleted.
+//! A response is stored as a session: the whole conversation up to the reply, and last the response
+//! object as the client got it. So a chain of responses survives the deletion of an earlier one.
 
 mod events;
 mod items;
@@ -26,22 +25,23 @@ use self::recorder::ResponseRecorder;
 use super::request::ParsedRequest;
 use super::schema::ErrorBody;
 use super::{ask, request};
-use crate::api::chat::in_time;
 use crate::api::event_stream::{self, EventEncoder, PendingReply};
+use crate::api::reply::in_time;
 use crate::api::{Id, json};
 use crate::error::ApiError;
 use crate::request_context::RequestContext;
 
-/// Responses, as OpenAI's clients ask for them. `model` is as in chat completions. `prompt` names a
-/// stored prompt, with its `version` and `variables`; then no `model` is needed. With
-/// `stream` the answer comes as events from `response.created` to `response.completed`,
-/// `response.incomplete` or `response.failed`. Unless `store` is off the response is
-/// kept, and another goes on with it by `previous_response_id`.
+/// Creates a response in OpenAI's format
+///
+/// `model` is as in chat completions. `prompt` names a stored prompt, with its `version` and
+/// `variables`; then `model` is optional. With `stream` the events run from `response.created` to
+/// `response.completed`, `response.incomplete` or `response.failed`. Unless `store` is false the
+/// response is stored, and another one continues it by `previous_response_id`.
 #[utoipa::path(post, path = "/responses", tag = "openai", request_body = Object, responses(
     (status = 200, body = Object),
     (status = 400, body = ErrorBody),
     (status = 401, body = ErrorBody),
-    (status = 404, body = ErrorBody, description = "No such model, prompt, agent or previous response"),
+    (status = 404, body = ErrorBody, description = "Unknown model, prompt, agent or previous response"),
     (status = 429, body = ErrorBody),
     (status = 500, body = ErrorBody),
 ))]
@@ -74,6 +74,7 @@ async fn go_on(
     keeper: &mut ResponseRecorder,
 ) -> Result<(), ApiError> {
     let messages = &mut asked.request.messages;
+    // OpenAI's rule: instructions of an earlier response do not carry over.
     let first = usize::from(wish.has_instructions).min(messages.len());
     if let Some(previous) = &wish.previous {
         let earlier = keeper.earlier(previous).await?;
@@ -96,10 +97,10 @@ async fn whole(asking: PendingReply, mut teller: ResponsesEncoder) -> Result<Val
     Ok(teller.into_object())
 }
 
-/// A response that is kept.
+/// Returns a stored response
 #[utoipa::path(get, path = "/responses/{id}", tag = "openai", params(("id" = String, Path)), responses(
     (status = 200, body = Object),
-    (status = 404, body = ErrorBody, description = "None is kept by this id"),
+    (status = 404, body = ErrorBody, description = "Unknown response"),
 ))]
 pub(crate) async fn retrieve_response(
     call: RequestContext,
@@ -120,10 +121,10 @@ pub(crate) struct DeleteResponse {
     deleted: bool,
 }
 
-/// Forgets a response.
+/// Deletes a response
 #[utoipa::path(delete, path = "/responses/{id}", tag = "openai", params(("id" = String, Path)), responses(
     (status = 200, body = DeleteResponse),
-    (status = 404, body = ErrorBody, description = "None is kept by this id"),
+    (status = 404, body = ErrorBody, description = "Unknown response"),
 ))]
 pub(crate) async fn delete_response(
     call: RequestContext,

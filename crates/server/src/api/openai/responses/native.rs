@@ -35,12 +35,13 @@ pub(super) fn read_back(messages: &mut [Message]) -> Result<(), ApiError> {
             continue;
         };
         let items = turn.content.as_array().map_or(&[][..], Vec::as_slice);
+        // Only the last reasoning item of a turn carries the native form.
         let mut encrypted = items.iter().filter_map(|item| {
             let text = item.get("encrypted_content").and_then(Value::as_str);
             decode(text?)
         });
         let own = encrypted.next_back().transpose().map_err(|cause| {
-            let message = format!("input: encrypted_content was changed on its way: {cause}");
+            let message = format!("input: encrypted_content was modified: {cause}");
             problem(ErrorCode::InvalidEncryptedContent, message).about("input")
         })?;
         if own.is_some() || items.iter().any(is_made_here) {

@@ -43,6 +43,7 @@ impl ResponseObject {
 
     /// The model that answers has said its name.
     pub(super) fn answered_by(&mut self, model: &str) {
+        // For a prompt or agent the requested name stays, as clients compare it.
         if !self.is_named && !model.is_empty() {
             self.members.insert("model".into(), model.into());
         }

@@ -61,7 +61,7 @@ impl ResponseOptions {
     /// Takes it out of a body, and the stored prompt that the request names.
     pub(super) fn take(body: &mut Value) -> Result<(Self, Option<PromptReference>), ApiError> {
         let Some(members) = body.as_object_mut() else {
-            let message = "the body has to be a JSON object";
+            let message = "the body must be a JSON object";
             return Err(problem(ErrorCode::InvalidType, message));
         };
         let says = |name: &str| members.get(name).is_some_and(|value| !value.is_null());
@@ -69,7 +69,7 @@ impl ResponseOptions {
             return Err(unsupported("conversation", "send previous_response_id"));
         }
         if members.get("background") == Some(&Value::Bool(true)) {
-            return Err(unsupported("background", "ask for a stream"));
+            return Err(unsupported("background", "request a stream"));
         }
         let mut repeated = repeated();
         for (name, value) in &mut repeated {
@@ -89,6 +89,7 @@ impl ResponseOptions {
         };
         // A prompt of this server takes its variables out of the metadata.
         let is_prompt = text(members, "model")?.is_some_and(|model| model.starts_with("prompt/"));
+        // Providers reject members that they do not know.
         for name in OURS.into_iter().chain((!is_prompt).then_some("metadata")) {
             members.shift_remove(name);
         }
@@ -110,13 +111,13 @@ fn text(members: &Map<String, Value>, name: &str) -> Result<Option<String>, ApiE
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(text.clone())),
         Some(_) => {
-            let message = format!("{name}: it has to be a text");
+            let message = format!("{name}: must be a string");
             Err(problem(ErrorCode::InvalidType, message).about(name))
         }
     }
 }
 
 fn unsupported(name: &str, instead: &str) -> ApiError {
-    let message = format!("{name}: this server does not have it; {instead}");
+    let message = format!("{name}: not supported; {instead}");
     problem(ErrorCode::UnsupportedParameter, message).about(name)
 }

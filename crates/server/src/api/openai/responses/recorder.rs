@@ -47,6 +47,8 @@ impl ResponseRecorder {
     pub(super) async fn earlier(&self, id: &str) -> Result<Vec<Message>, ApiError> {
         let turns = match &self.sessions {
             None => Vec::new(),
+            // The store of sessions rejects such ids with an error; to the client they are just
+            // unknown.
             Some(_) if given(id).is_err() => Vec::new(),
             Some(sessions) => {
                 let session = self.who.session_of(id);
@@ -56,7 +58,7 @@ impl ResponseRecorder {
         };
         if turns.is_empty() {
             let message =
-                format!("there is no response {id:?}: it was not stored, or is no longer kept");
+                format!("unknown response {id:?}: it was not stored, or is no longer available");
             let error = problem(ErrorCode::PreviousResponseNotFound, message);
             return Err(error.about("previous_response_id"));
         }
@@ -98,7 +100,7 @@ impl ResponseRecorder {
         turns.push(turn(OBJECT.into(), Message::new(Role::System, text)));
         Some(Box::pin(async move {
             if let Err(error) = sessions.append(&session, &turns).await {
-                tracing::warn!(session, %error, "the response was not kept");
+                tracing::warn!(session, %error, "cannot store the response");
             }
         }))
     }
@@ -117,7 +119,7 @@ pub(super) async fn find(call: &RequestContext, id: &str) -> Result<Value, ApiEr
         .ok_or_else(|| unknown(id))
 }
 
-/// Forgets a response.
+/// Deletes a response
 pub(super) async fn forget(call: &RequestContext, id: &str) -> Result<(), ApiError> {
     let agents = call.app.agents.as_ref().ok_or_else(|| unknown(id))?;
     given(id)?;
@@ -146,7 +148,7 @@ fn given(id: &str) -> Result<(), ApiError> {
 fn unknown(id: &str) -> ApiError {
     problem(
         ErrorCode::ResponseNotFound,
-        format!("there is no response {id:?}"),
+        format!("unknown response {id:?}"),
     )
     .about("response_id")
 }

@@ -1,0 +1,58 @@
+//! What all chats share: a complete reply within the time limit, and the event of a failure.
+
+use std::io::Write;
+
+use futures_util::StreamExt;
+use quillet_core::ErrorCode;
+use quillet_core::chat::Reply;
+use serde_json::json;
+
+use super::event_stream::PendingReply;
+use crate::app::App;
+use crate::error::{ApiError, problem};
+use crate::request_context::Exchange;
+use crate::warning::Warning;
+
+/// Collects the complete reply within the time limit.
+pub(crate) async fn whole(
+    app: &App,
+    asking: PendingReply,
+) -> Result<(Reply, Vec<Warning>), ApiError> {
+    in_time(app, async {
+        let mut answer = asking.await?;
+        let mut reply = Reply::default();
+        while let Some(event) = answer.stream.next().await {
+            reply.fold(event?);
+        }
+        Ok((reply, answer.warnings))
+    })
+    .await
+}
+
+/// Waits for a reply at most as long as `chat_time` permits.
+pub(crate) async fn in_time<T>(
+    app: &App,
+    answer: impl Future<Output = Result<T, ApiError>>,
+) -> Result<T, ApiError> {
+    match tokio::time::timeout(app.config.chat_time, answer).await {
+        Ok(answer) => answer,
+        Err(_) => {
+            let message = format!(
+                "the chat took longer than the limit on chat_time ({:?})",
+                app.config.chat_time
+            );
+            Err(problem(ErrorCode::ChatTimeout, message).hint("request a stream"))
+        }
+    }
+}
+
+/// Writes an error event that OpenAI's clients raise as an exception, without `[DONE]`.
+pub(super) fn write_failure(error: &ApiError, exchange: &Exchange, out: &mut Vec<u8>) {
+    let body = json!({"error": {
+        "message": error.message(),
+        "type": error.code(),
+        "code": error.status().to_string(),
+        "request_id": exchange.id(),
+    }});
+    let _ = write!(out, "data: {body}\n\n");
+}

@@ -1,0 +1,83 @@
+//! Warnings in responses: failed tool calls, unknown members and unused or missing variables.
+
+use quillet_prompt::{ToolFailure, UnresolvedVariable, UnusedVariable};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::api::members::UnknownField;
+
+/// A warning for the client: a failed tool call whose fallback value was rendered, or an unknown
+/// member or variable of the request.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub(crate) struct Warning {
+    /// The function name of the tool, if the warning is about one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool: Option<String>,
+    /// Stable code, such as `tool.timeout`, `request.unknown_member`, `request.unused_variable`.
+    code: &'static str,
+    /// What happened.
+    message: String,
+    /// How long the call took, in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    elapsed_ms: Option<u64>,
+}
+
+impl Warning {
+    fn of_request(code: &'static str, message: String) -> Self {
+        Warning {
+            tool: None,
+            code,
+            message,
+            elapsed_ms: None,
+        }
+    }
+
+    fn unknown(member: &UnknownField) -> Self {
+        let hint = member
+            .nearest
+            .map_or_else(String::new, |name| format!("; did you mean {name:?}?"));
+        let message = format!("unknown member {:?} is ignored{hint}", member.name);
+        Warning::of_request("request.unknown_member", message)
+    }
+
+    /// A variable that the prompt neither declares nor uses.
+    fn unused(variable: &UnusedVariable) -> Self {
+        let near = variable.nearest.as_deref();
+        let hint = near.map_or_else(String::new, |name| format!("; did you mean {name:?}?"));
+        let message = format!(
+            "the prompt neither declares nor uses the variable {:?}{hint}",
+            variable.name
+        );
+        Warning::of_request("request.unused_variable", message)
+    }
+
+    /// A variable that the prompt uses without declaring it, and that the request does not provide.
+    fn absent(variable: &UnresolvedVariable) -> Self {
+        let near = variable.nearest.as_deref();
+        let hint = near.map_or_else(String::new, |name| format!("; did you mean {name:?}?"));
+        let message = format!(
+            "missing variable {:?}: the prompt uses it but does not declare it{hint}",
+            variable.name
+        );
+        Warning::of_request("request.missing_variable", message)
+    }
+}
+
+pub(crate) fn warnings(
+    unknown: &[UnknownField],
+    (unused, absent): (&[UnusedVariable], &[UnresolvedVariable]),
+    failures: Vec<ToolFailure>,
+) -> Vec<Warning> {
+    let of_tool = |failure: ToolFailure| Warning {
+        tool: Some(failure.tool),
+        code: failure.code.as_str(),
+        message: failure.message,
+        elapsed_ms: Some(failure.elapsed_ms),
+    };
+    let of_tools = failures.into_iter().map(of_tool);
+    let of_members = unknown.iter().map(Warning::unknown);
+    let of_variables = unused.iter().map(Warning::unused);
+    let of_absent = absent.iter().map(Warning::absent);
+    let of_request = of_members.chain(of_variables).chain(of_absent);
+    of_tools.chain(of_request).collect()
+}

@@ -1,8 +1,7 @@
-//! A database that is asked only so many things at a time.
+//! A database with a limit on concurrent connections.
 //!
-//! Every query has a connection of its own, and servers have few: PostgreSQL 100 for everybody,
-//! unless somebody said otherwise. What comes beyond the bound waits for its turn, first come,
-//! first served; a server that is asked for one connection too many refuses.
+//! Every query uses its own connection, and servers have few: PostgreSQL 100 in total by default.
+//! Calls beyond the limit wait in order; a server rejects a connection beyond its own limit.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,12 +18,12 @@ use crate::{Catalogue, DatabaseError, DatabaseErrorKind, QueryLimits, SqlDialect
 pub(crate) struct BoundedDatabase {
     database: Arc<dyn Database>,
     connections: usize,
-    turns: Semaphore,
+    permits: Semaphore,
     catalogue_timeout: Duration,
 }
 
 impl BoundedDatabase {
-    /// Lets so many connections be open at a time, at least one.
+    /// Allows this many open connections, at least one.
     pub(crate) fn new(
         database: Arc<dyn Database>,
         connections: usize,
@@ -36,18 +35,18 @@ impl BoundedDatabase {
         BoundedDatabase {
             database,
             connections,
-            turns: Semaphore::new(connections),
+            permits: Semaphore::new(connections),
             catalogue_timeout,
         }
     }
 
-    /// Waits for a turn, no longer than the work itself may take.
-    async fn turn(&self, patience: Duration) -> Result<SemaphorePermit<'_>, DatabaseError> {
+    /// Waits for a free connection, no longer than the work itself may take.
+    async fn turn(&self, timeout: Duration) -> Result<SemaphorePermit<'_>, DatabaseError> {
         // The wait is bounded by the time of the work itself: a caller never waits longer for a
         // connection than for an answer.
-        match tokio::time::timeout(patience, self.turns.acquire()).await {
-            Ok(Ok(turn)) => Ok(turn),
-            // Nobody closes the semaphore.
+        match tokio::time::timeout(timeout, self.permits.acquire()).await {
+            Ok(Ok(permit)) => Ok(permit),
+            // The semaphore is never closed.
             Ok(Err(_)) | Err(_) => {
                 let mut error = DatabaseError::new(
                     DatabaseErrorKind::Limit,
@@ -55,7 +54,7 @@ impl BoundedDatabase {
                         "no free connection: all {} connections to {} were busy for {} s (sql.connections)",
                         self.connections,
                         self.database.describe(),
-                        patience.as_secs_f64()
+                        timeout.as_secs_f64()
                     ),
                 );
                 error.hint = Some("try again later, or allow more connections".to_owned());
@@ -76,7 +75,7 @@ impl Database for BoundedDatabase {
 
     fn check(&self) -> BoxFuture<'_, Result<ConnectionReport, DatabaseError>> {
         Box::pin(async {
-            let _turn = self.turn(self.catalogue_timeout).await?;
+            let _permit = self.turn(self.catalogue_timeout).await?;
             self.database.check().await
         })
     }
@@ -86,14 +85,14 @@ impl Database for BoundedDatabase {
         progress: ProgressFn<'a>,
     ) -> BoxFuture<'a, Result<Catalogue, DatabaseError>> {
         Box::pin(async move {
-            let _turn = self.turn(self.catalogue_timeout).await?;
+            let _permit = self.turn(self.catalogue_timeout).await?;
             self.database.catalogue(progress).await
         })
     }
 
     fn fingerprint(&self) -> BoxFuture<'_, Result<String, DatabaseError>> {
         Box::pin(async {
-            let _turn = self.turn(self.catalogue_timeout).await?;
+            let _permit = self.turn(self.catalogue_timeout).await?;
             self.database.fingerprint().await
         })
     }
@@ -107,7 +106,7 @@ impl Database for BoundedDatabase {
         Box::pin(async move {
             // Held until the query has ended, including the time that a slow sink takes: the
             // connection stays open for so long.
-            let _turn = self.turn(limits.timeout).await?;
+            let _permit = self.turn(limits.timeout).await?;
             self.database.query_into(sql, limits, sink).await
         })
     }

@@ -1,8 +1,7 @@
-//! What a database holds: schemas, tables, columns and keys, as plain data, and
-//! how names are found in it.
+//! Catalogues: schemas, tables, columns and keys of a database, and lookup of names.
 //!
-//! Drivers fill it, everything else reads it. It is kept as JSON in the form that the API gives out
-//! (camelCase as table-chat's, with keys, foreign keys and values of enums added).
+//! Drivers create catalogues. They are stored as JSON in the form of the API (camelCase as in
+//! table-chat, with keys, foreign keys and enum values added).
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -131,7 +130,7 @@ impl DatabaseTable {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", from = "StoredCatalogue")]
 pub struct Catalogue {
-    /// Whose SQL it speaks.
+    /// SQL dialect.
     pub dialect: SqlDialect,
     /// Version of the server as it says it.
     pub version: String,
@@ -141,7 +140,7 @@ pub struct Catalogue {
     pub search_path: Vec<String>,
     /// Tables; drivers give them ordered by schema and name.
     pub tables: Vec<DatabaseTable>,
-    /// What changes when tables or columns do; cheap to ask for.
+    /// Fingerprint, which changes when tables or columns do; cheap to read.
     pub fingerprint: String,
     /// When it was read.
     pub last_refreshed: jiff::Timestamp,

@@ -1,4 +1,4 @@
-//! What a build without Arrow and Parquet says of them.
+//! The disabled feature of Arrow and Parquet.
 
 use quillet_core::build::FeatureDisabled;
 

@@ -1,4 +1,4 @@
-//! Settings of questions to databases.
+//! Settings of text-to-SQL.
 
 use std::time::Duration;
 
@@ -6,19 +6,18 @@ use crate::database::{ConnectOptions, QueryLimits};
 use crate::rank::Glossary;
 use crate::values::ValuesConfig;
 
-/// Which chain writes the query.
+/// The text-to-SQL pipeline.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ChainMode {
     /// A token budget decides which stages run, and every fallback is bounded by it.
     #[default]
     Budget,
-    /// The chain as table-chat has it: the number of tables decides, and fallbacks take all of
-    /// them.
+    /// The pipeline of table-chat: the number of tables decides, and fallbacks show all of them.
     Seed,
 }
 
 impl ChainMode {
-    /// Its name in settings.
+    /// Returns the name used in settings.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -27,7 +26,7 @@ impl ChainMode {
         }
     }
 
-    /// The mode of that name.
+    /// Returns the mode with this name.
     #[must_use]
     pub fn named(name: &str) -> Option<ChainMode> {
         [ChainMode::Budget, ChainMode::Seed]
@@ -36,7 +35,7 @@ impl ChainMode {
     }
 }
 
-/// Everything that can be set.
+/// All settings of text-to-SQL.
 #[derive(Clone, Debug)]
 pub struct SqlConfig {
     /// Which chain writes the query.
@@ -69,13 +68,14 @@ pub struct SqlConfig {
     pub embedded_tables: usize,
     /// Best tables by rank that are added to phase 1's choice.
     pub repair_tables: usize,
-    /// How many times an error of the guard or the database goes back to the model.
+    /// Maximum number of repairs: errors of the guard or the database that are sent back to the
+    /// model.
     pub repairs: u32,
-    /// Earlier questions of the same talk that the model is shown with the next one.
+    /// Number of earlier questions of the conversation that the model is shown.
     pub previous: usize,
-    /// The LIMIT that the model is asked to write. Default 100, as table-chat.
+    /// The LIMIT that the prompt requests. Default 100, as table-chat.
     pub default_limit: u64,
-    /// Functions that queries may call besides those of the dialect's list.
+    /// Functions that queries may call in addition to the built-in list.
     pub functions: Vec<String>,
     /// Bounds on one query.
     pub limits: QueryLimits,
@@ -85,19 +85,19 @@ pub struct SqlConfig {
     pub tool_rows: usize,
     /// Most characters of one result of a tool, rows or tables. Default 10,000, as table-chat.
     pub tool_characters: usize,
-    /// Connections to one database that are open at a time; more queries wait for their turn, as
-    /// long as they may run. Each process has its own.
+    /// Maximum number of open connections to one database in this process; further queries wait,
+    /// within their timeout.
     pub connections: usize,
     /// How connections are made.
     pub connect: ConnectOptions,
-    /// How long a catalogue is trusted before its fingerprint is asked for again. Queries never
-    /// wait for that, and questions only where nobody asked one for this long.
+    /// How long a catalogue is used before its fingerprint is compared again. Queries never wait
+    /// for the comparison; questions wait only if none was asked for this long.
     pub catalogue_age: Duration,
-    /// Words of the users and what they stand for.
+    /// Glossary: words of the users and their meanings.
     pub glossary: Glossary,
-    /// Most accepted pairs of a question and a query that a model is shown as examples; 0 for none.
+    /// Maximum number of accepted question/query pairs in a prompt; 0 for none.
     pub examples: usize,
-    /// Most tokens of these.
+    /// Maximum number of tokens of these pairs.
     pub examples_tokens: u64,
     /// Values of columns that are sampled and shown.
     pub values: ValuesConfig,

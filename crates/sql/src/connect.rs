@@ -8,10 +8,10 @@ use crate::sqlite::Sqlite;
 use crate::url::ConnectionUrl;
 use crate::{mysql, postgres};
 
-/// The database at an address. Nothing is opened before it is asked for something.
+/// Returns the database at an address. Connects on first use.
 ///
 /// # Errors
-/// The address names something that this dialect does not take, or this build has no driver.
+/// The address is invalid for its dialect, or this build has no driver for it.
 pub fn connect(
     url: &ConnectionUrl,
     options: &ConnectOptions,

@@ -1,13 +1,13 @@
-//! How a connection that fails is fixed: what both servers have in common.
+//! Hints for failed connections, shared by PostgreSQL and MySQL.
 
 use std::io;
 
 use quillet_core::nearest;
 
-/// Most names of databases that are listed.
-const MOST: usize = 5;
+/// Maximum number of listed database names.
+const MAX_LISTED: usize = 5;
 
-/// What to look at where a server was not reached.
+/// Returns a hint for a server that cannot be reached.
 pub(crate) fn unreached(error: &io::Error, server: &str, host: &str, port: u16) -> Option<String> {
     Some(match error.kind() {
         io::ErrorKind::ConnectionRefused => {
@@ -27,7 +27,7 @@ pub(crate) fn unreached(error: &io::Error, server: &str, host: &str, port: u16) 
     })
 }
 
-/// The database that was meant, by the names of those that are there.
+/// Returns a hint for an unknown database, from the names of those on the server.
 pub(crate) fn databases(name: &str, known: &[String]) -> Option<String> {
     // One near name is shown alone: a list would only repeat it.
     if let Some(near) = nearest(name, known.iter().map(String::as_str)) {
@@ -35,9 +35,13 @@ pub(crate) fn databases(name: &str, known: &[String]) -> Option<String> {
     }
     let listed: Vec<String> = known
         .iter()
-        .take(MOST)
+        .take(MAX_LISTED)
         .map(|name| format!("{name:?}"))
         .collect();
-    let more = if known.len() > MOST { ", …" } else { "" };
+    let more = if known.len() > MAX_LISTED {
+        ", …"
+    } else {
+        ""
+    };
     (!listed.is_empty()).then(|| format!("databases of this server: {}{more}", listed.join(", ")))
 }

@@ -1,4 +1,4 @@
-//! The contract with databases: what the three drivers do alike.
+//! The interface of a database, which all three drivers implement.
 
 use std::fmt;
 use std::time::Duration;
@@ -15,37 +15,36 @@ pub use crate::limits::QueryLimits;
 /// Options of connections.
 #[derive(Clone, Debug)]
 pub struct ConnectOptions {
-    /// Whether to do without TLS. Otherwise it is used where the server has it.
+    /// Disables TLS. Otherwise it is used if the server has it.
     pub ssl_disabled: bool,
     /// Time to connect.
     pub connect_timeout: Duration,
-    /// Time for the whole reading of a catalogue.
+    /// Timeout for reading a catalogue.
     pub catalogue_timeout: Duration,
-    /// Functions that queries may call besides those of the dialect's list: `name`, or
-    /// `schema.name`.
+    /// Functions that queries may call in addition to the built-in list: `name` or `schema.name`.
     pub functions: Vec<String>,
-    /// Whether roles may run queries that reach outside of their database: superusers, and roles
-    /// that read or write files of the server, run programs there, or replicate it.
+    /// Allows roles that reach outside the database: superusers, and roles that read or write
+    /// server files, run programs on the server, or replicate it.
     pub powerful_roles: bool,
-    /// How PostgreSQL is asked what a query resolves to.
+    /// How PostgreSQL checks what a query resolves to.
     pub second_judge: SecondJudge,
 }
 
-/// How PostgreSQL is asked what a query resolves to, before the query runs.
+/// How PostgreSQL checks what a query resolves to, before the query runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SecondJudge {
-    /// By a temporary view; on a standby, or where the role may make none, by the tree that the
-    /// server prints, which its log gets as well.
+    /// With a temporary view. On a standby, or if the role may not create one, with the parse tree
+    /// that the server prints, which also goes to its log.
     #[default]
     Auto,
-    /// By a temporary view alone: elsewhere no query runs.
+    /// With a temporary view only: where none can be created, no query runs.
     View,
-    /// Not at all: the guard of the text is the only one.
+    /// No server-side check: the guard of the text is the only one.
     Off,
 }
 
 impl SecondJudge {
-    /// Its name in settings.
+    /// Returns the name used in settings.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -55,7 +54,7 @@ impl SecondJudge {
         }
     }
 
-    /// The judge of that name.
+    /// Returns the mode with this name.
     #[must_use]
     pub fn named(name: &str) -> Option<SecondJudge> {
         [SecondJudge::Auto, SecondJudge::View, SecondJudge::Off]
@@ -65,8 +64,8 @@ impl SecondJudge {
 }
 
 impl Default for ConnectOptions {
-    /// TLS where the server has it, 10 s to connect, 5 min to read a catalogue; no functions
-    /// besides the list, no powerful roles.
+    /// TLS if the server has it, 10 s to connect, 5 min to read a catalogue; no additional
+    /// functions, no powerful roles.
     fn default() -> Self {
         ConnectOptions {
             ssl_disabled: false,
@@ -79,21 +78,21 @@ impl Default for ConnectOptions {
     }
 }
 
-/// Called with how far a long piece of work is: `done` of `total` steps, and what is being done.
-/// Called from any thread, often; must return at once.
+/// Receives the progress of a long operation: `done` of `total` steps, and the current step. Called
+/// often and from any thread; must return immediately.
 pub type ProgressFn<'a> = &'a (dyn Fn(u64, u64, &str) + Send + Sync);
 
-/// A database that can be read. Each call takes a connection of its own or one that
-/// was reset; dropping a call's future ends it in the server, too.
+/// A database that can be read. Each call uses its own connection; dropping the future of a call
+/// also ends it in the server.
 pub trait Database: Send + Sync + fmt::Debug {
-    /// Whose SQL it speaks.
+    /// Returns its SQL dialect.
     fn dialect(&self) -> SqlDialect;
 
-    /// What and where it is, without secrets.
+    /// Describes the database and its address, without secrets.
     fn describe(&self) -> String;
 
-    /// Connects, asks for the version, and says what the role may do that reading does not
-    /// need: one sentence each, empty for a role that can only read.
+    /// Connects, and returns the version and the privileges of the role beyond reading: one
+    /// sentence each, none for a role that can only read.
     fn check(&self) -> BoxFuture<'_, Result<ConnectionReport, DatabaseError>>;
 
     /// Reads the whole catalogue, in a bounded number of round trips.
@@ -102,13 +101,14 @@ pub trait Database: Send + Sync + fmt::Debug {
         progress: ProgressFn<'a>,
     ) -> BoxFuture<'a, Result<Catalogue, DatabaseError>>;
 
-    /// What changes when tables or columns do: the `fingerprint` of a catalogue read now.
+    /// Returns the current fingerprint, which changes when tables or columns do; see
+    /// [`Catalogue::fingerprint`].
     fn fingerprint(&self) -> BoxFuture<'_, Result<String, DatabaseError>>;
 
-    /// Runs one query, whoever wrote it: prepared (which takes one statement only), in a
-    /// read-only transaction that is always rolled back, with the server's own time limit,
-    /// and reads no more than the limits allow. Trusts no check of the text. Rows go into the sink
-    /// as they come; of a query that fails it may have taken some.
+    /// Runs one untrusted query: prepared (which accepts one statement only), in a read-only
+    /// transaction that is always rolled back, with the time limit of the server, and within
+    /// `limits`. Relies on no check of the text. Rows go into the sink as they arrive; if the query
+    /// fails, the sink may have received some.
     fn query_into<'a>(
         &'a self,
         sql: &'a str,
@@ -116,7 +116,7 @@ pub trait Database: Send + Sync + fmt::Debug {
         sink: &'a mut dyn RowSink,
     ) -> BoxFuture<'a, Result<StreamEnd, DatabaseError>>;
 
-    /// The same with all rows at once: the folded stream, so that there is one way only.
+    /// Runs a query and collects its rows in memory, through [`Database::query_into`].
     fn query<'a>(
         &'a self,
         sql: &'a str,
@@ -134,46 +134,46 @@ pub trait Database: Send + Sync + fmt::Debug {
 /// The result of checking a connection.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ConnectionReport {
-    /// The server's version as it says it.
+    /// Version of the server.
     pub version: String,
-    /// What the role may do besides reading, a sentence each.
+    /// Privileges of the role beyond reading, one sentence each.
     pub warnings: Vec<String>,
-    /// Statements that make a role which may only read this database; for a file, how it is made
-    /// one that can only be read. Names are the database's own, the password is to be chosen.
+    /// Statements that create a role with read access to this database only; for a file, how to
+    /// make it read-only. The password is a placeholder.
     pub reader: String,
 }
 
 /// The kind of a [`DatabaseError`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DatabaseErrorKind {
-    /// It cannot be reached, or the connection broke.
+    /// The database is unreachable, or the connection was lost.
     Unreachable,
-    /// It does not know the user or the password, or the user may not see this.
+    /// Unknown user, wrong password or missing privilege.
     Denied,
     /// The text is not SQL of this dialect.
     Syntax,
-    /// The query names a table, a column or a function that is not there.
+    /// The query names an unknown table, column or function.
     UnknownName,
-    /// It takes longer than it may.
+    /// The time limit was reached.
     Timeout,
-    /// It would change something, which reading does not.
+    /// The statement does more than read.
     ReadOnly,
-    /// It calls, makes or reads what a query may not, as the server itself understood it.
+    /// The server-side check rejected the query for what it calls, creates or reads.
     Refused,
-    /// The role may do more than one that runs queries of others should.
+    /// The role has too many privileges to run untrusted queries.
     Role,
-    /// The server could not say what the query would do.
+    /// The server-side check could not be made.
     Unjudged,
-    /// A limit of ours or of the server was met.
+    /// A limit of Quillet or of the server was reached.
     Limit,
-    /// The query is in order and failed while it ran: division by zero, a bad cast.
+    /// The query failed while it ran: division by zero, an invalid cast.
     Failed,
-    /// This build has no driver for it.
+    /// The driver is not part of this build.
     Missing,
 }
 
 impl DatabaseErrorKind {
-    /// Stable code, as in error bodies.
+    /// Returns the stable error code.
     #[must_use]
     pub fn code(self) -> ErrorCode {
         match self {
@@ -193,19 +193,19 @@ impl DatabaseErrorKind {
     }
 }
 
-/// The error of a database. Never carries a password.
+/// An error of a database. Never contains a password.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct DatabaseError {
-    /// What kind of failure it was.
+    /// Kind of the error.
     pub kind: DatabaseErrorKind,
-    /// What happened, in the database's words where it said something.
+    /// The message, in the words of the database if it gave any.
     pub message: String,
-    /// The database's own code: SQLSTATE, or the number of MySQL or SQLite.
+    /// Native code: SQLSTATE, or the error number of MySQL or SQLite.
     pub native_code: Option<String>,
-    /// The byte of the query that it is about, where the database says so.
+    /// Byte offset in the query, if the database reports one.
     pub position: Option<usize>,
-    /// How to fix it, where the database says so.
+    /// The fix, if one is known.
     pub hint: Option<String>,
 }
 
@@ -216,7 +216,7 @@ impl From<FeatureDisabled> for DatabaseError {
 }
 
 impl DatabaseError {
-    /// An error without a place.
+    /// Creates an error without a position.
     pub fn new(kind: DatabaseErrorKind, message: impl Into<String>) -> Self {
         DatabaseError {
             kind,

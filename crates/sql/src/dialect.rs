@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Whose SQL it is.
+/// A SQL dialect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SqlDialect {
@@ -24,7 +24,7 @@ impl SqlDialect {
         SqlDialect::Sqlite,
     ];
 
-    /// Its name in settings, bodies and test data: `postgresql`, `mysql`, `sqlite`.
+    /// Returns the name used in settings, bodies and test data: `postgresql`, `mysql`, `sqlite`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -34,7 +34,7 @@ impl SqlDialect {
         }
     }
 
-    /// What people and models call it.
+    /// Returns the display name.
     #[must_use]
     pub fn title(self) -> &'static str {
         match self {
@@ -44,7 +44,8 @@ impl SqlDialect {
         }
     }
 
-    /// The dialect of that name, in any case of letters; `postgres` and `mariadb` are names, too.
+    /// Returns the dialect with this name, in any case; `postgres`, `pg`, `mariadb` and `sqlite3`
+    /// are accepted, too.
     #[must_use]
     pub fn named(name: &str) -> Option<SqlDialect> {
         match name.to_ascii_lowercase().as_str() {

@@ -1,4 +1,4 @@
-//! Everything that can go wrong with a question to a database.
+//! Errors of questions and queries.
 
 use quillet_core::chat::{FinishReason, ModelError};
 use quillet_core::store::StoreError;
@@ -12,31 +12,31 @@ use crate::url::UrlError;
 /// The error of a question or a query.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum SqlError {
-    /// There is no connection or table of that name.
+    /// No connection, table or record has this name.
     #[error("unknown {what} {name:?}{}", suggestion(.nearest.as_deref()))]
     NotFound {
         /// `database`, `table`.
         what: &'static str,
-        /// The name that was asked for.
+        /// The requested name.
         name: String,
-        /// The known name that is most like it.
+        /// The most similar known name.
         nearest: Option<String>,
     },
-    /// A value that was given cannot be used.
+    /// Invalid input.
     #[error("{message}")]
     Invalid {
         /// Stable code, `sql.invalid.…`.
         code: ErrorCode,
-        /// What is wrong with what, and how it would be right.
+        /// The problem and its fix.
         message: String,
     },
-    /// The address of a connection cannot be used.
+    /// Invalid connection URL.
     #[error(transparent)]
     Url(#[from] UrlError),
-    /// The guard refused a query.
+    /// The guard rejected a query.
     #[error(transparent)]
     Guard(#[from] Box<RejectedQuery>),
-    /// The database answered with an error, or not at all.
+    /// The database returned an error or did not answer.
     #[error(transparent)]
     Database(#[from] DatabaseError),
     /// No model is configured.
@@ -47,41 +47,41 @@ pub enum SqlError {
     /// The model did not answer.
     #[error(transparent)]
     Model(#[from] ModelError),
-    /// The model answered, and not with a query.
+    /// The model gave an answer without a query.
     #[error("{message}")]
     Answer {
-        /// What was missing.
+        /// The problem.
         message: String,
-        /// The answer, at most its first 2,000 bytes.
+        /// The answer, cut to 2,000 bytes.
         answer: String,
     },
-    /// The model's answer ended before it was whole. It is never used.
+    /// The model's answer is truncated. It is never used.
     #[error("{}", cut_answer(*.reason, *.max_tokens, .setting))]
     Cut {
-        /// Why it ended.
+        /// Why the answer ended.
         reason: FinishReason,
-        /// The most tokens that it might have.
+        /// The limit on tokens.
         max_tokens: u64,
-        /// The setting that says so.
+        /// The setting of that limit.
         setting: &'static str,
     },
     /// A prompt could not be rendered.
     #[error("cannot render the prompt {prompt:?}: {message}")]
     Prompt {
-        /// Its name.
+        /// Id of the prompt.
         prompt: String,
         /// Why.
         message: String,
     },
-    /// The form that was asked for cannot hold the rows.
+    /// The export format cannot hold the rows.
     #[error(transparent)]
     Export(#[from] ExportError),
-    /// The store does not answer.
+    /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// A query that the guard refused, with the query.
+/// A query that the guard rejected, with its text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{error}")]
 pub struct RejectedQuery {
@@ -136,7 +136,7 @@ impl SqlError {
         }
     }
 
-    /// The error with its place and its fix, so that a model can do better.
+    /// Returns the message with position and fix, for a model that repairs the query.
     #[must_use]
     pub fn for_model(&self) -> String {
         let mut text = self.to_string();
@@ -153,7 +153,7 @@ impl SqlError {
         text
     }
 
-    /// How to fix it, where something is known.
+    /// Returns the fix, if one is known.
     #[must_use]
     pub fn help(&self) -> Option<String> {
         match self {
@@ -164,7 +164,7 @@ impl SqlError {
         }
     }
 
-    /// Whether another query may do better: not where the database is away or too slow.
+    /// Returns whether a different query could succeed: not if the database is unreachable or slow.
     #[must_use]
     pub fn is_mendable(&self) -> bool {
         match self {
@@ -181,7 +181,7 @@ impl SqlError {
         }
     }
 
-    /// The place in the query that it is about.
+    /// Returns the position in the query.
     #[must_use]
     pub fn position(&self) -> Option<LineColumn> {
         match self {

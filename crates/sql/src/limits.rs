@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-/// Bounds on one query. All of them hold whatever the query says.
+/// Limits on one query, enforced whatever its text says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueryLimits {
-    /// Rows that are read; the next one is looked at only to know that it is there.
+    /// Maximum number of rows; the next row is only read to detect that it exists.
     pub rows: usize,
-    /// Bytes of values that are read.
+    /// Maximum number of bytes of values.
     pub bytes: usize,
-    /// Time for the whole query, connecting apart.
+    /// Timeout of the query, without connecting.
     pub timeout: Duration,
 }
 

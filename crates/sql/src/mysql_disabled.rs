@@ -1,4 +1,4 @@
-//! What stands where MySQL would, in a build without the feature `mysql`.
+//! Replacement of the MySQL driver in builds without the feature `mysql`.
 
 use std::sync::Arc;
 
@@ -12,7 +12,6 @@ const DRIVER: FeatureDisabled = FeatureDisabled {
     feature: "mysql",
 };
 
-/// Nothing is opened here.
 pub(crate) fn open(
     _: &ConnectionUrl,
     _: &ConnectOptions,

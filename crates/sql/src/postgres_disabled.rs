@@ -1,4 +1,4 @@
-//! What stands where PostgreSQL would, in a build without the feature `postgres`.
+//! Replacement of the PostgreSQL driver in builds without the feature `postgres`.
 
 use std::sync::Arc;
 
@@ -12,7 +12,6 @@ const DRIVER: FeatureDisabled = FeatureDisabled {
     feature: "postgres",
 };
 
-/// Nothing is opened here.
 pub(crate) fn open(
     _: &ConnectionUrl,
     _: &ConnectOptions,

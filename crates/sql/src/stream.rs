@@ -1,7 +1,7 @@
-//! Rows on their way from a database to whoever takes them: columns once, then rows in batches.
+//! Streaming of rows from a database to a sink: columns once, then rows in batches.
 //!
-//! A driver waits until a batch is taken before it reads on, so that a slow taker holds up the
-//! database, and nobody holds more than a few batches however many rows there are.
+//! A driver waits until the sink has taken a batch before it reads on. So a slow sink slows the
+//! database down, and memory holds a few batches at most.
 
 use quillet_core::BoxFuture;
 
@@ -15,36 +15,37 @@ pub const BATCH_BYTES: usize = 1 << 20;
 
 /// Takes the rows of a query while it runs.
 ///
-/// Reading goes on when the future of a call is done. What it waits for counts as time of the
-/// query, so that nobody keeps a transaction open in the server for longer than a query may take.
+/// The driver continues when the future of a call completes. The wait counts as time of the query,
+/// so that no transaction stays open longer than the query may take.
 pub trait RowSink: Send {
-    /// Takes the columns, once: with the first rows, or at the end where there are none. A query
-    /// that fails before passes nothing on.
+    /// Receives the columns, once: with the first rows, or at the end if there are none. Not called
+    /// for a query that fails earlier.
     ///
     /// # Errors
-    /// Nothing more is wanted.
+    /// The sink wants no more rows.
     fn columns<'a>(&'a mut self, columns: Vec<ColumnInfo>)
     -> BoxFuture<'a, Result<(), SinkClosed>>;
 
-    /// Takes the next rows, each as long as the columns.
+    /// Receives the next rows, each as long as the columns.
     ///
     /// # Errors
     /// Nothing more is wanted.
     fn rows<'a>(&'a mut self, rows: Vec<Vec<Cell>>) -> BoxFuture<'a, Result<(), SinkClosed>>;
 }
 
-/// A sink wants nothing more: the query ends in the server. Why is the sink's to know.
+/// The sink wants no more rows, for a reason that it knows itself. The query is ended in the
+/// server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SinkClosed;
 
 /// The end of a query that did not fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StreamEnd {
-    /// All of its rows were taken.
+    /// All rows were delivered.
     Whole,
-    /// Rows are missing because of a limit of ours.
+    /// Rows are missing because a limit was reached.
     Cut(TruncationReason),
-    /// The sink wanted no more.
+    /// The sink stopped the query.
     Stopped,
 }
 
@@ -59,7 +60,7 @@ impl StreamEnd {
     }
 }
 
-/// All rows in memory: what a query gives that is not streamed.
+/// Collects all rows in memory.
 impl RowSink for RowSet {
     fn columns<'a>(
         &'a mut self,
@@ -75,15 +76,15 @@ impl RowSink for RowSet {
     }
 }
 
-/// Rows of a driver until they are a batch, and the limits that all of them are held to.
+/// Collects rows of a driver into batches, and enforces the limits.
 #[derive(Debug)]
 pub(crate) struct RowBatch {
     rows: Vec<Vec<Cell>>,
     bytes: usize,
     all_rows: usize,
     all_bytes: usize,
-    most_rows: usize,
-    most_bytes: usize,
+    max_rows: usize,
+    max_bytes: usize,
 }
 
 impl RowBatch {
@@ -93,22 +94,22 @@ impl RowBatch {
             bytes: 0,
             all_rows: 0,
             all_bytes: 0,
-            most_rows: limits.rows,
-            most_bytes: limits.bytes,
+            max_rows: limits.rows,
+            max_bytes: limits.bytes,
         }
     }
 
-    /// Counts a row of so many bytes, before it is made; the limit that it does not fit into.
+    /// Counts a row before it is decoded; returns the limit that it exceeds.
     pub(crate) fn admit(&mut self, bytes: usize) -> Option<TruncationReason> {
         // Rows are checked before bytes: a result that meets both limits is reported as cut by
         // rows.
-        if self.all_rows >= self.most_rows {
+        if self.all_rows >= self.max_rows {
             return Some(TruncationReason::Rows);
         }
         // Counted before the row is decoded, so that a row beyond the limit never takes memory as
         // cells.
         self.all_bytes = self.all_bytes.saturating_add(bytes);
-        if self.all_bytes > self.most_bytes {
+        if self.all_bytes > self.max_bytes {
             return Some(TruncationReason::Bytes);
         }
         self.all_rows += 1;
@@ -116,7 +117,7 @@ impl RowBatch {
         None
     }
 
-    /// Adds a row that was admitted; the rows so far where they are a batch.
+    /// Adds an admitted row; returns the batch when it is full.
     pub(crate) fn push(&mut self, row: Vec<Cell>) -> Option<Vec<Vec<Cell>>> {
         self.rows.push(row);
         // Bytes bound the memory of wide rows, rows the latency of narrow ones.
@@ -124,14 +125,14 @@ impl RowBatch {
         is_full.then(|| self.take())
     }
 
-    /// The rows so far.
+    /// Takes the rows collected so far.
     pub(crate) fn take(&mut self) -> Vec<Vec<Cell>> {
         self.bytes = 0;
         std::mem::take(&mut self.rows)
     }
 }
 
-/// The way of a driver's rows into a sink.
+/// Delivers the rows of a driver to a sink.
 pub(crate) struct Feed<'a> {
     sink: &'a mut dyn RowSink,
     columns: Option<Vec<ColumnInfo>>,
@@ -156,7 +157,7 @@ impl<'a> Feed<'a> {
         self.batch.admit(bytes)
     }
 
-    /// Adds a row that was admitted, and waits where that makes a batch.
+    /// Adds an admitted row; waits for the sink when a batch is full.
     ///
     /// # Errors
     /// The sink wants no more.
@@ -167,7 +168,7 @@ impl<'a> Feed<'a> {
         }
     }
 
-    /// Passes on what is left of a query that ended so.
+    /// Delivers the remaining rows of a finished query.
     pub(crate) async fn finish(&mut self, ended: StreamEnd) -> StreamEnd {
         let rows = self.batch.take();
         match self.pass_on(rows).await {

@@ -1,5 +1,5 @@
-//! Addresses of databases: `postgresql://user:password@host:5432/name`, `mysql://…`,
-//! `sqlite:path`. The password is never shown.
+//! Connection URLs: `postgresql://user:password@host:5432/name`, `mysql://…`, `sqlite:path`. The
+//! password is never shown.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -8,10 +8,10 @@ use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode
 
 use crate::SqlDialect;
 
-/// The address of a database, with its user.
+/// A parsed connection URL.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ConnectionUrl {
-    /// Whose SQL it speaks.
+    /// SQL dialect.
     pub dialect: SqlDialect,
     /// Host of a server; empty for a file.
     pub host: String,
@@ -34,7 +34,7 @@ pub struct ConnectionUrl {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct UrlError {
-    /// What is wrong, with an example of how it would be right.
+    /// The problem, with an example of a valid URL.
     pub message: String,
 }
 
@@ -115,13 +115,13 @@ fn server(text: &str, dialect: SqlDialect) -> Result<ConnectionUrl, UrlError> {
 }
 
 impl ConnectionUrl {
-    /// The address as it was written, with its password: for stores only.
+    /// Returns the URL as it was written, with its password: for stores only.
     #[must_use]
     pub fn secret_text(&self) -> &str {
         &self.text
     }
 
-    /// The address with this password, in place of any that it has. Files have none.
+    /// Replaces the password. URLs of files stay unchanged.
     #[must_use]
     pub fn with_password(self, password: &str) -> Self {
         let Ok(mut text) = url::Url::parse(&self.text) else {
@@ -139,7 +139,7 @@ impl ConnectionUrl {
         }
     }
 
-    /// The same database, reached at another place.
+    /// Returns the URL of the same database at another host and port, for a tunnel.
     #[must_use]
     pub(crate) fn at(&self, host: &str, port: u16) -> Self {
         ConnectionUrl {
@@ -149,7 +149,7 @@ impl ConnectionUrl {
         }
     }
 
-    /// The value of a setting behind `?`.
+    /// Returns the value of a parameter after `?`.
     #[must_use]
     pub fn parameter(&self, name: &str) -> Option<&str> {
         let mut found = self.parameters.iter().filter(|(key, _)| key == name);
@@ -157,8 +157,8 @@ impl ConnectionUrl {
     }
 }
 
-/// Without the password: `****` stands for it (table-chat's mask, which its clients know). Settings
-/// that may hold a secret are masked as well.
+/// Shows the URL with `****` as the password (the mask of table-chat, which its clients know).
+/// Parameters that may hold a secret are masked as well.
 impl fmt::Display for ConnectionUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(path) = &self.path {

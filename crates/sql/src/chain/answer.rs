@@ -1,4 +1,4 @@
-//! What a model says, as a query: JSON, fenced code, or SQL itself, with or without
+//! Parsing of a query from the answer of a model: JSON, fenced code or plain SQL, with or without
 //! thinking before it.
 
 use serde::Deserialize;

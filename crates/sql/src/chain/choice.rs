@@ -1,5 +1,4 @@
-//! Which tables the model is shown: what is known before it is asked, and what is made of
-//! its answer.
+//! Selection of tables: the plan before phase 1, and the use of its answer.
 
 use super::prepared::PreparedCatalogue;
 use super::select::{fallback, read_selection};

@@ -1,7 +1,7 @@
-//! A catalogue as text for models: the list of phase 1 and the schema of phase 2.
+//! A catalogue as text for models: the table list of phase 1 and the schema of phase 2.
 //!
-//! What a database says about itself is untrusted data. Here it stays on its line and within
-//! bounds, so that no comment can look like another table, a request or a rule.
+//! Names and comments of a database are untrusted. Here they stay on their line and within limits,
+//! so that no comment can imitate another table, a request or a rule.
 
 use super::untrusted_text::{COMMENT, is_unseen, tame};
 use crate::SqlDialect;

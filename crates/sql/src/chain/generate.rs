@@ -1,4 +1,4 @@
-//! The chain itself: rank → plan → phase 1 → phase 2 → judge → once more where it has to be.
+//! The pipeline: rank → plan → phase 1 → phase 2 → judge → repair.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -32,9 +32,9 @@ const RANKED: usize = 200;
 /// Bytes of an answer that are kept for an error.
 const SHOWN: usize = 2_000;
 
-/// Says whether a query may be given out, and what came of it.
+/// Decides whether a generated query is accepted.
 pub trait Judge: Send + Sync {
-    /// What comes of a query that is accepted.
+    /// The outcome of an accepted query.
     type Outcome: Send;
 
     /// Judges a query.
@@ -47,9 +47,9 @@ pub trait Judge: Send + Sync {
 /// A query that was accepted.
 #[derive(Clone, Debug)]
 pub struct AcceptedQuery<T> {
-    /// The query as it is given out.
+    /// The accepted query.
     pub sql: String,
-    /// What came of it.
+    /// Its outcome.
     pub outcome: T,
 }
 
@@ -68,13 +68,13 @@ pub struct QueryChain<'a> {
     pub config: &'a SqlConfig,
     /// The database and its tables.
     pub prepared: &'a PreparedCatalogue,
-    /// What its connection is called.
+    /// Name of the connection.
     pub name: &'a str,
     /// What its owner wrote about it.
     pub description: &'a str,
     /// Accepted answers to questions like this one, the most alike first.
     pub examples: &'a [Example],
-    /// What was asked before in the same talk, the latest last: a question may go on from there.
+    /// Earlier questions of the conversation, the latest last.
     pub previous: &'a [Previous],
 }
 
@@ -144,7 +144,7 @@ impl QueryChain<'_> {
         Ok((generated.generated_sql, generated.explanation))
     }
 
-    /// Both phases, with an account of everything, and what the judge made of the query.
+    /// Runs both phases; returns the query with its report, and the outcome of the judge.
     ///
     /// # Errors
     /// The question is empty, a prompt cannot be rendered, the model fails in phase 2 or does
@@ -189,8 +189,8 @@ impl QueryChain<'_> {
         Ok((generated, accepted.outcome))
     }
 
-    /// Phase 2 once more, for a query that was given out and failed: the same tables, the query
-    /// and its error. It is the one repair that there is; tokens and times are of this call alone.
+    /// Repairs a query that failed after it was generated, with the same tables, the query and its
+    /// error. Tokens and times are those of this call.
     ///
     /// # Errors
     /// As [`QueryChain::run`].

@@ -1,5 +1,5 @@
-//! From a question to a query, in two phases: a model chooses tables from the list of all, then it
-//! is shown their schema and writes the query. Both are skipped, bounded and repaired here.
+//! The text-to-SQL pipeline in two phases: a model selects tables from the list of all tables, then
+//! it sees their schema and writes the query. Both phases can be skipped, limited and repaired.
 //!
 //! [`build_table_summary_context`], [`QueryChain::select_relevant_tables`], [`build_schema_context`] and
 //! [`QueryChain::generate_sql`] have the names that table-chat documents.

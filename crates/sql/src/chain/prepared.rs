@@ -1,4 +1,4 @@
-//! A catalogue made ready for questions: its index, and what each table costs in tokens.
+//! A prepared catalogue: its rank index and the token cost of each table.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
@@ -31,8 +31,8 @@ pub struct PreparedCatalogue {
 }
 
 impl PreparedCatalogue {
-    /// Works everything out; takes about a second for 10,000 tables, so off the threads that
-    /// answer.
+    /// Prepares a catalogue. Takes about a second for 10,000 tables, so call it on a blocking
+    /// thread.
     #[must_use]
     pub fn new(catalogue: Arc<Catalogue>, glossary: &Glossary, tokens: &dyn TokenCounter) -> Self {
         // One more for the line end that joins the texts.
@@ -60,7 +60,7 @@ impl PreparedCatalogue {
         }
     }
 
-    /// Takes over values that were sampled, in place of those before.
+    /// Replaces the known values with a new sample.
     pub fn know(&self, sampled: &ValueSamples) {
         let known = Arc::new(ValueIndex::of(&self.catalogue, sampled));
         *self.known.write().unwrap_or_else(PoisonError::into_inner) = known;
@@ -73,7 +73,7 @@ impl PreparedCatalogue {
         known.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Whether the caller is the first who wants the tables' vectors made.
+    /// Returns `true` to the first caller only, which then embeds the tables.
     pub(crate) fn begins_embedding(&self) -> bool {
         !self.embedding.swap(true, Ordering::Relaxed)
     }

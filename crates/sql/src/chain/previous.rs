@@ -1,4 +1,4 @@
-//! What was asked before in the same talk, so that "and only Berlin?" means something.
+//! Earlier questions of the conversation, so that "and only Berlin?" has a meaning.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,9 +11,9 @@ const QUERY: usize = 2_000;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Previous {
-    /// What was asked.
+    /// The question.
     pub question: String,
-    /// The query that was given out for it.
+    /// The query that was generated for it.
     pub sql: String,
 }
 

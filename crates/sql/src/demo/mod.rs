@@ -38,8 +38,8 @@ const SCHEMA: &str = include_str!("schema.sql");
 /// Rows.
 const DATA: &str = include_str!("data.sql");
 
-/// Builds the shop as a file, in one step: nobody sees half of it. A file that is there already
-/// stays as it is, and `false` is returned. Blocks for some hundredths of a second.
+/// Creates the shop as a file, atomically. Returns `false` if the file exists already, which stays
+/// unchanged. Blocks for some hundredths of a second.
 ///
 /// # Errors
 /// The file cannot be written there.
@@ -67,7 +67,7 @@ pub fn create(path: &Path) -> Result<bool, DatabaseError> {
     moved.map(|()| true)
 }
 
-/// The shop in a file, which is built where it is not there.
+/// Opens the shop in a file, which is created if missing.
 ///
 /// # Errors
 /// The file cannot be written, or its path is no text.
@@ -79,7 +79,7 @@ pub fn open(path: &Path) -> Result<Arc<dyn Database>, DatabaseError> {
     connect(&url, &ConnectOptions::default())
 }
 
-/// The address of a shop in that file.
+/// Returns the URL of a shop in this file.
 #[must_use]
 pub fn url(path: &Path) -> String {
     format!("sqlite:{}", path.display())

@@ -288,7 +288,7 @@ fn beside(path: &Path) -> std::path::PathBuf {
 }
 
 pub(super) fn read_json<T: for<'a> Deserialize<'a>>(path: &Path) -> Result<T, SqlError> {
-    let named = |why: String| invalid(format!("{}: {why}", path.display()));
+    let named = |reason: String| invalid(format!("{}: {reason}", path.display()));
     let size = std::fs::metadata(path)
         .map_err(|e| named(e.to_string()))?
         .len();

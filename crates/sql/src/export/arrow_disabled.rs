@@ -1,4 +1,4 @@
-//! What stands where Arrow and Parquet would, in a build without the feature `columnar`.
+//! Replacement of Arrow and Parquet exports in builds without the feature `columnar`.
 
 use quillet_core::ErrorCode;
 

@@ -4,14 +4,14 @@ use quillet_core::ErrorCode;
 
 use super::format::ExportFormat;
 
-/// The error of rows that cannot be written in a form.
+/// The error of rows that cannot be exported in a format.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("cannot write these rows as {}: {message}", .format.name())]
 pub struct ExportError {
-    /// The form.
+    /// The format.
     pub format: ExportFormat,
     pub(super) code: ErrorCode,
-    /// What stands in the way, with its place, and what helps.
+    /// The problem with its position, and the fix.
     pub message: String,
 }
 
@@ -22,7 +22,7 @@ impl ExportError {
         self.code
     }
 
-    /// The form cannot hold these rows.
+    /// Creates an error of a format.
     pub(crate) fn new(format: ExportFormat, message: impl Into<String>) -> Self {
         ExportError {
             format,

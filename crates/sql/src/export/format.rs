@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use quillet_core::ErrorCode;
 
-/// A form that rows are written in.
+/// An export format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExportFormat {
     /// One JSON object, as the API gives it out; see [`rows_json`].
@@ -35,7 +35,7 @@ impl ExportFormat {
         ExportFormat::Xlsx,
     ];
 
-    /// What people call it, and how it is asked for.
+    /// Returns the name, as used in options and requests.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -49,7 +49,7 @@ impl ExportFormat {
         }
     }
 
-    /// What goes into `Content-Type`.
+    /// Returns the value of `Content-Type`.
     #[must_use]
     pub fn media_type(self) -> &'static str {
         match self {
@@ -65,7 +65,7 @@ impl ExportFormat {
         }
     }
 
-    /// What names of its files end in, without a dot.
+    /// Returns the file ending, without the dot.
     #[must_use]
     pub fn ending(self) -> &'static str {
         match self {
@@ -75,11 +75,11 @@ impl ExportFormat {
     }
 }
 
-/// There is no form of that name.
+/// The error of an unknown export format.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown format {name:?}{}; known formats are {}", suggestion(.name), names())]
 pub struct UnknownFormat {
-    /// What was asked for.
+    /// The requested name.
     pub name: String,
 }
 

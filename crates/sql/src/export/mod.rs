@@ -1,10 +1,10 @@
-//! Rows in the forms that other programs read: JSON, CSV, Arrow, Parquet, spreadsheets.
+//! Exports of rows in formats for other programs: JSON, CSV, Arrow, Parquet, spreadsheets.
 //!
-//! All forms say the same values exactly, as far as they can; where one cannot hold a value
-//! there is an error that names the cell, never another value.
+//! All formats hold the same values exactly where they can. A value that a format cannot hold is an
+//! error that names the cell; it is never changed.
 //!
-//! A form grows with the rows of a running query ([`RowWriter`], [`RowExport`]) and holds a bounded
-//! number of them; [`write()`] does the same with rows that are all there.
+//! Exports grow with the rows of a running query ([`RowWriter`], [`RowExport`]) and hold a bounded
+//! number of rows; [`write()`] exports rows in memory.
 
 #[cfg(feature = "columnar")]
 mod arrow;
@@ -34,10 +34,10 @@ pub use json::{AsJson, NamedRows, rows_json};
 pub use stream::{ByteSink, RowExport};
 pub use writer::RowWriter;
 
-/// Rows as bytes of a form. `options` are those of CSV; the other forms have none.
+/// Exports rows in memory. `options` apply to CSV only.
 ///
 /// # Errors
-/// The form cannot hold a value.
+/// The format cannot hold a value.
 pub fn write(
     rows: &RowSet,
     format: ExportFormat,

@@ -1,4 +1,4 @@
-//! The rows of a running query as bytes of a form.
+//! Streaming export of the rows of a running query.
 
 use std::fmt;
 
@@ -9,16 +9,16 @@ use super::{CsvOptions, ExportError, ExportFormat, RowWriter};
 use crate::stream::{RowSink, SinkClosed, StreamEnd};
 use crate::{Cell, ColumnInfo};
 
-/// Takes the bytes of a form as they come: a file, a pipe, the body of an answer.
+/// Receives the bytes of an export: a file, a pipe, a response body.
 pub trait ByteSink: Send {
-    /// Takes the next bytes. The query is read on when the future is done.
+    /// Receives the next bytes. The query continues when the future completes.
     ///
     /// # Errors
-    /// Nothing more is wanted; why is the sink's to know.
+    /// The sink wants no more bytes, for a reason that it knows itself.
     fn bytes<'a>(&'a mut self, bytes: Vec<u8>) -> BoxFuture<'a, Result<(), SinkClosed>>;
 }
 
-/// Where the rows of a query go to become a form: the sink between a database and bytes.
+/// A row sink that exports to a byte sink.
 pub struct RowExport<'a> {
     format: ExportFormat,
     options: CsvOptions,
@@ -29,7 +29,7 @@ pub struct RowExport<'a> {
 }
 
 impl<'a> RowExport<'a> {
-    /// Rows in a form. `options` are those of CSV; the other forms have none.
+    /// Creates an export. `options` apply to CSV only.
     pub fn new(format: ExportFormat, options: CsvOptions, out: &'a mut dyn ByteSink) -> Self {
         RowExport {
             format,
@@ -45,7 +45,7 @@ impl<'a> RowExport<'a> {
         self.writer.is_some() || self.failed.is_some()
     }
 
-    /// Ends the file of a query that ended so. One that was stopped has no end.
+    /// Finishes the file. The file of a stopped query has no end.
     ///
     /// # Errors
     /// The form could not hold a value.

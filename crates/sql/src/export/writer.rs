@@ -1,4 +1,4 @@
-//! A form as it grows: columns once, rows in batches, and an end.
+//! The writer of an export: columns once, rows in batches, and an end.
 
 use std::fmt;
 
@@ -7,8 +7,8 @@ use super::{CsvOptions, ExportError, ExportFormat, arrow, csv, json, xlsx};
 use crate::rows::TruncationReason;
 use crate::{Cell, ColumnInfo};
 
-/// Rows on their way into a form. What it gives out, one piece after the other, is the file;
-/// without the last one, of [`RowWriter::end`], it is not complete.
+/// Writes rows in an export format. The returned parts together are the file, complete only with
+/// the last one, of [`RowWriter::end`].
 pub struct RowWriter {
     format: ExportFormat,
     form: Box<dyn RowFormat>,
@@ -17,7 +17,7 @@ pub struct RowWriter {
 }
 
 impl RowWriter {
-    /// Begins a file with these columns. `options` are those of CSV; the other forms have none.
+    /// Starts a file with these columns. `options` apply to CSV only.
     ///
     /// # Errors
     /// The form cannot have so many columns, or one of that name, or this build does not have it.
@@ -39,13 +39,13 @@ impl RowWriter {
         Ok(RowWriter { format, form, out })
     }
 
-    /// The form.
+    /// Returns the format.
     #[must_use]
     pub fn format(&self) -> ExportFormat {
         self.format
     }
 
-    /// Adds rows; the bytes that are ready.
+    /// Adds rows; returns the bytes that are ready.
     ///
     /// # Errors
     /// The form cannot hold a value.
@@ -54,7 +54,8 @@ impl RowWriter {
         Ok(std::mem::take(&mut self.out))
     }
 
-    /// Ends the file; its last bytes. Forms that can, say in themselves that rows are missing.
+    /// Finishes the file; returns its last bytes. Formats that can record that rows are missing do
+    /// so.
     ///
     /// # Errors
     /// The form cannot hold a value.

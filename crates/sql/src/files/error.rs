@@ -1,10 +1,10 @@
-//! What can be wrong with a file of rows.
+//! The error of a file.
 
 use quillet_core::ErrorCode;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// The error of a file that is not loaded, with its place and the fix.
+/// The error of a file that cannot be loaded, with position and fix.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileError {
     /// Stable code, `sql.file.…`.
@@ -15,9 +15,9 @@ pub struct FileError {
     pub line: Option<u64>,
     /// The column in the line, from 1, in characters.
     pub column: Option<u64>,
-    /// What is wrong.
+    /// The problem.
     pub message: String,
-    /// How it would be right.
+    /// The fix.
     pub help: Option<String>,
 }
 
@@ -34,7 +34,7 @@ impl FileError {
         }
     }
 
-    /// The same at a line.
+    /// Adds the line.
     #[must_use]
     pub fn at(self, line: u64) -> Self {
         FileError {
@@ -43,7 +43,7 @@ impl FileError {
         }
     }
 
-    /// The same with its fix.
+    /// Adds the fix.
     #[must_use]
     pub fn help(self, help: impl Into<String>) -> Self {
         FileError {

@@ -1,8 +1,8 @@
-//! The folder in which files are a database, for as long as somebody wants it.
+//! The private folder of a database of files.
 //!
-//! It goes when its owner is dropped. A process that was killed cannot do that, so each folder has
-//! a file that its process holds locked, and whoever makes a folder removes those that nobody
-//! holds.
+//! It is removed when its owner is dropped. A killed process cannot do that, so each folder has a
+//! file that its process keeps locked; a process that creates a folder removes those whose file is
+//! not locked.
 
 use std::fs::{self, DirBuilder, File};
 use std::path::{Path, PathBuf};

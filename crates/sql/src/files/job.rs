@@ -1,4 +1,4 @@
-//! One loading of files: what it may take, whether anybody still waits, and how far it is.
+//! The state of one load: limits, cancellation and progress.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use super::{FileError, FileOptions};
 /// Rows between two looks at whether anybody waits.
 const STEP: u64 = 1_024;
 
-/// One loading. Files are its argument; what they have in common is here.
+/// State shared by the files of one load.
 #[derive(Debug)]
 pub(super) struct LoadJob {
     pub(super) options: FileOptions,
@@ -45,10 +45,10 @@ impl LoadJob {
         }
     }
 
-    /// Hears of a row that was read: `row` is its number, `at` how many bytes of the file are read.
+    /// Reports a row that was read: `row` is its number, `at` the number of bytes read of the file.
     ///
     /// # Errors
-    /// Nobody waits for it any more.
+    /// The load was cancelled.
     pub(super) fn row(&mut self, path: &Path, row: u64, at: u64) -> Result<(), FileError> {
         if !row.is_multiple_of(STEP) {
             return Ok(());

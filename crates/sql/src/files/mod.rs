@@ -42,24 +42,24 @@ use folder::PrivateFolder;
 use job::LoadJob;
 pub use options::{FileForm, FileOptions, Header};
 
-/// Files that are a database now. Dropping it removes what was made of them.
+/// Files loaded as a database. Dropping it removes the database.
 #[derive(Debug)]
 pub struct LoadedFiles {
     folder: PrivateFolder,
-    /// What was understood in a way that a reader may want to know: a sentence each.
+    /// Notes on how the files were interpreted, one sentence each.
     pub notes: Vec<String>,
 }
 
 impl LoadedFiles {
-    /// The address of the database.
+    /// Returns the URL of the database.
     #[must_use]
     pub fn url(&self) -> String {
         format!("sqlite:{}", self.folder.database().display())
     }
 }
 
-/// Loads files, a table each, in a thread of its own. The thread ends soon after the future is
-/// dropped, and nothing stays behind then.
+/// Loads files on a blocking thread, one table for each file. If the future is dropped, the thread
+/// stops soon and leaves nothing behind.
 ///
 /// # Errors
 /// A file cannot be read or is not what its ending says, with its place; it has more than

@@ -1,4 +1,4 @@
-//! What stands where Parquet's reader would, in a build without the feature `columnar`.
+//! Replacement of the Parquet reader in builds without the feature `columnar`.
 
 use std::path::Path;
 

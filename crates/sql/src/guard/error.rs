@@ -4,19 +4,19 @@ use std::ops::Range;
 
 use quillet_core::{ErrorCode, LineColumn, Span};
 
-/// The reason why a query may not run.
+/// The reason why a query is rejected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct GuardError {
     /// Stable code, `sql.guard.…`.
     pub code: ErrorCode,
-    /// What is wrong, one sentence without a full stop.
+    /// The problem, one sentence without a full stop.
     pub message: String,
-    /// Where in the query, in bytes.
+    /// Position in the query, in bytes.
     pub span: Option<Span>,
     /// Line and column of the span's start.
     pub position: Option<LineColumn>,
-    /// How to fix it: a nearest name, or what is allowed.
+    /// The fix: a similar name, or what is allowed.
     pub help: Option<String>,
 }
 

@@ -1,6 +1,6 @@
 //! Statements that describe: SHOW, DESCRIBE, EXPLAIN and PRAGMA, in the forms that only read.
 //!
-//! They are read word by word: each form that passes is written here.
+//! They are checked token by token: every accepted form is listed here.
 
 use quillet_core::ErrorCode;
 
@@ -9,13 +9,13 @@ use super::text::TokenizedQuery;
 use super::{ApprovedQuery, GuardError, GuardMode, PRAGMAS, Policy, relations, select};
 use crate::{Catalogue, SqlDialect};
 
-/// Whether a statement is of these.
+/// Returns whether the statement is one of these.
 pub(super) fn concerns(text: &TokenizedQuery<'_>) -> bool {
     let words = ["SHOW", "DESCRIBE", "DESC", "EXPLAIN", "PRAGMA"];
     words.iter().any(|word| is_word(text, 0, word))
 }
 
-/// Lets the forms that only read pass.
+/// Accepts the forms that only read.
 pub(super) fn check(
     text: &TokenizedQuery<'_>,
     catalogue: Option<&Catalogue>,
@@ -334,7 +334,7 @@ fn options(text: &TokenizedQuery<'_>, from: usize, help: &str) -> Result<usize, 
     Err(refuse(text, 0, help))
 }
 
-/// The query behind EXPLAIN has to pass by itself.
+/// The query after EXPLAIN must pass on its own.
 fn explain(
     text: &TokenizedQuery<'_>,
     start: usize,

@@ -1,8 +1,8 @@
-//! Cuts SQL into words, literals, comments and marks, as each dialect's server does.
+//! Splits SQL into words, literals, comments and marks, as the server of each dialect does.
 //!
-//! It reads any text: what is not closed or not SQL is a token like any other, and whoever asks
-//! decides what to make of it. It is not the parser, and it is stricter than the parser's
-//! own tokenizer in one thing: what a comment or a literal is follows the server, always.
+//! It accepts any text: unclosed or invalid parts are tokens, too, and the caller decides about
+//! them. It is independent of the parser, and stricter in one point: where comments and literals
+//! end always follows the server.
 
 use std::ops::Range;
 
@@ -42,7 +42,7 @@ pub(crate) struct Token {
 }
 
 impl Token {
-    /// Whether it says something to a parser.
+    /// Returns whether the parser sees the token: not for blanks and comments.
     pub(crate) fn speaks(&self) -> bool {
         !matches!(
             self.kind,

@@ -1,9 +1,8 @@
-//! How many rows a query may give: its own LIMIT where that is smaller, else ours.
+//! The row limit of a query: its own LIMIT if that is smaller, otherwise ours.
 //!
-//! The place is found in the tree and the tokens, the number is put there, everything else of the
-//! text stays as it is; then the new text is read again and has to give the same tree but
-//! for the LIMIT. Printing the tree instead would trust that every construct is printed as it
-//! was meant.
+//! The position comes from the tree and the tokens; the number is inserted there, and everything
+//! else stays unchanged. The new text is parsed again and must give the same tree except for the
+//! LIMIT. Printing the tree instead would trust the printer with every construct.
 
 use std::ops::Range;
 
@@ -16,12 +15,12 @@ use super::{GuardError, parse};
 use crate::SqlDialect;
 
 /// The largest LIMIT that every server takes.
-const MOST: u64 = i64::MAX as u64;
+const MAX_LIMIT: u64 = i64::MAX as u64;
 
 /// The text that runs, the text that is shown, and whether our bound is in them.
 ///
 /// # Errors
-/// The bound cannot be put in so that the rest keeps its meaning.
+/// The limit cannot be inserted without changing the rest.
 pub(super) fn set(
     text: &TokenizedQuery<'_>,
     query: &Query,
@@ -33,7 +32,10 @@ pub(super) fn set(
     let Some((edit, rows)) = edit else {
         return Ok((running(text, None), shown(text, None), false));
     };
-    let sql = running(text, Some(&edit.with(rows.saturating_add(1).min(MOST))));
+    let sql = running(
+        text,
+        Some(&edit.with(rows.saturating_add(1).min(MAX_LIMIT))),
+    );
     // The check that makes the text edit safe: whatever the edit did to the tokens, the tree may
     // differ in its LIMIT only.
     let read_again = parse::query(&sql, text.dialect);
@@ -46,7 +48,7 @@ pub(super) fn set(
     Ok((sql, shown, true))
 }
 
-/// What is put in place of what.
+/// A replacement in the text.
 struct Edit {
     place: Range<usize>,
     before: String,
@@ -145,7 +147,7 @@ fn wrap(
         SqlDialect::PostgreSql if is_fetch => Some((format!("(LEAST({written}, "), "))")),
         SqlDialect::PostgreSql => Some((format!("LEAST({written}, "), ")")),
         // Without its sign, so that a negative number, which means no limit, is a very large one.
-        SqlDialect::Sqlite => Some((format!("min(({written}) & {MOST}, "), ")")),
+        SqlDialect::Sqlite => Some((format!("min(({written}) & {MAX_LIMIT}, "), ")")),
         // MySQL takes numbers only and refuses everything else itself.
         SqlDialect::MySql => None,
     }

@@ -1,12 +1,10 @@
-//! The text layer of safety: reads a query as the database's dialect and lets only
-//! reading pass.
+//! The SQL guard: parses a query in the dialect of its database and accepts only queries that read.
 //!
-//! The way of a text: raw checks ([`text`], [`nesting`]) → comments blanked → sqlparser's tree
-//! ([`parse`]) → what it does ([`reading`], [`functions`]) → what it names ([`names`]) → how many
-//! rows it gives ([`limit`]). What is parsed is what runs, byte for byte, but for the LIMIT.
+//! Steps: raw checks ([`text`], [`nesting`]) → comments blanked → syntax tree of sqlparser
+//! ([`parse`]) → effects ([`reading`], [`functions`]) → names ([`names`]) → row limit ([`limit`]).
+//! The parsed text is the text that runs, byte for byte, except for the LIMIT.
 //!
-//! It is not the only layer: [`Database::query`](crate::Database::query) assumes that it let
-//! something through.
+//! It is not the only check: [`Database::query`](crate::Database::query) does not rely on it.
 
 mod error;
 mod explore;
@@ -33,10 +31,10 @@ pub use self::policy::{ApprovedQuery, GuardMode, Policy};
 pub(crate) use self::pragmas::PRAGMAS;
 pub(crate) use self::text::STATEMENTS;
 
-/// Reads a query and says whether it may run.
+/// Checks whether a query may run.
 ///
 /// # Errors
-/// The first thing that is wrong with it, with its place and fix.
+/// The first problem, with its position and fix.
 pub fn check(
     sql: &str,
     dialect: SqlDialect,

@@ -1,4 +1,4 @@
-//! How deep a query's tree will be, known before it is built.
+//! Limits on the nesting of a query, checked before its tree is built.
 //!
 //! A tree is walked, compared and freed by functions that call themselves; a bound on its depth
 //! is what keeps them within the stack, and a parser within its time.
@@ -62,7 +62,7 @@ struct NestingLevel {
     sets: usize,
 }
 
-/// Refuses what nests deeper than `depth`.
+/// Rejects a query that nests deeper than `depth`.
 pub(super) fn check(source: &str, tokens: &[Token], depth: usize) -> Result<(), GuardError> {
     // The setting cannot exceed what the stack was measured for.
     let depth = depth.min(DEEPEST);

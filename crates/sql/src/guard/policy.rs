@@ -11,22 +11,22 @@ pub enum GuardMode {
     Explore,
 }
 
-/// Bounds and permissions.
+/// Limits and permissions of the guard.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Policy {
-    /// What may pass.
+    /// Which statements may pass.
     pub mode: GuardMode,
-    /// Most bytes of a query.
+    /// Maximum number of bytes of a query.
     pub bytes: usize,
     /// Deepest nesting of a query, at most 128.
     pub depth: usize,
-    /// Most rows; set in the text, where the tree says, if the query has no smaller LIMIT. `None` leaves it as
-    /// it is.
+    /// Maximum number of rows, added to the text as a LIMIT unless the query has a smaller one.
+    /// `None` leaves the text unchanged.
     pub rows: Option<u64>,
-    /// Functions that may be called besides those of the dialect's list, in lower case;
-    /// `schema.name` where they are called with their schema.
+    /// Functions that may be called in addition to the list of the dialect, in lower case;
+    /// `schema.name` if called with their schema.
     pub functions: Vec<String>,
-    /// Whether tables and columns have to be in the catalogue, where there is one.
+    /// Whether tables and columns must exist in the catalogue, if there is one.
     pub check_names: bool,
 }
 
@@ -48,13 +48,13 @@ impl Default for Policy {
 /// A query that may run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApprovedQuery {
-    /// The text to run, without comments. Where rows are bounded, it asks for one row more than
-    /// the bound, so that whoever reads it can tell whether rows were cut off.
+    /// The text to run, without comments. If rows are limited, it requests one row more than the
+    /// limit, so that the reader can detect missing rows.
     pub sql: String,
-    /// The text as its author would see it: with comments, and without that one more row.
+    /// The text as its author wrote it, with comments and with the limit itself.
     pub shown: String,
-    /// Tables that it reads, as the catalogue names them (`schema.table`), in order of appearance.
+    /// Tables that it reads, as named in the catalogue (`schema.table`), in order of appearance.
     pub tables: Vec<String>,
-    /// Whether our bound took the place of the query's own LIMIT, or of none.
+    /// Whether the limit was added or replaced a larger one.
     pub limited: bool,
 }

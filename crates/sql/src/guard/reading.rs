@@ -1,4 +1,4 @@
-//! What a query does: nothing but reading may be found anywhere in its tree.
+//! The check that a query only reads, anywhere in its tree.
 
 use std::ops::{ControlFlow, Range};
 
@@ -14,7 +14,7 @@ use super::text::TokenizedQuery;
 use super::{GuardError, Policy, functions, parse, relations};
 use crate::SqlDialect;
 
-/// Refuses everything that is more than reading.
+/// Rejects everything that does more than read.
 pub(super) fn check(
     text: &TokenizedQuery<'_>,
     query: &Query,

@@ -1,4 +1,4 @@
-//! Relations of the systems themselves, which hold secrets, other people's queries and files.
+//! System relations, which hold secrets, queries of other users and files.
 
 use quillet_core::ErrorCode;
 use sqlparser::ast::{ObjectName, ObjectNamePart, Spanned};
@@ -65,7 +65,7 @@ pub(super) enum RelationName {
     System,
 }
 
-/// Refuses relations of the system.
+/// Rejects system relations.
 pub(super) fn check(text: &TokenizedQuery<'_>, name: &ObjectName) -> Result<(), GuardError> {
     let parts = parts(text, name)?;
     if class(text.dialect, &parts) != RelationName::System {

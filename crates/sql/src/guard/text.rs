@@ -1,4 +1,4 @@
-//! The checks of the raw text, before anything is parsed: what no parser should be trusted with.
+//! Checks of the raw text before parsing, which should not depend on any parser.
 
 use std::ops::Range;
 
@@ -72,7 +72,7 @@ impl<'a> TokenizedQuery<'a> {
         }
     }
 
-    /// Where these words stand in a row for the first time.
+    /// Returns the first occurrence of these words in a row.
     pub(crate) fn find_words(&self, words: &[&str]) -> Option<Range<usize>> {
         let mut windows = self.tokens.windows(words.len());
         let found = windows.find(|window| {

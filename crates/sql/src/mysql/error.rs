@@ -1,5 +1,4 @@
-//! What a server said, as one of our errors: kinds by its error numbers, places by its
-//! `near '…' at line N`.
+//! Conversion of errors of MySQL: kinds by error number, positions by `near '…' at line N`.
 
 use mysql_async::{DriverError, Error, ServerError};
 

@@ -30,7 +30,7 @@ use crate::{Catalogue, ConnectionUrl, DatabaseError, DatabaseErrorKind, SqlDiale
 /// Bytes of one row of a catalogue: comments and defaults are short.
 const PACKET: usize = 16 << 20;
 
-/// The database at an address. Nothing is opened yet.
+/// Returns the database at an address. Connects on first use.
 ///
 /// # Errors
 /// The address has a parameter that is not known.

@@ -1,8 +1,6 @@
-//! One query, whoever wrote it, on a connection of its own.
+//! One untrusted query on a connection of its own.
 //!
-//! What stops a query that the guard let through, in this order, each tried on a real server:
-//! 1. the first word has to be one that reads ([`super::text`]);
-//! 2. the session only reads: `SET SESSION TRANSACTION READ ONLY` and `START TRANSACTION READ ONLY`
+//! What stops a query that the guard let through, in this order; each was tested on a real server:
 //!    together. The transaction alone stops INSERT, UPDATE and DELETE, also inside functions, and
 //!    sequences, but not DDL, which ends it first; the session's setting stops that as well;
 //! 3. the statement is prepared, which takes one statement, and refused unless it has columns:

@@ -1,4 +1,4 @@
-//! What a role may do that reading does not need, from `SHOW GRANTS`.
+//! Privileges of a role beyond reading, from `SHOW GRANTS`.
 
 /// Rights that only let read, or let nothing.
 const READING: [&str; 9] = [

@@ -1,4 +1,4 @@
-//! What PostgreSQL says, as [`DatabaseError`].
+//! Conversion of errors of PostgreSQL into [`DatabaseError`].
 
 use tokio_postgres::error::{DbError, ErrorPosition, SqlState};
 

@@ -1,6 +1,6 @@
 //! PostgreSQL, 12 and later.
 //!
-//! What this driver does itself, whatever the text of a query says and whoever let it through:
+//! What this driver enforces itself, whatever the query says and whoever approved it:
 //!
 //! - The text is prepared, which takes one statement only, and described before it runs. A
 //!   statement that gives no rows (COPY, SET, DO, LISTEN, COMMIT, DDL, changes without RETURNING)
@@ -10,9 +10,9 @@
 //! - The server has a time limit for it. A query that nobody waits for any more is cancelled.
 //! - Rows and bytes are counted as they arrive, the bytes of one row below the library.
 //!
-//! Before all that the server is asked what the query resolved to ([`judge`]): functions whose
-//! effect lies outside of the transaction are refused there, whoever wrote them and however they
-//! are called, and so are roles that reach outside of the database.
+//! Before that, the server reports what the query resolved to ([`judge`]). Functions with effects
+//! outside the transaction are rejected there, however they are called, and so are roles that reach
+//! outside the database.
 
 mod catalogue;
 mod error;
@@ -37,7 +37,7 @@ use crate::stream::{RowSink, StreamEnd};
 use crate::{Catalogue, ConnectionUrl, DatabaseError, QueryLimits, SqlDialect};
 use server::PostgresServer;
 
-/// The database at an address. Nothing is opened yet.
+/// Returns the database at an address. Connects on first use.
 ///
 /// # Errors
 /// The address has a parameter that is not known.

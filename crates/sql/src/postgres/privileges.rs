@@ -1,4 +1,4 @@
-//! What a role may do that reading does not need.
+//! Privileges of a role beyond reading.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -67,7 +67,7 @@ SELECT
     )
 FROM pg_catalog.pg_roles r WHERE r.rolname = current_user";
 
-/// Connects, and says what the role may do besides reading.
+/// Connects and reports the privileges of the role beyond reading.
 pub(super) async fn check(
     server: &Arc<PostgresServer>,
     timeout: Duration,

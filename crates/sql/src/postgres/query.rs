@@ -1,5 +1,5 @@
-//! One query: described, then run where nothing of it can last, and read no further than the
-//! limits.
+//! One untrusted query: described first, then run in a transaction that is rolled back, and read
+//! within the limits.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! One connection, for one piece of work. Nothing of it outlives the work: not a setting, not a
-//! lock, not a temporary table, and not a query that nobody waits for any more.
+//! A connection for one piece of work. Nothing outlives it: no setting, no lock, no temporary
+//! table, and no running query.
 
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -23,22 +23,22 @@ pub(super) struct Trees(Arc<Mutex<TreeCapture>>);
 #[derive(Debug, Default)]
 enum TreeCapture {
     #[default]
-    Deaf,
+    Off,
     Waiting,
-    Heard(String),
+    Captured(String),
 }
 
 impl Trees {
-    /// Listens from now on.
+    /// Starts to capture.
     pub(super) fn begin(&self) {
         *self.lock() = TreeCapture::Waiting;
     }
 
-    /// Listens no more; what was heard.
+    /// Stops capturing; returns the captured tree.
     pub(super) fn end(&self) -> Option<String> {
         match std::mem::take(&mut *self.lock()) {
-            TreeCapture::Heard(tree) => Some(tree),
-            TreeCapture::Deaf | TreeCapture::Waiting => None,
+            TreeCapture::Captured(tree) => Some(tree),
+            TreeCapture::Off | TreeCapture::Waiting => None,
         }
     }
 
@@ -48,12 +48,12 @@ impl Trees {
             message = notice.message(),
             "notice of PostgreSQL"
         );
-        let mut hearing = self.lock();
+        let mut capture = self.lock();
         // Only the first tree is that of the query.
-        if matches!(*hearing, TreeCapture::Waiting)
+        if matches!(*capture, TreeCapture::Waiting)
             && let Some(tree) = notice.detail().filter(|detail| detail.starts_with('{'))
         {
-            *hearing = TreeCapture::Heard(tree.to_owned());
+            *capture = TreeCapture::Captured(tree.to_owned());
         }
     }
 
@@ -71,7 +71,7 @@ const CANCEL: Duration = Duration::from_secs(5);
 /// Milliseconds that the server has to follow each request.
 const PAUSES: &[u64] = &[100, 200, 400, 800, 1_600, 3_200, 6_400];
 
-/// A connection. Dropping it ends in the server what it was doing.
+/// A connection. Dropping it cancels what it was doing in the server.
 pub(super) struct PostgresSession {
     /// The library's half that takes statements.
     pub(super) client: Client,
@@ -195,7 +195,7 @@ impl PostgresSession {
         Ok(())
     }
 
-    /// Tells the server to stop what it is doing, and waits until it was told.
+    /// Asks the server to cancel the running statement, and waits until the request is sent.
     pub(super) async fn cancel(&mut self) {
         cancel(&self.server, &self.token).await;
     }

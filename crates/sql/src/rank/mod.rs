@@ -1,9 +1,9 @@
-//! Which tables a question is about, by words alone: no model, no network.
+//! Ranking of tables for a question by words alone: no model, no network.
 //!
-//! The way of a question: its words become terms of the schema (`question`, `terms`, `words`),
-//! tables that hold them get scores (`postings`), the more the larger the part of their names that
-//! was said (`coverage`), and tables that are joined to those or stand in the same small schema get
-//! their share (`score`, `joins`). Copies and pieces of one table are ranked as one (`families`).
+//! The words of a question become terms of the schema (`question`, `terms`, `words`). Tables with
+//! these terms get scores (`postings`), higher if a larger part of their names was mentioned
+//! (`coverage`). Joined tables and tables of the same small schema get a share (`score`, `joins`).
+//! Copies and partitions of one table are ranked as one (`partitions`).
 
 mod blend;
 mod copies;

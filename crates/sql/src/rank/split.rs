@@ -1,7 +1,7 @@
-//! Texts to words: identifiers at their seams, Chinese, Japanese and Korean runs apart.
+//! Splitting of text into words: identifiers at their boundaries, runs of Chinese, Japanese and
+//! Korean apart.
 //!
-//! Says nothing about what a word means: see [`super::vocabulary`] for stems and
-//! for words that were written without a seam.
+//! See [`super::terms`] for base forms and for words that were written together.
 
 /// A run of one kind, in lower case.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! Queries that people accepted as answers, and what later questions have of them.
+//! Accepted queries, which serve as examples for later questions.
 
 use quillet_core::ErrorCode;
 use quillet_core::archive::{QueryPage, QueryRecord};
@@ -10,8 +10,7 @@ use crate::SqlError;
 use crate::chain::{Example, alike};
 
 impl Databases {
-    /// Accepts the query of a record as an answer to its question: an example for questions like
-    /// it.
+    /// Accepts a recorded query as an example for similar questions.
     ///
     /// # Errors
     /// There is no such connection or no such record, the record has no question, or the archive
@@ -42,7 +41,7 @@ impl Databases {
         })
     }
 
-    /// Accepts the query of a record no longer; `false` if it was not accepted.
+    /// Withdraws the acceptance of a recorded query; returns `false` if it was not accepted.
     ///
     /// # Errors
     /// There is no such connection, or the archive does not answer.
@@ -51,7 +50,7 @@ impl Databases {
         Ok(self.inner.parts.archive.unaccept(name, id).await?)
     }
 
-    /// All records that are accepted, newest first.
+    /// Returns all accepted records, newest first.
     ///
     /// # Errors
     /// As [`Databases::unaccept`].
@@ -73,8 +72,8 @@ impl Databases {
         Ok(page)
     }
 
-    /// Accepted pairs like a question, whose queries would pass now. An archive that does not
-    /// answer is no reason not to.
+    /// Returns accepted pairs for similar questions whose queries still pass the guard. Returns
+    /// none if the archive fails.
     pub(super) async fn examples(&self, question: &str, asking: &QuestionContext) -> Vec<Example> {
         let parts = self.inner.parts.as_ref();
         if parts.config.examples == 0 || parts.config.chain == crate::ChainMode::Seed {

@@ -1,4 +1,4 @@
-//! Connections by name: those of the store, and those that this process alone has.
+//! Connections by name: stored ones, and temporary ones of this process.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,29 +12,29 @@ use super::{Connection, ConnectionDefinition, Databases, names, slot};
 use crate::database::ConnectionReport;
 use crate::{ConnectionUrl, DatabaseError, DatabaseErrorKind, SqlError};
 
-/// The result of putting a connection.
+/// The result of storing a connection.
 #[derive(Clone, Debug)]
 pub struct PutResult {
-    /// The connection as it is now.
+    /// The stored connection.
     pub connection: Connection,
-    /// Whether there was none before.
+    /// Whether it is new.
     pub created: bool,
-    /// What the role may do besides reading, a sentence each.
+    /// Privileges of the role beyond reading, one sentence each.
     pub warnings: Vec<String>,
-    /// The version that was made, where the store keeps a history.
+    /// The created version, if the store keeps a history.
     pub version: Option<u64>,
 }
 
-/// A connection that was forgotten.
+/// The result of removing a connection.
 #[derive(Clone, Debug)]
 pub struct RemoveResult {
-    /// The version that says so, where the store keeps a history.
+    /// The version that records the removal, if the store keeps a history.
     pub version: Option<u64>,
 }
 
 impl Databases {
-    /// Adds a connection of this process only: it is in no store, and hides one of the same name
-    /// that does. Its database is opened when it is asked for something.
+    /// Adds a temporary connection, which is not stored and hides a stored one of the same name. It
+    /// connects on first use.
     ///
     /// # Errors
     /// The name or the address cannot be used.
@@ -51,11 +51,11 @@ impl Databases {
             definition.values = Some(true);
         }
         let text: Arc<str> = written(&definition)?.into();
-        locked(&self.inner.lent).insert(name.to_owned(), text);
+        locked(&self.inner.temporary).insert(name.to_owned(), text);
         Ok(())
     }
 
-    /// All connections, by name; a broken one is listed with its problem.
+    /// Lists all connections by name; a broken one has its problem.
     ///
     /// # Errors
     /// The store does not answer.
@@ -65,7 +65,7 @@ impl Databases {
             .iter()
             .map(|entry| (entry.key.as_str().to_owned(), shown(entry)));
         let mut all: BTreeMap<String, Connection> = stored.collect();
-        for (name, text) in locked(&self.inner.lent).iter() {
+        for (name, text) in locked(&self.inner.temporary).iter() {
             all.insert(name.clone(), listed(name, text));
         }
         Ok(all.into_values().collect())
@@ -80,8 +80,8 @@ impl Databases {
         Ok(listed(name, &text))
     }
 
-    /// Connects to what a definition describes, and keeps it under a name if that works.
-    /// The catalogue is read in the background.
+    /// Tests a connection and stores it under a name if it works. Its catalogue is read in the
+    /// background.
     ///
     /// # Errors
     /// The name or the address cannot be used, the database cannot be reached, or the store
@@ -94,7 +94,7 @@ impl Databases {
         self.put_by(name, definition, STORE, "").await
     }
 
-    /// The same by somebody, who is the author of the version and says why.
+    /// Stores a connection with the author and message of the version.
     ///
     /// # Errors
     /// As [`Databases::put`].
@@ -131,7 +131,7 @@ impl Databases {
         })
     }
 
-    /// Connects to what a definition describes and keeps nothing.
+    /// Tests a connection without storing it.
     ///
     /// # Errors
     /// The address cannot be used or the database cannot be reached.
@@ -159,7 +159,7 @@ impl Databases {
         Ok(checked?)
     }
 
-    /// Connects to a database that is known, to see whether it answers.
+    /// Tests a stored connection.
     ///
     /// # Errors
     /// There is no such connection, or it cannot be reached.
@@ -168,7 +168,7 @@ impl Databases {
         self.test(&ConnectionDefinition::read(name, &text)?).await
     }
 
-    /// Forgets a connection, its catalogue and its history; `false` if there was none.
+    /// Removes a connection, its catalogue and its history; returns `false` if it did not exist.
     ///
     /// # Errors
     /// The store or the archive does not answer.
@@ -176,7 +176,7 @@ impl Databases {
         Ok(self.remove_by(name, STORE).await?.is_some())
     }
 
-    /// The same by somebody, who is the author of the version that says so.
+    /// Removes a connection with the author of the version.
     ///
     /// # Errors
     /// As [`Databases::remove`].
@@ -185,7 +185,7 @@ impl Databases {
         name: &str,
         author: &str,
     ) -> Result<Option<RemoveResult>, SqlError> {
-        let lent = locked(&self.inner.lent).remove(name).is_some();
+        let temporary = locked(&self.inner.temporary).remove(name).is_some();
         let is_stored = self.stored(name).await?.is_some();
         let version = if is_stored {
             self.keep(name, None, author, "").await?
@@ -195,14 +195,14 @@ impl Databases {
         // After the store has forgotten the connection, or a concurrent query could open it again
         // from the old definition.
         locked(&self.inner.slots).remove(name);
-        if !lent && !is_stored {
+        if !temporary && !is_stored {
             return Ok(None);
         }
         self.inner.parts.archive.forget(name).await?;
         Ok(Some(RemoveResult { version }))
     }
 
-    /// Writes a definition, or removes it; gives the version that is made of that.
+    /// Stores or removes a definition; returns the created version.
     async fn keep(
         &self,
         name: &str,
@@ -246,19 +246,19 @@ impl Databases {
 
     /// The definition that a name means.
     pub(super) async fn text(&self, name: &str) -> Result<Arc<str>, SqlError> {
-        let lent = locked(&self.inner.lent).get(name).cloned();
-        if let Some(text) = lent {
+        let temporary = locked(&self.inner.temporary).get(name).cloned();
+        if let Some(text) = temporary {
             return Ok(text);
         }
         if let Some(text) = self.stored(name).await? {
             return Ok(text);
         }
         let keys = self.inner.parts.store.keys(EntryKind::Database).await?;
-        let lent: Vec<String> = locked(&self.inner.lent).keys().cloned().collect();
+        let temporary: Vec<String> = locked(&self.inner.temporary).keys().cloned().collect();
         let known = keys
             .iter()
             .map(EntryKey::as_str)
-            .chain(lent.iter().map(String::as_str));
+            .chain(temporary.iter().map(String::as_str));
         Err(SqlError::NotFound {
             what: "database",
             name: name.to_owned(),

@@ -1,4 +1,4 @@
-//! A connection as it is put in, as it is stored, and as it is shown.
+//! Definitions of connections: stored with secrets, shown without.
 
 use std::fmt;
 
@@ -13,13 +13,13 @@ use crate::{ConnectionUrl, SqlDialect, SqlError};
 pub struct ConnectionDefinition {
     /// Address, with its password.
     pub url: String,
-    /// Whether to do without TLS.
+    /// Disables TLS.
     #[serde(default)]
     pub ssl_disabled: bool,
     /// A tunnel to the database.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ssh_config: Option<SshConfig>,
-    /// What it holds, for people and models.
+    /// Description of the data, for people and models.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// Words of its users and what they stand for.
@@ -29,10 +29,10 @@ pub struct ConnectionDefinition {
     /// where `None`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub values: Option<bool>,
-    /// When it was put in first.
+    /// When it was created.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created_at: Option<jiff::Timestamp>,
-    /// When it was put in last.
+    /// When it was last changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub updated_at: Option<jiff::Timestamp>,
 }
@@ -88,7 +88,7 @@ pub enum SshAuth {
 }
 
 impl SshConfig {
-    /// The same without secrets.
+    /// Returns the settings without secrets.
     #[must_use]
     pub fn shown(&self) -> Self {
         SshConfig {
@@ -118,8 +118,8 @@ impl ConnectionDefinition {
         }
     }
 
-    /// The same without secrets: the password in the address is masked, those of the tunnel are
-    /// left out. An address that cannot be read is empty.
+    /// Returns the definition without secrets: the password in the URL is masked, secrets of the
+    /// tunnel are removed. An invalid URL becomes empty.
     #[must_use]
     pub fn masked(&self) -> Self {
         let url = self.url.parse::<ConnectionUrl>();

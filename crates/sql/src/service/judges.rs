@@ -1,5 +1,4 @@
-//! The judges of whether a query that a model wrote may be given out: the guard alone, or the guard
-//! and then the database.
+//! Judges of generated queries: the guard alone, or the guard and then the database.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -17,7 +16,7 @@ use crate::guard::{self, ApprovedQuery, GuardError, Policy};
 use crate::stream::RowSink;
 use crate::{RowSet, SqlError};
 
-/// A query on its way into one database.
+/// The checks of one query on its way to a database.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Gate<'a> {
     pub(super) parts: &'a ServiceParts,
@@ -28,8 +27,8 @@ pub(super) struct Gate<'a> {
 }
 
 impl Gate<'_> {
-    /// Checks a query; where it names something that is not there, the catalogue is looked
-    /// at again first, since the thing may have been made a moment ago.
+    /// Checks a query. If it names something unknown, the catalogue is compared first, because the
+    /// object may be new.
     pub(super) async fn approve(&self, sql: &str) -> Result<ApprovedQuery, SqlError> {
         let refused = match self.check(sql, self.prepared) {
             Ok(approved) => return Ok(approved),

@@ -1,5 +1,5 @@
-//! The databases of one installation, by name: connections in the store, catalogues and
-//! history in the archive, and the way of a question through all of them.
+//! The service for databases by name: connections in the store, catalogues and history in the
+//! archive, and the pipeline from question to rows.
 
 mod accepted;
 mod connections;
@@ -43,7 +43,7 @@ pub use parts::ServiceParts;
 pub use run::{QueryRun, RunOptions};
 pub use stream_result::StreamResult;
 
-/// Databases under names. Cheap to clone; clones are the same service.
+/// Databases by name. Cheap to clone; clones share one service.
 #[derive(Clone, Debug)]
 pub struct Databases {
     inner: Arc<Inner>,
@@ -53,55 +53,55 @@ pub struct Databases {
 struct Inner {
     parts: Arc<ServiceParts>,
     /// Connections of this process only: name and definition.
-    lent: Mutex<BTreeMap<String, Arc<str>>>,
+    temporary: Mutex<BTreeMap<String, Arc<str>>>,
     slots: Mutex<HashMap<String, Arc<ConnectionSlot>>>,
-    /// Catalogues that are read in the background; dropping the service ends them.
+    /// Tasks that read catalogues in the background; dropping the service ends them.
     reading: Mutex<JoinSet<()>>,
 }
 
 /// How long a query waits for a catalogue that is being read for the first time. It can be
 /// checked without one, only less helpfully.
-const PATIENCE: Duration = Duration::from_secs(3);
+const FIRST_CATALOGUE_WAIT: Duration = Duration::from_secs(3);
 
 fn nobody(_: u64, _: u64, _: &str) {}
 
 impl Databases {
-    /// A service of these parts.
+    /// Creates a service from its parts.
     #[must_use]
     pub fn new(parts: ServiceParts) -> Self {
         Databases {
             inner: Arc::new(Inner {
                 parts: Arc::new(parts),
-                lent: Mutex::default(),
+                temporary: Mutex::default(),
                 slots: Mutex::new(HashMap::new()),
                 reading: Mutex::default(),
             }),
         }
     }
 
-    /// Its settings.
+    /// Returns the settings.
     #[must_use]
     pub fn config(&self) -> &SqlConfig {
         &self.inner.parts.config
     }
 
-    /// Whether there is a model that writes queries.
+    /// Returns whether a model is configured.
     #[must_use]
     pub fn has_model(&self) -> bool {
         self.inner.parts.model.is_some()
     }
 
-    /// Changes of connections, and of everything else in their store, from now on.
+    /// Returns a stream of changes to the store, including connections.
     #[must_use]
     pub fn changes(&self) -> Changes {
         self.inner.parts.store.changes()
     }
 
-    /// The catalogue of a database: as it is stored while its fingerprint holds, else read again;
-    /// always read again if `refresh`.
+    /// Returns the catalogue of a database: the stored one while its fingerprint is current,
+    /// otherwise a new one; always a new one with `refresh`.
     ///
     /// # Errors
-    /// There is no such connection, or the database does not answer and nothing is stored.
+    /// The connection is unknown, or the database does not answer and no catalogue is stored.
     pub async fn catalogue(
         &self,
         name: &str,
@@ -113,7 +113,7 @@ impl Databases {
         Ok(prepared.catalogue.clone())
     }
 
-    /// The catalogue made ready for questions: its index and what each table costs.
+    /// Returns the catalogue with its index and token counts.
     ///
     /// # Errors
     /// As [`Databases::catalogue`].
@@ -144,7 +144,7 @@ impl Databases {
         }
     }
 
-    /// Writes a query that answers a question; runs nothing.
+    /// Generates the query for a question without running it.
     ///
     /// # Errors
     /// The question is empty, the model does not answer with a query that may run, or
@@ -154,7 +154,7 @@ impl Databases {
             .await
     }
 
-    /// The same with options, of which bounds mean nothing where nothing runs.
+    /// Generates a query with options; limits are ignored, because nothing runs.
     ///
     /// # Errors
     /// As [`Databases::generate`].
@@ -172,7 +172,7 @@ impl Databases {
         Ok(generated)
     }
 
-    /// Has a query that was given out and failed written once more; runs nothing.
+    /// Repairs a query that failed after it was generated; runs nothing.
     ///
     /// # Errors
     /// As [`Databases::generate`].
@@ -192,8 +192,7 @@ impl Databases {
         Ok(generated)
     }
 
-    /// Writes a query and runs it; an error of the database goes back to the model as one of the
-    /// guard does.
+    /// Generates a query and runs it; errors of the database are repaired like those of the guard.
     ///
     /// # Errors
     /// As [`Databases::generate`] and [`Databases::run`].
@@ -215,10 +214,10 @@ impl Databases {
         Ok((generated, ran))
     }
 
-    /// Runs a query that passes the guard, and keeps a record of it.
+    /// Checks and runs a query, and records it in the history.
     ///
     /// # Errors
-    /// The guard refuses it, or the database does.
+    /// The guard or the database rejects it.
     pub async fn run(
         &self,
         name: &str,
@@ -230,8 +229,8 @@ impl Databases {
         Ok(streamed.with(rows))
     }
 
-    /// The same with its rows into a sink as they come; of a query that fails it may have taken
-    /// some.
+    /// Checks and runs a query, and streams its rows into a sink; if the query fails, the sink may
+    /// have received some.
     ///
     /// # Errors
     /// As [`Databases::run`].
@@ -256,8 +255,8 @@ impl Databases {
         Ok(ran)
     }
 
-    /// Runs a right query and one in question under the guard, and compares what they give; the
-    /// history knows nothing of it.
+    /// Runs a reference query and another one under the guard, and compares their rows. Nothing is
+    /// recorded.
     ///
     /// # Errors
     /// The right query does not run, or what [`Databases::run`] says of the connection.
@@ -289,7 +288,7 @@ impl Databases {
         Ok(execution(slot.database.as_ref(), &gold, &query, limits).await?)
     }
 
-    /// Queries that ran, newest first, below the number `before`; `limit` from 1 to 100.
+    /// Returns the history before the record `before`, newest first; `limit` from 1 to 100.
     ///
     /// # Errors
     /// There is no such connection, the limit is out of its range, or the archive does not answer.
@@ -306,7 +305,7 @@ impl Databases {
         self.marked(name, page).await
     }
 
-    /// Queries that ran whose text or question has all of these words.
+    /// Returns records whose query or question contains all these words.
     ///
     /// # Errors
     /// As [`Databases::history`].
@@ -354,7 +353,7 @@ impl Databases {
             return Ok(Some(prepared));
         }
         let reading = slot.prepared(parts, parts.config.catalogue_age, &nobody);
-        if let Ok(prepared) = tokio::time::timeout(PATIENCE, reading).await {
+        if let Ok(prepared) = tokio::time::timeout(FIRST_CATALOGUE_WAIT, reading).await {
             return Ok(Some(prepared?));
         }
         // The timeout dropped the read in progress: it starts again in the background, for the next
@@ -460,7 +459,7 @@ impl Databases {
     }
 }
 
-/// A question on its way: what it is asked of.
+/// The context of one question.
 struct QuestionContext {
     slot: Arc<ConnectionSlot>,
     prepared: Arc<PreparedCatalogue>,

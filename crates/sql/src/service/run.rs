@@ -8,27 +8,27 @@ use crate::rows::RowSet;
 /// Options for running a query.
 #[derive(Clone, Debug, Default)]
 pub struct RunOptions {
-    /// The question that it answers, for the history.
+    /// The question that the query answers, for the history.
     pub question: Option<String>,
-    /// Whether who asked has read the query and wants it: if it runs, it is accepted as an answer
-    /// to the question.
+    /// Whether the user has read and accepted the query: if it runs, it becomes an example for
+    /// similar questions.
     pub accepted: bool,
-    /// What may pass the guard.
+    /// Which statements may pass the guard.
     pub mode: GuardMode,
-    /// Bounds; those of the settings where `None`.
+    /// Limits; those of the settings if `None`.
     pub limits: Option<QueryLimits>,
-    /// What was asked before in the same talk, the latest last.
+    /// Earlier questions of the conversation, the latest last.
     pub previous: Vec<Previous>,
 }
 
 /// A query that ran.
 #[derive(Clone, Debug)]
 pub struct QueryRun {
-    /// The query as it ran, with our LIMIT where it has one.
+    /// The query that ran, including an added LIMIT.
     pub sql: String,
-    /// What it gave.
+    /// Its rows.
     pub rows: RowSet,
-    /// How long the database took, in milliseconds.
+    /// Execution time in milliseconds.
     pub execution_ms: u64,
     /// Tables that it read, `schema.table`.
     pub tables: Vec<String>,

@@ -28,11 +28,11 @@ use crate::{DatabaseErrorKind, SqlError};
 
 /// How long the first question of all waits for values of a small database; a process that lives
 /// for one question would never have any.
-const PATIENCE: Duration = Duration::from_millis(300);
+const FIRST_SAMPLE_WAIT: Duration = Duration::from_millis(300);
 
 impl Databases {
-    /// Samples values of a database's columns now, whatever is stored; how many columns have some.
-    /// 0 where they are not wanted: see [`Sampling`](crate::values::Sampling).
+    /// Samples values of columns now and returns the number of sampled columns; 0 if sampling is
+    /// disabled, see [`Sampling`](crate::values::Sampling).
     ///
     /// # Errors
     /// There is no such connection, or the database does not answer.
@@ -89,7 +89,7 @@ impl Databases {
         let is_first = prepared.known().read_at == 0;
         if self.sample_in_background(slot, prepared) && is_first {
             // Whoever samples holds the lock.
-            let _ = tokio::time::timeout(PATIENCE, slot.sampler.lock()).await;
+            let _ = tokio::time::timeout(FIRST_SAMPLE_WAIT, slot.sampler.lock()).await;
         }
     }
 }

@@ -1,4 +1,4 @@
-//! One connection that is open: its database, and its catalogue as it was last read.
+//! An open connection: its database and its cached catalogue.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -21,7 +21,7 @@ use crate::{
     Catalogue, ConnectionUrl, Database, DatabaseError, DatabaseErrorKind, SqlError, connect, tunnel,
 };
 
-/// What a connection's name means at the moment.
+/// The state of one connection.
 #[derive(Debug)]
 pub(super) struct ConnectionSlot {
     /// What the connection is called.
@@ -30,20 +30,20 @@ pub(super) struct ConnectionSlot {
     pub(super) text: Arc<str>,
     /// The definition.
     pub(super) definition: ConnectionDefinition,
-    /// Where it leads.
+    /// Its database.
     pub(super) database: Arc<dyn Database>,
     /// Address without secrets, which says whether a stored catalogue is of this database.
     shown: String,
     kept: Mutex<Option<CachedCatalogue>>,
-    /// Held while the catalogue is compared or read, so that one task does it for all.
+    /// Held while the catalogue is compared or read, so that only one task does so.
     reader: tokio::sync::Mutex<()>,
-    /// Whether somebody compares it in the background.
+    /// Whether a task compares the catalogue in the background.
     is_compared: AtomicBool,
     /// Whether values of its columns are sampled.
     pub(super) has_values: bool,
     /// Values as they were last sampled or stored.
     sampled: Mutex<Option<Arc<ValueSamples>>>,
-    /// Held while values are sampled, so that one task does it for all.
+    /// Held while values are sampled, so that only one task does so.
     pub(super) sampler: Arc<tokio::sync::Mutex<()>>,
 }
 
@@ -111,7 +111,7 @@ impl ConnectionSlot {
         Some(resting?.prepared)
     }
 
-    /// Whether nobody has compared the catalogue for this long.
+    /// Returns whether the catalogue was not compared for this long.
     pub(super) fn is_older(&self, age: Duration) -> bool {
         let compared = self.known().and_then(|known| known.compared);
         compared.is_none_or(|at| at.elapsed() >= age)
@@ -136,8 +136,8 @@ impl ConnectionSlot {
         kept.prepared.clone()
     }
 
-    /// The catalogue, made ready for questions: kept while it is younger than `age` or its
-    /// fingerprint holds. One that cannot be compared, since the database is away, is kept, too.
+    /// Returns the prepared catalogue: the cached one while it is younger than `age` or its
+    /// fingerprint is current. If the database is unreachable, the cached one is used as well.
     ///
     /// # Errors
     /// The database does not answer and nothing is stored, or it refuses the user or the password.
@@ -354,11 +354,11 @@ pub(super) fn open(
         None => connect(url, &options)?,
     };
     let connections = parts.config.connections;
-    let patience = options.catalogue_timeout;
+    let catalogue_timeout = options.catalogue_timeout;
     Ok(Arc::new(BoundedDatabase::new(
         database,
         connections,
-        patience,
+        catalogue_timeout,
     )))
 }
 

@@ -10,20 +10,20 @@ use crate::{Cell, ColumnInfo, RowSet};
 /// A query that ran, and whose rows went into a sink.
 #[derive(Clone, Debug)]
 pub struct StreamResult {
-    /// The query as it ran, with our LIMIT where it has one.
+    /// The query that ran, including an added LIMIT.
     pub sql: String,
-    /// How many rows the sink was given.
+    /// Number of delivered rows.
     pub row_count: u64,
-    /// Whether these were all.
+    /// How the stream ended.
     pub ended: StreamEnd,
-    /// How long the database took, in milliseconds, and whoever took the rows.
+    /// Execution time in milliseconds, including the time of the sink.
     pub execution_ms: u64,
     /// Tables that it read, `schema.table`.
     pub tables: Vec<String>,
 }
 
 impl StreamResult {
-    /// The limit that cut rows off.
+    /// Returns the limit that cut off rows.
     #[must_use]
     pub fn truncated(&self) -> Option<TruncationReason> {
         self.ended.truncated()

@@ -1,4 +1,4 @@
-//! Queries whose rows go somewhere else than into memory: into a sink, into a file.
+//! Exports: queries whose rows go into a file or another sink.
 
 use quillet_core::BoxFuture;
 use tokio::sync::Mutex;
@@ -12,9 +12,8 @@ use crate::chain::{AcceptedQuery, GeneratedQuery, Judge};
 use crate::export::RowExport;
 
 impl Databases {
-    /// Runs a query that passes the guard, writes its rows in a form while they come, and keeps a
-    /// record of it. What was written is a whole file only if this says [`StreamEnd::Whole`] or
-    /// [`StreamEnd::Cut`].
+    /// Checks and runs a query, writes its rows in an export format, and records it. The output is
+    /// complete only if the result is [`StreamEnd::Whole`] or [`StreamEnd::Cut`].
     ///
     /// # Errors
     /// As [`Databases::run`], or the form cannot hold a value.
@@ -29,8 +28,8 @@ impl Databases {
         finished(ran, into).await
     }
 
-    /// Writes a query, runs it, and writes its rows in a form while they come; an error of the
-    /// database goes back to the model as long as no row has come.
+    /// Generates and runs a query and exports its rows; an error of the database is repaired until
+    /// the first row is written.
     ///
     /// # Errors
     /// As [`Databases::ask`] and [`Databases::export`].

@@ -15,7 +15,7 @@ const MAIN: &str = "main";
 const MOST_COUNTED: u64 = 100_000;
 /// Time for counting all of them.
 const COUNTING: Duration = Duration::from_millis(200);
-/// Tables between two words about how far it is.
+/// Tables between two progress reports.
 const STEP: usize = 64;
 
 /// Tables and views that people made: not SQLite's own, not those that a virtual table keeps its
@@ -41,7 +41,7 @@ pub(super) fn version() -> String {
     rusqlite::version().to_owned()
 }
 
-/// Makes SQLite read the schema, and sees to it that it can be shown.
+/// Makes SQLite read the schema, and checks that its names are text.
 ///
 /// # Errors
 /// The file is no database, or a name in it is no text: rusqlite would panic at such a column.
@@ -86,7 +86,7 @@ impl Fnv {
     }
 }
 
-/// Reads all tables, as they are at one moment. `tell` hears how many of how many are read.
+/// Reads all tables in one snapshot. `tell` receives the progress.
 pub(super) fn read(
     connection: &mut Connection,
     tell: &dyn Fn(u64, u64),

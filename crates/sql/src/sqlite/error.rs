@@ -1,4 +1,4 @@
-//! SQLite's errors, and ours about files, in the words of the contract.
+//! Conversion of errors of SQLite and of files into [`DatabaseError`].
 
 use std::path::Path;
 use std::time::Duration;
@@ -130,7 +130,7 @@ pub(super) fn no_file(url: &ConnectionUrl) -> DatabaseError {
     )
 }
 
-/// The file is not there, or nobody may look.
+/// The file is missing or not accessible.
 pub(super) fn missing(path: &Path, error: &std::io::Error) -> DatabaseError {
     let mut fault = DatabaseError::new(
         Kind::Unreachable,
@@ -166,9 +166,9 @@ pub(super) fn too_long(time: Duration) -> DatabaseError {
     fault
 }
 
-/// The thread that did the work is gone.
+/// The thread that did the work has ended without a result.
 pub(super) fn thread(path: &Path, error: &tokio::task::JoinError) -> DatabaseError {
-    let why = if error.is_panic() {
+    let reason = if error.is_panic() {
         "the file is damaged"
     } else {
         "the program is shutting down"
@@ -176,7 +176,7 @@ pub(super) fn thread(path: &Path, error: &tokio::task::JoinError) -> DatabaseErr
     DatabaseError::new(
         Kind::Failed,
         format!(
-            "cannot finish reading the SQLite file {}: {why}",
+            "cannot finish reading the SQLite file {}: {reason}",
             path.display()
         ),
     )

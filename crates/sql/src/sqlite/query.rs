@@ -1,4 +1,4 @@
-//! One query of somebody else, within its bounds.
+//! One untrusted query, within its limits.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -22,13 +22,13 @@ const VALUE_MOST: usize = 64 << 20;
 /// arguments, such as `instr`: two values of 8 MB would keep one instruction busy for hours.
 const VALUE_SLOW: usize = 200_000;
 
-/// What the thread of a query gives out: the columns before the first rows.
+/// Output of the query thread: the columns before the first rows.
 pub(super) enum QueryChunk {
     Columns(Vec<ColumnInfo>),
     Rows(Vec<Vec<Cell>>),
 }
 
-/// Runs one query and gives out what the limits allow. Waits while nobody takes it.
+/// Runs one query and sends rows within the limits. Blocks while the receiver is busy.
 pub(super) fn run(
     connection: &mut Connection,
     sql: &str,

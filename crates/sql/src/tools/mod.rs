@@ -1,5 +1,5 @@
-//! Databases as tools: what table-chat's agent could do, for whoever calls tools. Results are data,
-//! and bounded: what was cut off is said in them.
+//! Databases as tools for models and agents, after the tools of table-chat's agent. Results are
+//! data and bounded; a result states what was cut off.
 
 mod cut;
 mod failed;
@@ -30,8 +30,8 @@ struct DatabaseTool {
     spec: ToolSpec,
 }
 
-/// The tools of all connections that can be used: `db_NAME_list_tables`,
-/// `db_NAME_table_schema`, `db_NAME_query`, and `db_NAME_ask` where there is a model.
+/// Returns the tools of all usable connections: `db_NAME_list_tables`, `db_NAME_table_schema`,
+/// `db_NAME_query`, and `db_NAME_ask` if a model is configured.
 #[must_use]
 pub fn all(databases: &Databases, connections: &[Connection]) -> Vec<Arc<dyn Tool>> {
     let mut tools: Vec<Arc<dyn Tool>> = Vec::new();
@@ -90,8 +90,8 @@ impl Tool for DatabaseTool {
 impl DatabaseTool {
     fn read<T: DeserializeOwned>(&self, arguments: Tree) -> Result<T, ToolError> {
         serde_json::from_value(arguments).map_err(|error| {
-            let why = quillet_core::json::reason(&error);
-            let message = format!("{}: {why}", self.spec.name);
+            let reason = quillet_core::json::reason(&error);
+            let message = format!("{}: {reason}", self.spec.name);
             ToolError::new(ToolErrorKind::Arguments, message)
         })
     }

@@ -40,7 +40,7 @@ pub(super) async fn show(
     for name in &names {
         match find(&catalogue, name) {
             Ok(table) => found.push(shown(table)),
-            Err(why) => unknown.push(why),
+            Err(reason) => unknown.push(reason),
         }
     }
     if found.is_empty() {

@@ -1,9 +1,8 @@
-//! A database behind an SSH server: the system's `ssh` forwards a local port, and the
-//! database is asked there.
+//! Databases behind an SSH server: the `ssh` of the system forwards a local port to the database.
 //!
-//! Whether one may log in is `ssh`'s business: its agent, its configuration, its known hosts, or
-//! what the definition says ([`secrets`]). It never asks anybody at a terminal, and a host that is
-//! not known is refused. A certificate is checked against 127.0.0.1.
+//! `ssh` handles the login: with its agent, configuration and known hosts, or with what the
+//! definition contains ([`secrets`]). It never prompts at a terminal, and unknown hosts are
+//! rejected. A TLS certificate is checked against 127.0.0.1.
 
 mod secrets;
 
@@ -54,7 +53,7 @@ pub(crate) fn through(
     options: &ConnectOptions,
 ) -> Result<Arc<dyn Database>, DatabaseError> {
     if url.dialect == SqlDialect::Sqlite {
-        return Err(unreachable("a file cannot have a tunnel: remove sshConfig"));
+        return Err(unreachable("a file needs no tunnel: remove sshConfig"));
     }
     for (what, text) in [("host", &ssh.host), ("username", &ssh.username)] {
         let is_word = |c: char| c.is_alphanumeric() || "._-:@%\\".contains(c);

@@ -1,7 +1,7 @@
-//! What `ssh` is given that no argument may hold: a key's text, a password, a passphrase.
+//! Secrets for `ssh` that must not be arguments: the text of a key, a password, a passphrase.
 //!
-//! They stand in a folder that only this user may enter, for as long as the tunnel does. A password
-//! goes to `ssh` by its own way for programs: it asks the one that `SSH_ASKPASS` names.
+//! They are files in a private folder for the lifetime of the tunnel. `ssh` reads a password from
+//! the program that `SSH_ASKPASS` names.
 
 use std::fs::{DirBuilder, OpenOptions};
 use std::io::{self, Write};

@@ -1,10 +1,10 @@
-//! Values that columns are known to have: "paid orders" is `status = 'PAID'` only to those who know
-//! how the table spells it.
+//! Known values of columns: "paid orders" is `status = 'PAID'` only to a model that knows how the
+//! table spells it.
 //!
-//! Two sources: labels of enums and lists of CHECK constraints, which stand in the catalogue
-//! ([`Column::values`](crate::catalogue::Column::values)); and, where that is wanted, a bounded
-//! [`sample`] of the rows of short text columns ([`rule`]). A question that names a value
-//! ([`known`]) has it shown to the model as the database writes it, and its table ranked higher.
+//! Two sources: labels of enums and lists of CHECK constraints, which are part of the catalogue
+//! ([`TableColumn::values`](crate::catalogue::TableColumn::values)), and, if enabled, a bounded
+//! [`sample`] of the rows of short text columns ([`rule`]). If a question names a value
+//! ([`known`]), the model sees it as the database writes it, and its table ranks higher.
 
 pub(crate) mod checks;
 pub(crate) mod known;
@@ -17,15 +17,15 @@ use serde::{Deserialize, Serialize};
 
 pub use known::ValueIndex;
 
-/// Of which databases values are sampled.
+/// Which databases are sampled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sampling {
-    /// Of those whose connection says so, and of files that were named for this process only.
+    /// Connections that enable it, and temporary connections to files.
     #[default]
     Auto,
-    /// Of all but those whose connection says no.
+    /// All connections except those that disable it.
     On,
-    /// Of none, whatever a connection says.
+    /// No connections.
     Off,
 }
 
@@ -40,7 +40,7 @@ impl Sampling {
         }
     }
 
-    /// The one of that name.
+    /// Returns the mode with this name.
     #[must_use]
     pub fn named(name: &str) -> Option<Sampling> {
         [Sampling::Auto, Sampling::On, Sampling::Off]
@@ -48,7 +48,7 @@ impl Sampling {
             .find(|sampling| sampling.name() == name)
     }
 
-    /// Whether values are sampled of a connection that says so, says no, or says nothing.
+    /// Returns whether a connection is sampled, given its own setting.
     #[must_use]
     pub fn takes(self, said: Option<bool>) -> bool {
         match self {

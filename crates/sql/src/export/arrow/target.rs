@@ -71,11 +71,11 @@ impl ArrowSink {
         truncated: Option<TruncationReason>,
         out: &mut Vec<u8>,
     ) -> Result<(), ExportError> {
-        let why = truncated.map(TruncationReason::name);
+        let reason = truncated.map(TruncationReason::name);
         let (format, rest) = match self {
             ArrowSink::File(mut writer) => {
-                if let Some(why) = why {
-                    writer.write_metadata(TRUNCATED, why);
+                if let Some(reason) = reason {
+                    writer.write_metadata(TRUNCATED, reason);
                 }
                 let rest = writer.into_inner();
                 (ExportFormat::Arrow, rest.map_err(|error| error.to_string()))
@@ -88,8 +88,8 @@ impl ArrowSink {
                 )
             }
             ArrowSink::Parquet(mut writer) => {
-                if let Some(why) = why {
-                    let about = KeyValue::new(TRUNCATED.to_owned(), why.to_owned());
+                if let Some(reason) = reason {
+                    let about = KeyValue::new(TRUNCATED.to_owned(), reason.to_owned());
                     writer.append_key_value_metadata(about);
                 }
                 let rest = writer.into_inner();

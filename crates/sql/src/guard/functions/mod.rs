@@ -1,7 +1,7 @@
-//! Functions that may be called: lists of what only computes, one for each dialect.
+//! Lists of allowed functions, one for each dialect: functions that only compute.
 //!
-//! A list of what is forbidden would never be complete: servers grow, and extensions and users
-//! add functions. What is missing here can be allowed by its name in the settings.
+//! A list of forbidden functions would never be complete: servers add functions, and so do
+//! extensions and users. The setting `sql.functions` allows functions that are missing here.
 
 mod mysql;
 mod postgres;
@@ -40,7 +40,7 @@ fn list(dialect: SqlDialect) -> &'static HashSet<&'static str> {
     }
 }
 
-/// Refuses a call of what is not on the list.
+/// Rejects a call of a function that is not on the list.
 pub(super) fn check(
     text: &TokenizedQuery<'_>,
     name: &ObjectName,

@@ -1,7 +1,7 @@
-//! Whether what a query names is there: tables and columns, against the catalogue.
+//! Checks that tables and columns exist in the catalogue.
 //!
-//! A wrong refusal is worse here than an error of the database a moment later: wherever a scope
-//! is not certain (functions in FROM, virtual tables, expressions without a name), any name passes.
+//! A false rejection is worse than an error of the database a moment later: in uncertain scopes
+//! (functions in FROM, virtual tables, expressions without a name) any name passes.
 
 mod checker;
 mod columns;

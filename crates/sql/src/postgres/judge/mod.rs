@@ -1,14 +1,14 @@
-//! The second judge: it reads no text. The server says what a query resolved to, before anything of
-//! it runs, and that is held against lists.
+//! The server-side check of queries on PostgreSQL: it parses no text. Before anything runs, the
+//! server reports what the query resolved to, and the check compares that with lists.
 //!
-//! In a transaction that is rolled back a temporary view is made over the query. Its rule names
-//! every function, operator, type and relation by oid, whatever names, scopes and notations the
-//! text had ([`tree`], [`found`]). The catalogue says what these are ([`facts`]), and [`law`] what
-//! may be. The rules of the views that are read are followed in the same way, since they run with
-//! their owners' rights.
+//! In a transaction that is rolled back, a temporary view is created over the query. Its rule names
+//! every function, operator, type and relation by oid, whatever names and notations the text has
+//! ([`tree`], [`references`]). The catalogue describes these objects ([`facts`]), and [`allowlist`]
+//! decides on them. Rules of views that are read are checked in the same way, because they run with
+//! the privileges of their owners.
 //!
-//! On a standby, or without the right to make temporary relations, the server is asked for the same
-//! tree by `debug_print_parse`, which puts it into the server's log as well.
+//! On a standby, or without the privilege to create temporary relations, the server prints the same
+//! tree with `debug_print_parse`, which also goes to its log.
 //!
 //! What it cannot see is what runs besides the query's own tree: input and output functions
 //! of types, policies of row security, and functions that others call. Their owner chose them.
@@ -451,7 +451,7 @@ impl JudgeCase<'_> {
                 continue;
             };
             allowlist::relation(relation, author)
-                .map_err(|why| self.refused(&why, *place, view, None))?;
+                .map_err(|reason| self.refused(&reason, *place, view, None))?;
             if relation.row_security
                 && self.asker.passes_row_security
                 && !self.allowed.powerful_roles
@@ -464,7 +464,7 @@ impl JudgeCase<'_> {
         for ((oid, of), place) in &found.types {
             for kind in kinds(*oid) {
                 let verdict = allowlist::kind(kind, *of, author);
-                verdict.map_err(|why| self.refused(&why, *place, view, None))?;
+                verdict.map_err(|reason| self.refused(&reason, *place, view, None))?;
             }
             if kinds(*oid).next().is_none() && !allowlist::PLAIN.contains(oid) {
                 return Err(gone());
@@ -504,7 +504,7 @@ impl JudgeCase<'_> {
             let function = function.ok_or_else(gone)?;
             let verdict = allowlist::function(function, how, author, &self.allowed.functions);
             let name = Some(function.name.as_str());
-            verdict.map_err(|why| self.refused(&why, *place, view.as_deref(), name))?;
+            verdict.map_err(|reason| self.refused(&reason, *place, view.as_deref(), name))?;
             for part in &function.parts {
                 parts.functions.insert((*part, FunctionUse::Support), None);
             }
@@ -543,14 +543,14 @@ impl JudgeCase<'_> {
 
     fn refused(
         &self,
-        why: &str,
+        reason: &str,
         place: Option<usize>,
         view: Option<&str>,
         function: Option<&str>,
     ) -> DatabaseError {
         let message = match view {
-            None => format!("rejected query: {why}"),
-            Some(view) => format!("rejected query: it reads {view}: {why}"),
+            None => format!("rejected query: {reason}"),
+            Some(view) => format!("rejected query: it reads {view}: {reason}"),
         };
         let (read, own) = self.shift;
         DatabaseError {

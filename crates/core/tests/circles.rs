@@ -30,7 +30,6 @@ const CIRCLES: &[(&str, &str, usize)] = &[
     ("sql", "service", 4),
     ("sql", "tools", 2),
     ("sql", "tunnel", 2),
-    ("template", "convert", 6),
     ("template", "format::go::ast", 39),
     ("template", "format::handlebars", 6),
     ("template", "format::handlebars::ast", 3),

@@ -70,6 +70,7 @@ fn lines(text: &str, loose: bool) -> impl Iterator<Item = (usize, usize)> {
         let start = at;
         at += line.len();
         let bare = line.trim_end();
+        // A plain role line wins, also in loose mode.
         match is_role_line(bare) {
             true => Some((start, start + bare.len() - 1)),
             false if loose => loose_colon(line).map(|colon| (start, start + colon)),
@@ -83,6 +84,7 @@ fn lines(text: &str, loose: bool) -> impl Iterator<Item = (usize, usize)> {
 /// Returns the text inside the braces of a line that consists of one output and a colon.
 fn output(bare: &str) -> Option<&str> {
     let inside = bare.trim_start().strip_prefix("{{")?.strip_suffix("}}:")?;
+    // Two outputs on a line are not a single role.
     (!inside.contains("}}")).then_some(inside)
 }
 
@@ -94,6 +96,7 @@ fn asks_for_role(inside: &str) -> bool {
     if inside.starts_with(['-', '~']) {
         return false;
     }
+    // A filter after the role does not change what the author calls it.
     let path = inside.split('|').next().unwrap_or_default();
     let path = path.trim_matches(['{', '}', '&', '-', '~', ' ', '\t']);
     let quoted = ["[\"role\"]", "['role']"];
@@ -264,6 +267,7 @@ fn is_empty(message: &ChatMessage) -> bool {
 fn next(text: &str) -> Option<(&str, &str, &str)> {
     let secret = secret::secret();
     let marks = text.match_indices(secret).map(|(at, _)| at);
+    // A mark before a divider belongs to the attributes of a role line.
     let mut marks = marks.filter(|at| !text[at + secret.len()..].starts_with(DIVIDERS));
     let mut start = marks.next()?;
     for end in marks {
@@ -317,6 +321,7 @@ fn finish(message: &mut ChatMessage, even_empty: bool, messages: &mut Vec<ChatMe
     let blank =
         |part: &MessagePart| matches!(part, MessagePart::Text(text) if text.trim().is_empty());
     let alone = message.parts.len() == 1;
+    // A message may consist of one blank text; next to other parts, blank text is layout.
     message.parts.retain(|part| alone || !blank(part));
     if even_empty || !is_empty(message) {
         if message.parts.is_empty() {

@@ -52,9 +52,11 @@ impl<'v> Evaluator<'_, '_, 'v> {
                     };
                     printed.map_err(|stop| self.located(stop, field.whole))?;
                     let Span { start: from, end } = field.span;
+                    // The source is shown as the template writes it, with its path.
                     let name = || self.source.text.get(from..end).map(str::to_owned);
                     self.pass.end_value(start, name)?;
                 }
+                // LangChain accepts the template and fails only here.
                 Node::Refused(problem) => {
                     let mut error =
                         RenderError::new(ErrorKind::Execution, problem.message.as_str());
@@ -112,11 +114,13 @@ impl<'v> Evaluator<'_, '_, 'v> {
 
     fn find(&mut self, field: &Field) -> Result<NameLookup<'v>, StopReason> {
         let variables: &'v Map = self.pass.variables();
+        // Variables win over functions, so adding a tool never changes an existing prompt.
         if let Some(value) = variables.get(&field.name) {
             let value = self.at(Cow::Borrowed(value), field)?;
             return Ok(NameLookup::Value(value));
         }
         if self.pass.has_function(&field.name) {
+            // The field's and the name's offset: a specifier may call the same function.
             let place = [field.whole.start, field.span.start];
             return Ok(match self.pass.call_bound_at(&place, &field.name)? {
                 CallState::Pending => NameLookup::Pending,
@@ -136,9 +140,11 @@ impl<'v> Evaluator<'_, '_, 'v> {
         let reason = format!("variable '{name}' is not set (KeyError)");
         let mut error = RenderError::new(ErrorKind::MissingVariable, reason);
         let variables = self.pass.variables().table().keys().map(AsRef::as_ref);
+        // A missing name may also be a misspelled function.
         let known = variables.chain(self.pass.function_names());
         error.help = match nearest(name, known) {
             Some(near) => Some(format!("did you mean {near}?")),
+            // A plain name was probably meant as a variable.
             None if is_a_name(name) => None,
             None => Some("write {{ and }} for braces that are text".to_owned()),
         };
@@ -235,7 +241,7 @@ impl<'v> Evaluator<'_, '_, 'v> {
         Ok(out)
     }
 
-    /// Joins the segments of a specifier; `None` if one of them is pending.
+    /// Joins the segments of a specifier; `None` if the result is empty.
     fn spec(&mut self, pieces: &[SpecPart]) -> Result<Option<Spec>, StopReason> {
         let (mut text, mut hole) = (String::new(), false);
         for piece in pieces {

@@ -54,12 +54,14 @@ impl GoList {
     /// Creates a `[]interface {}` of these items.
     #[must_use]
     pub fn new(items: Vec<GoValue>) -> Self {
+        // Built lists of mixed elements have Go's type `[]interface {}`.
         GoList::typed(GoType::Any, items)
     }
 
     /// Creates a slice with this element type, which all items must have.
     #[must_use]
     pub fn typed(element: GoType, items: Vec<GoValue>) -> Self {
+        // Lists are immutable, so the depth is computed once.
         let depth = 1 + items.iter().map(GoValue::depth).max().unwrap_or(0);
         GoList(ListItems::Built(Rc::new(BuiltList {
             element,
@@ -91,6 +93,7 @@ impl GoList {
             GoType::Bool => GoType::Slice(&GoType::Bool),
             GoType::Slice(&GoType::Any) => GoType::Slice(&GoType::LIST),
             GoType::Slice(&GoType::String) => GoType::Slice(&GoType::STRINGS),
+            // Type references must be static, so only the listed element types are possible.
             _ => GoType::Slice(&GoType::MAP),
         }
     }
@@ -220,6 +223,7 @@ impl GoMap {
     #[must_use]
     pub fn get(&self, key: &[u8]) -> Option<GoValue> {
         match &self.0 {
+            // Keys of core maps are UTF-8, so other bytes cannot match.
             MapEntries::Core(map) => map.get(std::str::from_utf8(key).ok()?).map(GoValue::from),
             MapEntries::Built(built) => built.table.borrow().get(key).cloned(),
         }
@@ -231,10 +235,12 @@ impl GoMap {
         match &self.0 {
             MapEntries::Core(map) => {
                 let mut entries: Vec<_> = map.iter().collect();
+                // Core maps keep insertion order; Go iterates in key order.
                 entries.sort_unstable_by_key(|(key, _)| *key);
                 let own = |(key, value): (&std::sync::Arc<str>, &Value)| {
                     (GoStr::Text(key.clone()), GoValue::from(value))
                 };
+                // The keys are shared, not copied.
                 entries.into_iter().map(own).collect()
             }
             MapEntries::Built(built) => {
@@ -256,6 +262,7 @@ impl GoMap {
     /// Whether both are the same map, so changes to one affect the other.
     #[must_use]
     pub fn is(&self, other: &GoMap) -> bool {
+        // Core maps are immutable, so their identity never matters.
         match (&self.0, &other.0) {
             (MapEntries::Built(a), MapEntries::Built(b)) => Rc::ptr_eq(a, b),
             _ => false,
@@ -277,13 +284,16 @@ impl GoMap {
         let MapEntries::Built(built) = &self.0 else {
             return Err("cannot change a variable of the caller; copy it first".to_owned());
         };
+        // A scalar can neither nest too deeply nor form a cycle.
         if !is_container(&value) {
             built.table.borrow_mut().insert(key, value);
             return Ok(());
         }
+        // Checked at the insertion: deeper values would overflow recursive functions.
         if value.depth() >= MAX_DEPTH {
             return Err(format!("value nested deeper than {MAX_DEPTH} levels"));
         }
+        // A cycle would leak, and make printing endless.
         if contains(&value, built) {
             return Err("a map cannot contain itself".to_owned());
         }
@@ -320,6 +330,7 @@ impl GoMap {
         let MapEntries::Built(built) = &self.0 else {
             return self.as_core().cloned().unwrap_or_default();
         };
+        // The depth of a map may have grown after its insertion into another one.
         if self.depth() > MAX_DEPTH {
             return Map::default();
         }
@@ -345,14 +356,17 @@ fn contains(value: &GoValue, wanted: &Rc<BuiltMap>) -> bool {
     while let Some(value) = work.pop() {
         match value {
             GoValue::Map(GoMap(MapEntries::Built(map))) => {
+                // By address: equal maps are still different objects.
                 if Rc::ptr_eq(&map, wanted) {
                     return true;
                 }
+                // Maps may share values, so without `seen` the search could take exponential time.
                 if seen.insert(Rc::as_ptr(&map).cast()) {
                     work.extend(map.table.borrow().values().cloned());
                 }
             }
             GoValue::List(GoList(ListItems::Built(list)))
+                // Lists of scalars contain no maps.
                 if list.depth > 1 && seen.insert(Rc::as_ptr(&list).cast()) =>
             {
                 work.extend(list.items.iter().cloned());
@@ -371,6 +385,7 @@ fn built_depth(map: &GoMap) -> u32 {
     while !level.is_empty() && depth <= MAX_DEPTH {
         depth += 1;
         deepest = deepest.max(depth);
+        // Per level, because a container may occur at several depths and the deepest counts.
         let mut seen: HashSet<*const ()> = HashSet::new();
         let mut next = Vec::new();
         for value in level {
@@ -397,6 +412,7 @@ fn is_container(value: &GoValue) -> bool {
 // length. Such chains are dropped without recursion.
 impl Drop for BuiltMap {
     fn drop(&mut self) {
+        // Moved out first: dropping the values may drop other maps.
         let table = std::mem::take(&mut *self.table.borrow_mut());
         if table.values().any(is_container) {
             take_apart(table.into_values().collect());
@@ -407,10 +423,12 @@ impl Drop for BuiltMap {
 fn take_apart(mut work: Vec<GoValue>) {
     while let Some(value) = work.pop() {
         match value {
+            // A map that others hold is not dropped here.
             GoValue::Map(GoMap(MapEntries::Built(map))) if Rc::strong_count(&map) == 1 => {
                 work.extend(std::mem::take(&mut *map.table.borrow_mut()).into_values());
             }
             GoValue::List(GoList(ListItems::Built(list))) => {
+                // `None` if the list is shared; its last holder takes it apart.
                 if let Some(list) = Rc::into_inner(list) {
                     work.extend(list.items);
                 }

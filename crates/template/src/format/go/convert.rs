@@ -15,10 +15,8 @@ use super::ast::{FieldNames, NumberNode, StringText};
 use super::parser::{self, ParserSettings};
 use super::{GoFormat, lexer};
 use crate::TemplateSource;
-use crate::convert::{
-    Argument, ConvertFindings, LoopPosition, NodeKind, Nodes, PathStart, TreeCall, TreeCondition,
-    TreeNode, VariablePath,
-};
+use crate::convert::{Argument, ConvertFindings, LoopPosition, NodeKind, Nodes, PathStart};
+use crate::convert::{TreeCall, TreeCondition, TreeNode, VariablePath};
 
 /// Maximum number of operations in which a jump is searched.
 const NEAR: usize = 1_000;
@@ -56,7 +54,7 @@ pub(crate) fn read(
             "the definition of the template {:?} has no counterpart",
             definition.name
         );
-        findings.refuse_with(span, message, "write its text in place of the call");
+        findings.refuse_with(span, message, "replace its calls with its text");
     }
     let mut reader = Reader {
         ops: &main.ops,
@@ -136,7 +134,7 @@ impl Reader<'_, '_> {
                     "the call of the template {:?} has no counterpart",
                     call.name
                 );
-                let help = "write the template's text in place of the call";
+                let help = "replace the call with the template's text";
                 self.findings.refuse_with(call.span, message, help);
             }
             Op::EndWith { .. } | Op::Next | Op::Break | Op::Jump(_) => {

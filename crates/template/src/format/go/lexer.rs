@@ -50,6 +50,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
+    // Keywords follow `Variable` in the enum, as in Go.
     pub(super) fn is_keyword(self) -> bool {
         self > Kind::Variable
     }
@@ -124,6 +125,7 @@ impl<'s> Lexer<'s> {
     }
 
     pub(super) fn next_token(&mut self) -> Token {
+        // After an error the parser may still ask for tokens.
         if self.error.is_some() {
             return self.token(Kind::Eof);
         }
@@ -148,6 +150,7 @@ impl<'s> Lexer<'s> {
 
     fn peek(&self) -> Option<char> {
         match self.rest().first() {
+            // The ASCII case avoids decoding; most characters inside actions are ASCII.
             Some(byte) if byte.is_ascii() => Some(char::from(*byte)),
             Some(_) => self.source[self.pos..].chars().next(),
             None => None,
@@ -181,6 +184,7 @@ impl<'s> Lexer<'s> {
 
     /// Skips text that was passed without inspecting its characters.
     fn ignore(&mut self) {
+        // Newlines in ignored text count for later errors.
         self.count_lines();
         self.start = self.pos;
         self.start_line = self.line;
@@ -194,6 +198,7 @@ impl<'s> Lexer<'s> {
             end: self.pos,
             line: self.start_line,
         };
+        // Nothing after the error is read.
         (self.start, self.pos) = (self.source.len(), self.source.len());
         token
     }
@@ -213,8 +218,10 @@ impl<'s> Lexer<'s> {
             return self.left_delim();
         }
         self.pos += before;
+        // `{{- ` needs the space: `{{-1}}` is a number.
         let trim = has_left_trim_marker(&self.rest()[2..]);
         let text = &self.source.as_bytes()[self.start..self.pos];
+        // The text keeps its start, so its span stays inside the source.
         let kept = if trim {
             trimmed_length(text)
         } else {
@@ -222,10 +229,12 @@ impl<'s> Lexer<'s> {
         };
         let end = self.pos;
         self.pos = self.start + kept;
+        // Counted for the kept part first: the token's line is that of its start.
         self.count_lines();
         let token = self.token(Kind::Text);
         self.pos = end;
         self.ignore();
+        // Text that was trimmed away entirely gives no token.
         if kept > 0 {
             return Some(token);
         }
@@ -239,6 +248,7 @@ impl<'s> Lexer<'s> {
         } else {
             0
         };
+        // A comment must follow the delimiter directly, without a space.
         if self.rest()[marker..].starts_with(b"/*") {
             self.pos += marker;
             self.ignore();
@@ -262,6 +272,7 @@ impl<'s> Lexer<'s> {
             end: self.pos + length,
         });
         self.pos += length + 2;
+        // Go requires the closing delimiter directly after the comment.
         let Some(trim) = self.at_right_delim() else {
             return Some(self.fail("comment ends before closing delimiter".to_owned()));
         };
@@ -280,6 +291,7 @@ impl<'s> Lexer<'s> {
     }
 
     fn skip_right_delim(&mut self, trim: bool) {
+        // The space, the dash and two braces.
         self.pos += if trim { 4 } else { 2 };
         if trim {
             let spaces = self.rest().iter().take_while(|b| is_space(**b)).count();
@@ -323,10 +335,12 @@ impl<'s> Lexer<'s> {
             '\'' => self.quoted('\'', Kind::CharConstant, "unterminated character constant"),
             '`' => self.raw_string(),
             '$' => self.field_or_variable(Kind::Variable, Kind::Variable),
+            // `.5` is a number.
             '.' if self.rest().first().is_some_and(|b| !b.is_ascii_digit()) => {
                 self.field_or_variable(Kind::Field, Kind::Dot)
             }
             '.' | '+' | '-' | '0'..='9' => {
+                // The number is scanned from its first character.
                 self.pos -= 1;
                 self.number()
             }
@@ -350,6 +364,7 @@ impl<'s> Lexer<'s> {
         while self.rest().first().is_some_and(|b| is_space(*b)) {
             self.next();
         }
+        // The last space may belong to a trimming delimiter.
         self.pos -= 1;
         if self.at_right_delim() != Some(true) {
             self.pos += 1;
@@ -376,6 +391,7 @@ impl<'s> Lexer<'s> {
     }
 
     fn identifier(&mut self) -> Token {
+        // Go reports a bad character directly after a word instead of splitting it.
         self.skip_alphanumeric();
         if let Some(token) = self.bad_terminator() {
             return token;
@@ -419,6 +435,7 @@ impl<'s> Lexer<'s> {
     fn quoted(&mut self, quote: char, kind: Kind, unterminated: &str) -> Token {
         loop {
             match self.next() {
+                // A newline cannot be escaped.
                 Some('\\') if !matches!(self.next(), None | Some('\n')) => {}
                 None | Some('\n' | '\\') => return self.fail(unterminated.to_owned()),
                 Some(c) if c == quote => return self.token(kind),
@@ -445,6 +462,7 @@ impl<'s> Lexer<'s> {
         if !matches!(self.peek(), Some('+' | '-')) {
             return self.token(Kind::Number);
         }
+        // `1+2i` is one token; `1+2` is an error.
         let imaginary = self.scan_number() && self.source.as_bytes()[self.pos - 1] == b'i';
         if !imaginary {
             return self.bad_number();
@@ -494,6 +512,7 @@ impl<'s> Lexer<'s> {
             self.accept_run(DECIMAL);
         }
         self.accept(b"i");
+        // Go includes the next character in the message.
         if self.peek().is_some_and(is_alphanumeric) {
             self.next();
             return false;
@@ -531,6 +550,7 @@ pub(super) fn is_alphanumeric(c: char) -> bool {
     if c.is_ascii() {
         return c == '_' || c.is_ascii_alphanumeric();
     }
+    // Compiled once: Rust's `is_alphanumeric` covers other Unicode classes than Go.
     static LETTER_OR_DIGIT: LazyLock<Option<Regex>> =
         LazyLock::new(|| Regex::new(r"^[\p{L}\p{Nd}]$").ok());
     let class = LETTER_OR_DIGIT.as_ref();

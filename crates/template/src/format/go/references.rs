@@ -49,6 +49,7 @@ pub(super) fn find<'c>(compiled: &'c GoTemplate, sources: &'c [TemplateSource<'_
         dot: ValueOrigins::new(),
         slots: Vec::new(),
     };
+    // Libraries are read only from where other sources call them.
     for source in sources.iter().filter(|source| !source.library) {
         finder.visit(source.name, vec![ValueOrigin::default()]);
         finder.run();
@@ -72,6 +73,7 @@ struct ReferenceFinder<'c> {
     /// Paths that were only passed to a variable or a template. They count if none of their fields
     /// is used.
     passed_on: Vec<(KeyPath<'c>, PathUse)>,
+    // By address: a definition is read once per distinct dot.
     visits: HashSet<(*const TemplateDefinition, ValueOrigins<'c>), foldhash::fast::RandomState>,
     waiting: VecDeque<(&'c TemplateDefinition, ValueOrigins<'c>)>,
     source: usize,
@@ -82,15 +84,18 @@ struct ReferenceFinder<'c> {
 impl<'c> ReferenceFinder<'c> {
     fn visit(&mut self, name: &'c str, dot: ValueOrigins<'c>) {
         let Some(definition) = self.compiled.definition(name) else {
+            // Each missing template is reported once.
             if self.templates.insert(name) {
                 self.found.templates.push(name.to_owned());
             }
             return;
         };
+        // Without the bound, templates that call each other twice double the visits at every level.
         if self.visits.len() >= MOST_VISITS {
             self.found.dynamic = true;
             return;
         }
+        // The same definition with the same dot gives the same references.
         if self.visits.insert((definition, dot.clone())) {
             self.waiting.push_back((definition, dot));
         }
@@ -106,6 +111,7 @@ impl<'c> ReferenceFinder<'c> {
                 .ops
                 .iter()
                 .any(|op| op.pipe().is_some_and(|p| p.assign));
+            // Two readings suffice: the first one collects all assignments.
             for _ in 0..=usize::from(assigns) {
                 self.dot = dot.clone();
                 self.read(definition);
@@ -117,6 +123,7 @@ impl<'c> ReferenceFinder<'c> {
         // Ends of the blocks that set the dot, with the enclosing dot.
         let mut around: Vec<(usize, ValueOrigins<'c>)> = Vec::new();
         for (place, op) in definition.ops.iter().enumerate() {
+            // The dot is restored where the block's `else` begins, before the next operation.
             while around.last().is_some_and(|(end, _)| *end <= place) {
                 if let Some((_, dot)) = around.pop() {
                     self.dot = dot;
@@ -128,6 +135,8 @@ impl<'c> ReferenceFinder<'c> {
                     if pipe.variables.is_empty() {
                         self.touch(value, pipe.span, false);
                     } else {
+                        // The value is only stored; whether it counts depends on the later use of
+                        // the variable.
                         self.pass_on(&value, pipe.span);
                     }
                 }
@@ -137,6 +146,7 @@ impl<'c> ReferenceFinder<'c> {
                 }
                 Op::With { pipe, otherwise } => {
                     let value = self.pipe(pipe);
+                    // A `with` tests its value, so the path counts even if no field is used.
                     self.touch(value.clone(), pipe.span, false);
                     around.push((*otherwise, std::mem::replace(&mut self.dot, value)));
                 }
@@ -144,6 +154,7 @@ impl<'c> ReferenceFinder<'c> {
                     pipe, otherwise, ..
                 } => {
                     self.range(pipe);
+                    // The elements of a list are not followed, so the dot inside is unknown.
                     around.push((*otherwise, std::mem::take(&mut self.dot)));
                 }
                 Op::Call(call) => {
@@ -162,6 +173,7 @@ impl<'c> ReferenceFinder<'c> {
                 | Op::Jump(_) => {}
             }
         }
+        // A block may end with the definition, after its last operation.
         if let Some((_, dot)) = around.into_iter().next() {
             self.dot = dot;
         }
@@ -198,6 +210,7 @@ impl<'c> ReferenceFinder<'c> {
             return;
         };
         for origin in value {
+            // The paths of all assignments are kept, since branches are not evaluated.
             if !self.slots[slot].contains(origin) {
                 self.slots[slot].push(origin.clone());
             }
@@ -210,6 +223,7 @@ impl<'c> ReferenceFinder<'c> {
                 FunctionBinding::Builtin(BuiltinFunction::Index) => {
                     return self.index(&command.arguments);
                 }
+                // `get` and `hasKey` of Sprig accept a missing key, like `index`.
                 FunctionBinding::Native(native) if matches!(native.name, "get" | "hasKey") => {
                     let value = self.index(&command.arguments);
                     return if native.name == "get" {
@@ -234,6 +248,7 @@ impl<'c> ReferenceFinder<'c> {
 
     /// `include "name" VALUE`: a template called in an expression.
     fn include(&mut self, arguments: &'c [Node]) -> ValueOrigins<'c> {
+        // The arguments are read even if the name is computed.
         let values: Vec<ValueOrigins<'c>> = arguments.iter().map(|node| self.node(node)).collect();
         match (arguments.first().and_then(key_of), values.get(1)) {
             (Some(name), Some(dot)) => {
@@ -256,6 +271,7 @@ impl<'c> ReferenceFinder<'c> {
             match key_of(index) {
                 Some(key) => extend(&mut value, key),
                 None => {
+                    // The index is computed, so any part of the value may be used.
                     self.touch(value, item.span, true);
                     let index_value = self.node(index);
                     self.touch(index_value, index.span, false);
@@ -265,6 +281,7 @@ impl<'c> ReferenceFinder<'c> {
         }
         self.touch(value.clone(), item.span, true);
         for origin in &mut value {
+            // Already counted as optional; only deeper fields count on their own.
             origin.touched = true;
         }
         value
@@ -312,6 +329,7 @@ impl<'c> ReferenceFinder<'c> {
     ) -> ValueOrigins<'c> {
         for field in fields.as_slice() {
             if value.iter().any(|origin| origin.path.len() >= LONGEST_PATH) {
+                // Recursive templates extend paths without end; the prefix counts instead.
                 self.touch(value, span, false);
                 return ValueOrigins::new();
             }
@@ -332,6 +350,7 @@ impl<'c> ReferenceFinder<'c> {
 
     fn touch(&mut self, value: ValueOrigins<'c>, span: Span, optional: bool) {
         for ValueOrigin { path, .. } in value.into_iter().filter(|origin| !origin.touched) {
+            // The root itself is used, so all variables may be.
             if path.is_empty() {
                 self.found.dynamic = true;
                 continue;
@@ -341,11 +360,13 @@ impl<'c> ReferenceFinder<'c> {
                 source: self.source,
                 span,
             });
+            // One use that requires the variable makes it required.
             touched.optional &= optional;
         }
     }
 
     fn pass_on(&mut self, value: &[ValueOrigin<'c>], span: Span) {
+        // Values that count already, and the root, are not passed on.
         let counts = |origin: &&ValueOrigin| !origin.touched && !origin.path.is_empty();
         for origin in value.iter().filter(counts) {
             let touched = PathUse {
@@ -363,6 +384,7 @@ impl<'c> ReferenceFinder<'c> {
             return;
         }
         let mut prefixes: HashSet<KeyPath<'c>, foldhash::fast::RandomState> = HashSet::default();
+        // A passed path counts only if no use of it or of its fields was found.
         for path in self.variables.keys() {
             for length in 1..=path.len() {
                 prefixes.insert(path[..length].to_vec());
@@ -392,6 +414,7 @@ impl<'c> ReferenceFinder<'c> {
 fn extend<'c>(value: &mut ValueOrigins<'c>, key: &'c str) {
     for origin in value {
         origin.path.push(key);
+        // The field is a new path, which must count on its own.
         origin.touched = false;
     }
 }

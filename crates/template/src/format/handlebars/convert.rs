@@ -7,10 +7,8 @@ use super::ast::{
     Arm, Block, BlockBody, CallExpr, CallKind, Expr, Node as Piece, Path as Written, Root,
 };
 use super::helper::Callee;
-use crate::convert::{
-    self, Argument, ConvertFindings, DEEPEST, LoopPosition, NodeKind, Nodes, PathStart,
-    TreeCondition, TreeNode, VariablePath,
-};
+use crate::convert::{Argument, ConvertFindings, DEEPEST, LoopPosition, NodeKind, Nodes};
+use crate::convert::{PathStart, TreeCall, TreeCondition, TreeNode, VariablePath};
 use crate::{CompileOptions, TemplateSource};
 
 /// Reads a source of this format. Features that other formats lack are rejected.
@@ -93,7 +91,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    fn call(&mut self, call: &CallExpr) -> Option<convert::TreeCall> {
+    fn call(&mut self, call: &CallExpr) -> Option<TreeCall> {
         let Some(name) = name(call) else {
             return self.refuse(call.path.span, "a call of a path");
         };
@@ -104,7 +102,7 @@ impl Reader<'_, '_> {
             Some((name.to_string(), value))
         });
         let named = named.collect::<Option<Vec<_>>>();
-        Some(convert::TreeCall {
+        Some(TreeCall {
             name: name.replace(['.', '-'], "_"),
             positional: positional?,
             named: named?,

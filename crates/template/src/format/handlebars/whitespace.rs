@@ -36,6 +36,7 @@ impl Control<'_> {
     }
 
     fn around(&self, nodes: &mut [Node], index: usize, wanted: WhitespaceRule, root: bool) {
+        // Both are computed before any text is changed, as in handlebars.js.
         let before = self.blank_before(nodes, index, root);
         let after = self.blank_after(nodes, index + 1, root);
         if wanted.strip.close {
@@ -55,6 +56,7 @@ impl Control<'_> {
                 .checked_sub(1)
                 .and_then(|before| nodes.get_mut(before));
             let indent = self.strip_end(previous, false);
+            // The removed indentation is added to every line of the partial.
             if let Some(Node::Partial(partial)) = nodes.get_mut(index) {
                 partial.indent = indent;
             }
@@ -104,6 +106,7 @@ impl Control<'_> {
     fn single(&self, body: &mut BlockBody, open: Strip, close: Strip) -> WhitespaceRule {
         self.body(body, false);
         let wanted = self.wanted(body, None, open, close);
+        // After `wanted`, which must see the text with its blanks.
         if open.close {
             self.strip_start(body.nodes.first_mut(), true);
         }
@@ -128,6 +131,7 @@ impl Control<'_> {
                 close: close.close,
             },
             alone: false,
+            // Bodies are never the root: the edge of a body is not the edge of the source.
             open_alone: self.blank_after(&first.nodes, 0, false),
             close_alone: self.blank_before(last, last.len(), false),
         }
@@ -143,6 +147,7 @@ impl Control<'_> {
             self.body(body, false);
         }
         let mut wanted = WhitespaceRule::default();
+        // From the last arm to the first, because each arm's text depends on the next one.
         for index in (0..block.arms.len()).rev() {
             wanted = self.arm(block, index);
         }
@@ -165,6 +170,7 @@ impl Control<'_> {
         let open = arm.strip;
         let (first, second) = match (arm.body.as_mut(), next) {
             (Some(first), second) => (first, second),
+            // `{{^…}}` has only the inverted body.
             (None, Some(only)) => (only, None),
             (None, None) => return WhitespaceRule::default(),
         };
@@ -233,6 +239,7 @@ impl Control<'_> {
         let Some(text) = node.and_then(as_text) else {
             return;
         };
+        // `~` has already removed more than the rest of a line.
         if !all && text.right_stripped {
             return;
         }
@@ -252,6 +259,7 @@ impl Control<'_> {
         let text = node.and_then(as_text)?;
         if !all && text.left_stripped {
             return None;
+            // The last change on this side wins, whatever removed it.
         }
         let now = self.source.get(text.start..text.end).unwrap_or_default();
         let rest = if all {
@@ -291,6 +299,7 @@ fn first_text(node: &mut Node) -> Option<&mut Node> {
 /// Returns the text at the end of a block. That of a chain is not found (sic).
 fn last_text(node: &mut Node) -> Option<&mut Node> {
     match node {
+        // (sic): handlebars.js looks at the wrong node of a chain.
         Node::Block(block) if block.arms.len() > 1 => None,
         Node::Block(block) => {
             let last = block.otherwise.as_mut();

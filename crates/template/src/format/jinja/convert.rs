@@ -9,10 +9,8 @@ use super::ast::{
 };
 use super::syntax::JinjaPreset;
 use super::{functions, lexer, methods, parser};
-use crate::convert::{
-    Argument, ConvertFindings, DEEPEST, Language, LoopPosition, NodeKind, Nodes, TreeCall,
-    TreeCondition, TreeNode, VariablePath,
-};
+use crate::convert::{Argument, ConvertFindings, DEEPEST, Language, LoopPosition, NodeKind, Nodes};
+use crate::convert::{TreeCall, TreeCondition, TreeNode, VariablePath};
 use crate::{CompileOptions, TemplateSource};
 
 /// Reads a source. Features that other formats lack are rejected.

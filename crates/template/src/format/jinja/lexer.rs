@@ -34,6 +34,7 @@ const OPERATORS: &[&str] = &[
 
 /// Returns the operator at the start of a text.
 fn operator(text: &str) -> Option<&'static str> {
+    // Comparing the first byte skips most of the table.
     let first = *text.as_bytes().first()?;
     let begins = |operator: &&&str| {
         operator.as_bytes().first() == Some(&first) && text.starts_with(**operator)
@@ -98,6 +99,8 @@ pub(super) fn survey(source: &str, preset: JinjaPreset, most_faults: usize) -> S
             break;
         }
         // Tags are recognized by their openings, wherever scanning begins.
+        // At least one byte past the start of the failed attempt, so that every attempt makes
+        // progress.
         let from = fault.span.start.max(lexer.at).saturating_add(1);
         let rest = source.get(ceil(source, from)..).unwrap_or_default();
         let Some((next, _)) = next_tag(rest) else {
@@ -182,6 +185,7 @@ impl<'a> Lexer<'a> {
         let text = self.before_tag(text, tag, sign);
         self.text(text, start);
         let begin = start + offset;
+        // The sign of `{%-` and `{%+` belongs to the delimiter.
         self.at = begin + 2 + usize::from(matches!(sign, Some('-' | '+')));
         match tag {
             TagKind::Comment => self.comment(begin),
@@ -201,6 +205,7 @@ impl<'a> Lexer<'a> {
         if !self.preset.trims() || tag == TagKind::Print {
             return text;
         }
+        // Only blanks on the tag's own line are dropped.
         let line = text.rfind('\n').map(|newline| newline + 1);
         let line = match (line, self.line_start) {
             (Some(line), _) => line,
@@ -223,12 +228,14 @@ impl<'a> Lexer<'a> {
         if let Some(after) = rest.strip_prefix('-').and_then(|r| r.strip_prefix(mark)) {
             self.at += 1 + mark.len() + after.len() - after.trim_start().len();
         } else if let (true, Some(_)) = (
+            // jinja2 has no `+}}`: the plus would be an operator.
             mark != "}}",
             rest.strip_prefix('+').and_then(|r| r.strip_prefix(mark)),
         ) {
             self.at += 1 + mark.len();
         } else if let Some(after) = rest.strip_prefix(mark) {
             self.at += mark.len();
+            // Only block tags and comments drop the following newline.
             if self.preset.trims() && mark != "}}" {
                 self.at += after.len() - skip_newline(after).len();
             }
@@ -247,6 +254,7 @@ impl<'a> Lexer<'a> {
             );
         };
         let close = self.at + end;
+        // `-#}` and `+#}` control whitespace and are not part of the comment.
         let signed = end > 0 && matches!(self.source.as_bytes()[close - 1], b'-' | b'+');
         self.comments.push(Span {
             start: self.at,
@@ -297,6 +305,7 @@ impl<'a> Lexer<'a> {
                 if self.close("%}") {
                     let end = self.at;
                     self.raws.push(Span { start: tag, end });
+                    // The blanks before `endraw` are judged by the start of the raw text.
                     let after = std::mem::replace(&mut self.line_start, line_start);
                     let text = self.before_tag(&self.source[start..tag], TagKind::Block, sign);
                     self.line_start = after;
@@ -327,6 +336,7 @@ impl<'a> Lexer<'a> {
         loop {
             self.skip_blanks();
             let start = self.at;
+            // Inside brackets `}}` closes two dicts.
             if open.is_empty() && self.close(mark) {
                 self.push(end, start);
                 return Ok(());
@@ -470,6 +480,7 @@ impl<'a> Lexer<'a> {
 fn word_end(text: &str) -> usize {
     let in_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
     let ascii = text.bytes().take_while(in_word).count();
+    // Only a word that continues outside ASCII needs the slow search.
     if text.as_bytes().get(ascii).is_none_or(u8::is_ascii) {
         return ascii;
     }
@@ -571,6 +582,7 @@ fn unescape(text: &str) -> String {
             'u' => 4,
             'U' => 8,
             other => {
+                // Python keeps an unknown escape as it is, with its backslash.
                 out.push('\\');
                 push(&mut out, other)
             }

@@ -25,15 +25,19 @@ impl Evaluator<'_, '_> {
         let items = self.iterate(iterable);
         let mut items = items.map_err(|stop| self.place(stop, node.iterable.span))?;
         if let Some(condition) = &node.condition {
+            // The condition is evaluated for all items first, because `loop.length` counts only
+            // matching ones.
             items = self.matching(node, condition, &items)?;
         }
         if items.len() == 0 {
             return self.level(|e| e.body(&node.otherwise));
         }
+        // Opened after the condition, which must not see `loop`.
         let scope = self.names.open();
         let state = self.loop_state(node, &items, depth);
         let (mut kept, mut lost) = (None, false);
         let entered = self.pass.entered();
+        // The location of the loop distinguishes calls of different loops in the same template.
         self.pass.enter(node.iterable.span.start);
         self.pass.enter(0);
         for index in 0..items.len() {
@@ -59,9 +63,11 @@ impl Evaluator<'_, '_> {
         }
         self.pass.leave(entered);
         self.names.close(&scope);
+        // The state may outlive the loop in a macro; `changed` must not keep values alive.
         if let Some(state) = state {
             state.changed.replace(None);
         }
+        // After the scope is closed: the names that become placeholders are outside the loop.
         if lost { self.lose(node) } else { Ok(()) }
     }
 
@@ -89,6 +95,7 @@ impl Evaluator<'_, '_> {
         for (index, item) in items.iter().enumerate() {
             self.step()?;
             self.pass.turn(index);
+            // The item's names of the previous item are removed before the next one is bound.
             self.names.turn(&scope, 0);
             self.assign_target(&node.target, item.clone())?;
             match self.condition(condition) {
@@ -104,6 +111,7 @@ impl Evaluator<'_, '_> {
         }
         self.pass.leave(entered);
         self.names.close(&scope);
+        // Whether an item belongs to the loop is unknown, and with it the loop's length.
         if hole {
             return Err(StopReason::Suspended);
         }

@@ -43,6 +43,7 @@ impl Evaluator<'_, '_> {
                 self.call(callee, arguments)?.ok_or(StopReason::Suspended)
             }
             ExprKind::Filter(subject, call) => {
+                // Located here, so the innermost expression is reported.
                 let value = self.operand(subject, call.arguments.all())?;
                 let filtered = self.filter(&value, call);
                 filtered.map_err(|stop| self.place(stop, call.span))
@@ -55,6 +56,7 @@ impl Evaluator<'_, '_> {
             } => {
                 let value = self.operand(subject, arguments.all())?;
                 let given = self.given(arguments)?;
+                // Tests on a failed call have rules of their own.
                 let holds = if value.stands_in() {
                     self.test_standing_in(test, &value, &given)?
                 } else {
@@ -70,6 +72,8 @@ impl Evaluator<'_, '_> {
             ExprKind::Positive(operand) => self.eval(operand),
             ExprKind::Math(first, rest) => self.math_chain(first, rest),
             ExprKind::Compare(first, rest) => {
+                // Equality of texts is the most common comparison in chat templates, and needs no
+                // copies.
                 if let Some(holds) = self.same_text(first, rest)? {
                     return Ok(Value::Bool(holds));
                 }
@@ -77,6 +81,7 @@ impl Evaluator<'_, '_> {
                 let certain = rest.iter().take(1).map(|(_, right)| right);
                 let mut left = self.operand(first, certain)?;
                 for (comparison, right) in rest {
+                    // Later operands are evaluated only if the comparison so far is true.
                     let right = self.eval(right)?;
                     if !self.compare(*comparison, &left, &right)? {
                         return Ok(Value::Bool(false));
@@ -95,6 +100,7 @@ impl Evaluator<'_, '_> {
             } => match (self.condition(condition)?, otherwise) {
                 (true, _) => self.eval(then),
                 (false, Some(otherwise)) => self.eval(otherwise),
+                // jinja2's inline `if` without `else` is undefined.
                 (false, None) => Ok(Value::UNDEFINED),
             },
             ExprKind::List(items) => self.list_expr(Sort::List, items),
@@ -120,9 +126,11 @@ impl Evaluator<'_, '_> {
     #[cold]
     fn after_hole<'x>(&mut self, others: impl Iterator<Item = &'x Expr>) -> StopReason {
         for other in others {
+            // `stop` means that nothing after the placeholder is certain.
             if self.pass.is_stopped() {
                 break;
             }
+            // An error in another operand would also happen in a sequential render.
             if let Err(failed @ StopReason::Failed(_)) = self.eval(other) {
                 return failed;
             }
@@ -132,6 +140,7 @@ impl Evaluator<'_, '_> {
 
     /// Whether an expression is true; an undefined one is false, unless strict.
     pub(super) fn condition(&mut self, expr: &Expr) -> Result<bool, StopReason> {
+        // Truth of a borrowed value needs no copy, for example of a long list.
         if let Some(truth) = self.names.see(expr).and_then(ValueRef::is_true) {
             return Ok(truth);
         }
@@ -154,6 +163,7 @@ impl Evaluator<'_, '_> {
         let (Some(left), Some(right)) = (text(left), text(right)) else {
             return Ok(None);
         };
+        // Comparing texts is linear in the shorter one.
         self.pass.steps(left.len().min(right.len()) / 256)?;
         Ok(Some(
             (left == right) == (*comparison == CompareOperator::Equal),
@@ -173,8 +183,10 @@ impl Evaluator<'_, '_> {
         let mut last = Value::None;
         for operand in operands {
             last = self.eval(operand)?;
+            // By address: equal expressions may occur several times.
             if operands
                 .last()
+                // The last operand is the result and need not have a truth value.
                 .is_some_and(|end| std::ptr::eq(end, operand))
             {
                 break;
@@ -187,12 +199,14 @@ impl Evaluator<'_, '_> {
     }
 
     fn name(&mut self, name: &Arc<str>) -> Result<Value, StopReason> {
+        // Names of the template hide variables with the same name.
         match self.names.own(name) {
             Some(Value::Hole) => return Err(StopReason::Suspended),
             Some(value) => return Ok(value.clone()),
             None => {}
         }
         if let Some(value) = self.names.variable(name) {
+            // A caller's value may be deeper than the evaluator's recursion allows.
             if value.depth() > quillet_core::value::MAX_DEPTH {
                 return Err(self.pass.limit(LimitKind::ValueDepth));
             }
@@ -205,6 +219,7 @@ impl Evaluator<'_, '_> {
             }
             return Ok(value.into());
         }
+        // After variables, since a chat template may have a variable `self`.
         if &**name == "self" {
             return Ok(Value::Blocks);
         }
@@ -224,6 +239,7 @@ impl Evaluator<'_, '_> {
     ) -> Result<Value, StopReason> {
         let after = |at: usize| rest.iter().skip(at).map(|(_, right)| right);
         let mut left = self.operand(first, after(0))?;
+        // Collected separately: `left` would be copied at every addition.
         let mut joined = String::new();
         for (at, (operator, right)) in rest.iter().enumerate() {
             let right = self.operand(right, after(at + 1))?;
@@ -238,6 +254,7 @@ impl Evaluator<'_, '_> {
                 joined.push_str(more);
                 continue;
             }
+            // Another operator follows, so the collected text becomes its left operand.
             if !joined.is_empty() {
                 left = std::mem::take(&mut joined).into();
             }
@@ -257,11 +274,13 @@ impl Evaluator<'_, '_> {
             let text = self.text(&value);
             texts.push(text.map_err(|stop| self.place(stop, part.span))?);
         }
+        // All texts together, before they are joined.
         self.charge(texts.iter().map(|text| text.len()).sum())?;
         Ok(texts.concat().into())
     }
 
     fn list_expr(&mut self, sort: Sort, items: &[Expr]) -> Result<Value, StopReason> {
+        // Before the items are evaluated, since their number is known.
         self.pass.charge(items.len() * VALUE_SIZE)?;
         let mut values = Vec::with_capacity(items.len());
         for (at, item) in items.iter().enumerate() {
@@ -294,6 +313,7 @@ impl Evaluator<'_, '_> {
         let Value::List(list) = value else {
             return Ok(DictKey::of(value));
         };
+        // In Python only tuples are hashable among the sequences.
         if list.sort != Sort::Tuple {
             return Ok(None);
         }
@@ -310,6 +330,7 @@ impl Evaluator<'_, '_> {
     }
 
     pub(super) fn dict(&mut self, table: IndexMap<DictKey, Value>) -> Result<Value, StopReason> {
+        // An entry takes about three values: key, value and hash table.
         self.pass.charge(table.len() * 3 * VALUE_SIZE)?;
         let dict = Value::Dict(Dict::new(table));
         self.check_depth(&dict)?;
@@ -325,6 +346,7 @@ impl Evaluator<'_, '_> {
         subject: &Value,
         name: &Arc<str>,
     ) -> Result<Option<Value>, StopReason> {
+        // jinja2 allows one undefined level: `x.y` of a missing `x` is an error.
         if let Value::Undefined(path) = subject {
             return Err(self.undefined(path.as_deref()));
         }
@@ -333,9 +355,11 @@ impl Evaluator<'_, '_> {
         {
             return Ok(Some(standing_in(subject, map, name)));
         }
+        // `.length` exists only in scripts.
         if let Some(length) = self.script_length(subject, name)? {
             return Ok(Some(length));
         }
+        // Before keys: `x.items` is the method even if the object has a key `items`.
         if methods::exists(subject, name) {
             let method = (subject.clone(), Arc::clone(name));
             return Ok(Some(Value::Method(method.into())));
@@ -379,6 +403,7 @@ impl Evaluator<'_, '_> {
         if let Value::Undefined(path) = subject {
             return Err(self.undefined(path.as_deref()));
         }
+        // The fallback of a failed call has items only if its inner value does.
         if subject.stands_in() {
             let found = match (subject.meant(), key) {
                 (_, Value::Str(name)) => return self.attribute(subject, name),
@@ -387,6 +412,7 @@ impl Evaluator<'_, '_> {
             };
             return Ok(Some(found.unwrap_or_else(Value::nothing)));
         }
+        // An index into marked text could return a part of the secret.
         let subject = &*self.unmarked(subject);
         let found = match (subject, key) {
             (Value::Dict(dict), key) => {
@@ -404,6 +430,7 @@ impl Evaluator<'_, '_> {
             _ => None,
         };
         match (found, key) {
+            // As in jinja2, `x['name']` falls back to attributes.
             (None, Value::Str(name)) => self.attribute(subject, name),
             (found, _) => Ok(found),
         }
@@ -458,6 +485,7 @@ impl Evaluator<'_, '_> {
         }
         match &*self.unmarked(value) {
             Value::List(list) if list.has_places() => {
+                // A slice of a range stays lazy, however long.
                 if let Some(range) = list.as_range() {
                     return Ok(Value::List(slice_of_range(range, list.len(), parts)?));
                 }
@@ -474,6 +502,7 @@ impl Evaluator<'_, '_> {
                 self.list(sort, items)
             }
             Value::Str(text) => {
+                // Four bytes per character, and the text itself.
                 self.charge(text.len() * 5)?;
                 let characters: Vec<char> = text.chars().collect();
                 let indices = slice_indices(characters.len(), parts)?;
@@ -509,6 +538,7 @@ impl Evaluator<'_, '_> {
                 Ok(List::new(Sort::List, keys))
             }
             Value::Str(text) => {
+                // Each character becomes a text of its own.
                 self.charge(text.len().saturating_mul(2 * VALUE_SIZE))?;
                 let characters = text
                     .chars()
@@ -516,6 +546,7 @@ impl Evaluator<'_, '_> {
                 Ok(List::new(Sort::List, characters.collect()))
             }
             Value::Undefined(path) => {
+                // Iterating over an undefined value yields nothing, unless it is strict.
                 self.undefined_is_used(path.as_deref())?;
                 Ok(List::new(Sort::List, Vec::new()))
             }
@@ -526,6 +557,7 @@ impl Evaluator<'_, '_> {
     /// The same for a filter that visits every item, which counts as steps.
     pub(super) fn items(&mut self, value: &Value) -> Result<Vec<Value>, StopReason> {
         let list = self.iterate(value)?;
+        // Items of lazy ranges are created here, so they are charged.
         self.pass.steps(list.len())?;
         self.charge(list.len() * VALUE_SIZE)?;
         Ok(list.iter().collect())
@@ -554,6 +586,7 @@ impl Evaluator<'_, '_> {
         }
         if let Some(spread) = &arguments.spread_named {
             let value = self.eval(spread)?;
+            // `**` requires a mapping, as in Python.
             let Value::Dict(dict) = value else {
                 return Err(fail("argument after ** must be a mapping"));
             };
@@ -588,6 +621,7 @@ fn path(expr: &Expr) -> Option<String> {
 #[cold]
 fn standing_in(subject: &Value, map: &quillet_core::Map, name: &Arc<str>) -> Value {
     let meant = subject.meant();
+    // A method of the inner value wins, so that `x.items()` works on a fallback.
     if methods::exists(&meant, name) {
         Value::Method((meant, Arc::clone(name)).into())
     } else {
@@ -642,6 +676,7 @@ fn slice_of_range(
     parts: [Option<i64>; 3],
 ) -> Result<List, StopReason> {
     let [start, stop, by] = slice_bounds(len, parts)?;
+    // Saturating, because the bounds may be far outside the range.
     let place = |index: i64| first.saturating_add(index.saturating_mul(step));
     let step = step.saturating_mul(by);
     Ok(List::range(place(start), place(stop), step))
@@ -664,6 +699,7 @@ fn slice_bounds(len: usize, parts: [Option<i64>; 3]) -> Result<[i64; 3], StopRea
     let [start, stop, step] = parts;
     let step = step.unwrap_or(1);
     let len = i64::try_from(len).unwrap_or(i64::MAX);
+    // With a negative step, -1 is the position before the first item.
     let (low, high) = if step < 0 { (-1, len - 1) } else { (0, len) };
     let clamp = |index: i64| {
         let from_start = if index < 0 {

@@ -12,10 +12,8 @@ use super::ast::{
     Key, Name, Node as Tag, NodeKind as TagKind, Offset, Operator, Term,
 };
 use super::parser;
-use crate::convert::{
-    Argument, ConvertFindings, DEEPEST, LoopPosition, NodeKind, Nodes, TreeCall, TreeCondition,
-    TreeNode, TypeScope, VariablePath, VariableType,
-};
+use crate::convert::{Argument, ConvertFindings, DEEPEST, LoopPosition, NodeKind, Nodes, TreeCall};
+use crate::convert::{TreeCondition, TreeNode, TypeScope, VariablePath, VariableType};
 use crate::{CompileOptions, TemplateSource};
 
 /// Reads a source. Features that other formats lack are rejected.

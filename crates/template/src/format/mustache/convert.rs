@@ -7,9 +7,8 @@ use quillet_core::{Diagnostic, Span};
 
 use super::ast::{Node as Piece, Program, Section, TagPath as Written};
 use super::parser;
-use crate::convert::{
-    ConvertFindings, NodeKind, Nodes, TreeCondition, TreeNode, VariablePath, VariableType,
-};
+use crate::convert::VariableType;
+use crate::convert::{ConvertFindings, NodeKind, Nodes, TreeCondition, TreeNode, VariablePath};
 use crate::{CompileOptions, TemplateSource};
 
 /// Reads a source. Features that other formats lack are rejected.

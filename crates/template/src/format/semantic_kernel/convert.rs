@@ -7,7 +7,8 @@ use super::encoding::{Encoding, HostLanguage};
 use super::parser::Parser;
 use super::scan::{self, PartScanner};
 use crate::TemplateSource;
-use crate::convert::{self, Argument, ConvertFindings, NodeKind, Nodes, TreeNode, VariablePath};
+use crate::convert::VariablePath;
+use crate::convert::{Argument, ConvertFindings, NodeKind, Nodes, TreeCall, TreeNode};
 use crate::structure::Elements;
 
 /// Nothing is encoded or marked: texts stay unchanged.
@@ -75,7 +76,7 @@ fn node(program: &Program, piece: &Piece, findings: &mut ConvertFindings<'_>) ->
     }
 }
 
-fn called(call: &Call, findings: &mut ConvertFindings<'_>) -> convert::TreeCall {
+fn called(call: &Call, findings: &mut ConvertFindings<'_>) -> TreeCall {
     if call.arguments() == 0 {
         let message = format!(
             "{} is called without arguments: semantic-kernel passes it the template's own variables by name",
@@ -84,7 +85,7 @@ fn called(call: &Call, findings: &mut ConvertFindings<'_>) -> convert::TreeCall 
         findings.note(call.span, message, "name the arguments that it takes");
     }
     let named = call.named.iter();
-    convert::TreeCall {
+    TreeCall {
         // Functions of plugins are registered with an underscore.
         name: call.name.replace('.', "_"),
         positional: call.positional.iter().map(argument).collect(),

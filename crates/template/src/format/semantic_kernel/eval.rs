@@ -48,6 +48,7 @@ impl<'c, 'p> Evaluator<'c, 'p, 'p> {
 
 impl<'v> Evaluator<'_, '_, 'v> {
     pub(super) fn run(&mut self) -> Result<(), StopReason> {
+        // Before any output, because Python encodes all arguments first.
         self.check_encodable()?;
         let program = &self.source.program;
         for node in &program.nodes {
@@ -78,6 +79,7 @@ impl<'v> Evaluator<'_, '_, 'v> {
         let Some(encoding) = self.encoding else {
             return Ok(());
         };
+        // Only Python refuses complex values; .NET encodes their text.
         if encoding.dialect != HostLanguage::Python || encoding.allows_variables() {
             return Ok(());
         }
@@ -115,13 +117,16 @@ impl<'v> Evaluator<'_, '_, 'v> {
     /// Finds a variable by name; ignores case, except in Python.
     fn find(&mut self, name: &str) -> Result<Option<&'v Value>, StopReason> {
         let exact = self.variables.get(name);
+        // The exact name is the common case and needs no lower-case table.
         if exact.is_some() || self.dialect() == HostLanguage::Python {
             return Ok(exact);
         }
+        // Built at most once per evaluation, and only if an exact lookup fails.
         if self.folded.is_none() {
             self.pass.steps(self.variables.len())?;
             let mut folded = HashMap::default();
             for (name, value) in self.variables {
+                // The first of several names that differ only in case wins.
                 folded.entry(name.to_ascii_lowercase()).or_insert(value);
             }
             self.folded = Some(folded);
@@ -149,6 +154,7 @@ impl<'v> Evaluator<'_, '_, 'v> {
         encoded: Option<Encoding>,
     ) -> Result<(), StopReason> {
         if let Value::Int(int) = value {
+            // Reserved before the write, which cannot be undone.
             self.pass.reserve_output(INTEGER_BYTES)?;
             // Writing to a vector cannot fail.
             _ = write!(self.pass.out(), "{int}");
@@ -158,11 +164,13 @@ impl<'v> Evaluator<'_, '_, 'v> {
         if let Cow::Owned(text) = &text {
             self.pass.charge(text.len())?;
         }
+        // Encoding and marking scan the text.
         self.pass.steps(text.len() / 256)?;
         // The marks and references fit, because they come from text that fits.
         self.pass.reserve_output(text.len())?;
         match encoded {
             Some(encoding) => self.pass.write(&encode(&text, encoding.dialect)),
+            // Only trusted text may contain message structure.
             None if trusted && self.encoding.is_none() => {
                 self.pass.write(&Elements::default().mark(&text))
             }
@@ -172,6 +180,7 @@ impl<'v> Evaluator<'_, '_, 'v> {
 
     fn call(&mut self, call: &Call) -> Result<(), StopReason> {
         let Some(name) = self.function(&call.name) else {
+            // The call reports the missing function, with the nearest name.
             let unknown = self.pass.call(&call.name, CallArguments::default());
             return unknown.map(drop).map_err(|stop| self.hinted(stop, call));
         };
@@ -184,6 +193,7 @@ impl<'v> Evaluator<'_, '_, 'v> {
         };
         let encoded = self.encoding.filter(|encoding| !encoding.allows_results());
         match (&value, self.encoding, self.dialect()) {
+            // Python prints the result of a function without one as `None`.
             (Value::Null, Some(_), HostLanguage::Python) => self.pass.write("None"),
             _ => self.print(&value, call.trusted, encoded),
         }
@@ -215,6 +225,8 @@ impl<'v> Evaluator<'_, '_, 'v> {
     fn arguments(&mut self, call: &Call, name: &str) -> Result<CallArguments, StopReason> {
         let parameters = self.pass.parameters(name);
         let count = call.arguments();
+        // An empty list is known to take no arguments; `None` means that the parameters are
+        // unknown.
         if count > 0 && parameters.as_ref().is_some_and(Vec::is_empty) {
             return Err(failed(format!(
                 "Function {name} does not take any arguments but it is being called in the template with {count} arguments."
@@ -226,6 +238,7 @@ impl<'v> Evaluator<'_, '_, 'v> {
         if let Some(operand) = &call.positional {
             let value = self.operand(operand, &given)?;
             match first {
+                // A positional argument is the first parameter; its name is then taken.
                 Some(first) => given.set(first, value),
                 None => positional = Some(value),
             }
@@ -233,6 +246,7 @@ impl<'v> Evaluator<'_, '_, 'v> {
         for (name_of, operand) in &call.named {
             let taken = call.positional.is_some()
                 && first.is_some_and(|first| first.eq_ignore_ascii_case(name_of));
+            // Python lets the named argument win instead.
             if taken && self.dialect() == HostLanguage::DotNet {
                 return Err(ambiguous(name_of, name, &given));
             }
@@ -277,6 +291,7 @@ impl<'v> Evaluator<'_, '_, 'v> {
             Operand::Value(value) => return Ok(value.clone()),
             Operand::Variable(variable) => variable,
         };
+        // As in Semantic Kernel, earlier arguments of the call are visible as variables.
         if let Some(value) = given.get(&variable.name) {
             return Ok(value.clone());
         }

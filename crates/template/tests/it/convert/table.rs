@@ -158,7 +158,7 @@ fn what_has_none_is_refused_with_its_place_all_at_once() {
             Jinja,
             "{{printf \"%d\" .x}}{{template \"a\" .}}{{range .l}}{{break}}{{end}}{{if eq .x 1}}{{end}}",
             "! t:1:3: the function printf of go has no exact counterpart in other formats\n\
-             ! t:1:30: the call of the template \"a\" has no counterpart (write the template's text in place of the call)\n\
+             ! t:1:30: the call of the template \"a\" has no counterpart (replace the call with the template's text)\n\
              ! t:1:51: break and continue have no counterpart\n\
              ! t:1:73: a comparison with a value other than a text has no exact counterpart in other formats",
         ),

@@ -39,6 +39,7 @@ impl Parser<'_> {
 
     /// Names the unclosed element, which Go's message does not.
     fn unclosed(&self) -> String {
+        // An `else if` has no `{{end}}` of its own.
         let Some(block) = self.tree.blocks.iter().rfind(|block| !block.chained) else {
             let keyword = match self.tree.opened {
                 TreeKind::Block(_) => "block",
@@ -65,6 +66,7 @@ impl Parser<'_> {
         }
         let delim = self.next();
         if self.next_non_space().kind != Kind::Define {
+            // Not a definition: both tokens are read again as an action.
             self.backup2(delim);
             return Ok(false);
         }
@@ -88,6 +90,7 @@ impl Parser<'_> {
 
     /// Stores the completed definition.
     fn add(&mut self) -> ParseResult {
+        // Moved out, because the tree is dropped when its definition ends.
         let ops = std::mem::take(&mut self.tree.ops);
         let definition = TemplateDefinition {
             name: self.tree.name.clone(),
@@ -101,6 +104,7 @@ impl Parser<'_> {
             None => {
                 self.done.insert(definition.name.clone(), definition);
             }
+            // Go lets a non-empty definition replace an empty one, and ignores later empty ones.
             Some(known) if known.is_empty => *known = definition,
             Some(_) if definition.is_empty => {}
             Some(_) => {
@@ -123,6 +127,7 @@ impl Parser<'_> {
     fn literal(&mut self, start: usize, end: usize) -> Op {
         let text = &self.text[start..end];
         let marked = self.elements.as_mut().map(|e| e.mark_at(text, start));
+        // Marked text is stored; other text stays in the source and costs nothing.
         match marked {
             Some(Cow::Owned(marked)) => Op::Marked(marked.into()),
             _ => Op::Text { start, end },
@@ -157,6 +162,7 @@ impl Parser<'_> {
             Kind::Continue => self.break_or_continue("{{continue}}", Kind::Continue)?,
             Kind::Template => self.template_clause()?,
             _ => {
+                // The first token belongs to the pipeline.
                 self.backup();
                 let pipe = self.pipeline("command", Kind::RightDelim)?;
                 self.tree.ops.push(Op::Action(pipe));
@@ -167,6 +173,7 @@ impl Parser<'_> {
     }
 
     fn open_block(&mut self, keyword: Token, chained: bool) -> ParseResult {
+        // Open definitions count too, since each may contain blocks.
         if self.tree.blocks.len() + self.outer.len() >= self.settings.nesting {
             return Err(self.too_deep(keyword, "blocks are nested too deeply"));
         }
@@ -181,6 +188,7 @@ impl Parser<'_> {
         tree.blocks.push(OpenBlock {
             kind: keyword.kind,
             line: keyword.line,
+            // Both jump targets are patched at the end of the block.
             op: tree.ops.len(),
             names,
             slots: tree.names.slots(),
@@ -193,6 +201,7 @@ impl Parser<'_> {
             Kind::With => Op::With { pipe, otherwise: 0 },
             _ => Op::Range {
                 pipe,
+                // The range of slots is known at its end.
                 otherwise: 0,
                 end: 0,
                 inside: 0..0,
@@ -214,6 +223,7 @@ impl Parser<'_> {
         if block.in_else {
             return Err(self.fail("expected end; found {{else}}".to_owned()));
         }
+        // Go allows `else if` only in `if`, and `else with` only in `with`.
         let continues = block.kind == next.kind;
         self.begin_else();
         if chain && continues {
@@ -267,6 +277,7 @@ impl Parser<'_> {
         if self.tree.blocks.is_empty() {
             return self.end_definition();
         }
+        // One `{{end}}` closes the block and all `else if` blocks chained to it.
         while let Some(block) = self.tree.blocks.last() {
             let chained = block.chained;
             self.end_block();
@@ -279,6 +290,7 @@ impl Parser<'_> {
 
     fn end_block(&mut self) {
         let in_else = self.tree.blocks.last().is_some_and(|block| block.in_else);
+        // A block without `else` has an empty one, so all blocks have the same form.
         if !in_else {
             self.begin_else();
         }
@@ -286,6 +298,7 @@ impl Parser<'_> {
         let Some(block) = tree.blocks.pop() else {
             return;
         };
+        // Variables of the block go out of scope; their slots stay reserved.
         tree.names.truncate(block.names);
         let here = tree.ops.len();
         for place in block.to_end {
@@ -302,6 +315,7 @@ impl Parser<'_> {
             return Err(self.fail("unexpected {{end}}".to_owned()));
         }
         self.add()?;
+        // A `block` is also called where it is defined.
         if let Some(TreeKind::Block(call)) = self.close().map(|tree| tree.opened) {
             self.tree.ops.push(Op::Call(call));
         }

@@ -130,7 +130,7 @@ fn reverse(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
 
 fn uniq(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let items = items(cx, &args::value(args, 0), "Cannot find uniq on type")?;
-    // Many texts are deduplicated by hash instead of compared pairwise.
+    // Texts are looked up in a set: comparing many of them pairwise would be quadratic.
     let mut texts = BTreeSet::new();
     let mut others: Vec<GoValue> = Vec::new();
     let mut kept = Vec::new();

@@ -155,7 +155,7 @@ impl<'a> Rewriter<'a> {
         Ok(())
     }
 
-    /// Reads a named group, with which `rest` begins. Go accepts a duplicate name as an error.
+    /// Reads a named group, with which `rest` begins. A name that the crate rejects (a leading digit, a duplicate) becomes a group without a name.
     fn open_named(&mut self, at: usize, rest: &'a str) -> Result<(), String> {
         let whole = self.rest(at);
         let Some((name, after)) = rest.split_once('>') else {

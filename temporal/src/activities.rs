@@ -1,7 +1,7 @@
-//! What asks anybody: making a run ready, one question to the model, one call of a tool.
+//! Activities of a run: preparing it, one model call, one tool call.
 //!
-//! Each may be cut off at any point and is then done once more or not, as the workflow's retry
-//! policy says. None writes anything that only it knows: what came of it is its result.
+//! An activity may be interrupted at any point; the retry policy of the workflow decides whether it
+//! is repeated. It keeps no state of its own: everything it produces is in its result.
 
 #![allow(
     missing_docs,
@@ -28,10 +28,10 @@ use crate::workflow_state::{
     WorkflowState,
 };
 
-/// Time without a sign of life, where the workflow names none.
+/// Heartbeat timeout if the workflow sets none.
 const LEASE: Duration = Duration::from_secs(10);
 
-/// Runs of agents and of scripts, as activities do them.
+/// Activities that advance agent runs and script runs.
 #[derive(Debug)]
 pub struct Agents {
     service: Arc<AgentService>,
@@ -40,7 +40,7 @@ pub struct Agents {
 
 #[activities]
 impl Agents {
-    /// Makes a run ready: its instructions are rendered, its history and its tools are found.
+    /// Prepares a run: renders its instructions, and finds its history and tools.
     #[activity(name = "quillet.prepare")]
     pub async fn prepare(
         self: Arc<Self>,
@@ -54,7 +54,7 @@ impl Agents {
         .await
     }
 
-    /// Goes on until the model is to be asked, and asks it.
+    /// Advances the run to the next model call and makes it.
     #[activity(name = "quillet.ask")]
     pub async fn ask(
         self: Arc<Self>,
@@ -68,7 +68,7 @@ impl Agents {
         .await
     }
 
-    /// Makes one call, or asks one question of a script.
+    /// Makes one tool call, or one model call of a script.
     #[activity(name = "quillet.call")]
     pub async fn call(
         self: Arc<Self>,
@@ -80,7 +80,7 @@ impl Agents {
 }
 
 impl Agents {
-    /// Runs of this service, whose large steps lie on this shelf.
+    /// Creates the activities over an agent service and a step store.
     #[must_use]
     pub fn new(service: Arc<AgentService>, shelf: StepStore) -> Self {
         Agents { service, shelf }
@@ -140,14 +140,14 @@ impl Agents {
         let advanced = self.service.advance(&course.run, steps, permit).await?;
         let is_done = |step: &JournalEvent| match step {
             JournalEvent::Returned { call: made, .. } => *made == call,
-            // Of a script: one question is permitted, and no other answered.
+            // A script may make only this model call, so any answer is its answer.
             JournalEvent::Answered { .. } | JournalEvent::Unanswered { .. } => true,
             _ => false,
         };
         if !advanced.steps.iter().any(is_done) {
             let message = format!(
-                "run id {:?}: it did not come to the call {call}: its agent, its script's settings or \
-                 its tools are not what they were",
+                "run id {:?}: the run did not reach the call {call}: its agent, the settings of its script \
+                 or its tools have changed",
                 course.run
             );
             return Err(StoreError::new(StoreErrorKind::Unavailable, message));
@@ -156,7 +156,8 @@ impl Agents {
         if let Ok(kept) = self.shelf.keep(steps.clone()).await {
             return Ok(kept);
         }
-        // The call was made: that its result has no place is what came of it.
+        // The tool was called, so the call must not be repeated. The event records that the result
+        // was too large.
         for step in &mut steps {
             if let JournalEvent::Returned { result, .. } = step {
                 *result = Err(unkept());

@@ -1,5 +1,5 @@
-//! `quillet worker batch`: a file of questions, each a run of its own. The ids of the runs come from
-//! the file, so that the same command goes on where it was stopped, and no row is run twice.
+//! `quillet worker batch`: starts a run for each line of a file. The run ids are derived from the
+//! file, so rerunning the command resumes it and runs no row twice.
 
 use std::fs;
 use std::io::{self, BufWriter, Write};
@@ -17,19 +17,19 @@ use crate::client::{StartResult, WorkflowClient, asked};
 use crate::failure::CliError;
 use crate::step_store::StepStore;
 
-/// What is run, and where the answers go.
+/// Arguments of `quillet worker batch`.
 #[derive(Debug, clap::Args)]
 pub struct BatchArgs {
-    /// A file with an object on each line: `input`, the question; `variables`, an object, of a script;
-    /// and `custom_id`, if it has one.
+    /// File with one JSON object per line: `input` (question) or `variables` (object, for scripts),
+    /// and an optional `custom_id`.
     file: PathBuf,
-    /// The model, agent/NAME, or prompt/ID of a script.
+    /// Model, agent/NAME, or prompt/ID of a script.
     #[arg(short, long, value_name = "MODEL")]
     model: Option<String>,
-    /// Where the answers go, in the order of the lines.
+    /// Output file, in the order of the lines.
     #[arg(short, long, value_name = "OUT")]
     output: PathBuf,
-    /// Rows that are begun and not over, at most.
+    /// Maximum number of unfinished rows.
     #[arg(short, long, value_name = "N", default_value = "100")]
     concurrency: usize,
 }
@@ -46,12 +46,12 @@ struct BatchRow {
     variables: Option<serde_json::Map<String, Value>>,
 }
 
-/// Runs every row, and writes the output when all are over.
+/// Runs every row and writes the output when all have ended.
 pub(crate) async fn run(desk: &WorkflowClient<'_>, batch: &BatchArgs) -> Result<(), CliError> {
     let rows = read(&batch.file)?;
     let host = desk.host().await?;
     let shelf = desk.shelf_of(&host)?;
-    // Another model over the same file is another batch.
+    // The model is part of the id: the same file with another model is another batch.
     let mut about = fs::read(&batch.file)?;
     about.extend(batch.model.as_deref().unwrap_or_default().bytes());
     let name: String = Digest::of(&about).to_string().chars().take(16).collect();
@@ -86,13 +86,13 @@ pub(crate) async fn run(desk: &WorkflowClient<'_>, batch: &BatchArgs) -> Result<
     match failed {
         0 => Ok(()),
         _ => Err(CliError::Ended(format!(
-            "{failed} of them failed: {} says why",
+            "{failed} rows failed: see {}",
             batch.output.display()
         ))),
     }
 }
 
-/// Begins the run of a row, unless that was done before, and waits for its end.
+/// Starts the run of a row, if it was not started before, and waits for its end.
 async fn answer(
     desk: &WorkflowClient<'_>,
     shelf: &StepStore,
@@ -117,7 +117,7 @@ async fn answer(
     Ok(json!({"custom_id": custom_id, "run": run, "text": text, "error": end.error}))
 }
 
-/// All rows, before any is run.
+/// Reads all rows before the first run, so an invalid line costs nothing.
 fn read(path: &Path) -> Result<Vec<BatchRow>, CliError> {
     let wrong = |what: String| CliError::Usage(format!("{}{what}", path.display()));
     let text = fs::read_to_string(path).map_err(|error| wrong(format!(": {error}")))?;
@@ -126,15 +126,13 @@ fn read(path: &Path) -> Result<Vec<BatchRow>, CliError> {
     let rows = lines.map(|(number, line)| {
         let row: Result<BatchRow, _> = serde_json::from_str(line);
         let said = match &row {
-            Ok(row) if row.input.is_none() && row.variables.is_none() => {
-                "it has no input".to_owned()
-            }
+            Ok(row) if row.input.is_none() && row.variables.is_none() => "missing input".to_owned(),
             Ok(_) => String::new(),
             Err(error) => error.to_string(),
         };
         row.ok().filter(|_| said.is_empty()).ok_or_else(|| {
             wrong(format!(
-                ":{}: {said}: write an object on each line, {{\"input\": \"…\"}}",
+                ":{}: {said}: write one object per line, {{\"input\": \"…\"}}",
                 number + 1
             ))
         })

@@ -74,7 +74,7 @@ pub async fn run(
             let run = match desk.begin(&shelf, request, id.as_deref()).await? {
                 StartResult::Now(run) => run,
                 StartResult::Before(run) => {
-                    let what = format!("there is a run of this id, {run}: choose another --id");
+                    let what = format!("run {run} already exists: choose another --id");
                     return Err(CliError::Usage(what));
                 }
             };
@@ -100,7 +100,7 @@ pub async fn run(
                 by: by.clone(),
             };
             let call = desk.decide(&whole(id), deciding).await?;
-            say(&format!("decided about {call}"))
+            say(&format!("decided {call}"))
         }
         WorkflowCommand::Cancel { id } => {
             let run = whole(id);
@@ -131,7 +131,7 @@ pub(crate) async fn asked(
 ) -> Result<AgentRequest, CliError> {
     let Some(id) = model.and_then(|model| model.strip_prefix(PROMPT)) else {
         if !variables.is_empty() {
-            let what = "variables are for scripts: name one with -m prompt/ID";
+            let what = "variables need a script: pass -m prompt/ID";
             return Err(CliError::Usage(what.to_owned()));
         }
         return Ok(AgentRequest {
@@ -149,7 +149,7 @@ pub(crate) async fn asked(
     let job = job.map_err(|error| CliError::Usage(error.to_string()))?;
     let job = job.ok_or_else(|| {
         CliError::Usage(format!(
-            "{id} is a prompt and no script: an agent that has it as its prompt can be run"
+            "{id} is a prompt, not a script: run an agent with this prompt instead"
         ))
     })?;
     Ok(AgentRequest::of_script(ScriptRequest {
@@ -164,7 +164,9 @@ fn given(variables: Option<&str>) -> Result<Map, CliError> {
     };
     match json::parse(text) {
         Ok(core::Value::Map(variables)) => Ok(variables),
-        Ok(_) => Err(CliError::Usage("--variables is no JSON object".to_owned())),
+        Ok(_) => Err(CliError::Usage(
+            "--variables must be a JSON object".to_owned(),
+        )),
         Err(error) => Err(CliError::Usage(format!("--variables: {error}"))),
     }
 }
@@ -251,7 +253,7 @@ impl WorkflowClient<'_> {
                 == Some("waiting")
             {
                 let waiting = self.view(run).await?.waiting;
-                eprintln!("waits for somebody: {}", waited(&waiting));
+                eprintln!("pending approvals: {}", waited(&waiting));
                 return Ok(());
             }
             tokio::time::sleep(LOOK).await;
@@ -376,7 +378,7 @@ impl WorkflowClient<'_> {
         let CliError::NoRun(_) = failure else {
             return Err(failure);
         };
-        // To Temporal a run that is over is none any more.
+        // Temporal reports an ended workflow as not found for updates, so its state is looked up.
         let found = self
             .handle(run)
             .describe(WorkflowDescribeOptions::default())
@@ -385,18 +387,18 @@ impl WorkflowClient<'_> {
         let memo = found.memo().get::<String>(run::STATE).ok().flatten();
         let state = state(found.status(), &memo.unwrap_or_default());
         Err(CliError::NotWaiting(format!(
-            "run.not_waiting: the run {run:?} waits for nobody: it is over ({state})"
+            "run.not_waiting: run {run:?} has no pending calls: it has ended ({state})"
         )))
     }
 }
 
-/// The whole id of a run.
+/// Returns the full id of a run.
 fn whole(id: &str) -> String {
     let (who, id) = Principal::of_run(id);
     who.run_id(&id)
 }
 
-/// How a run stands, in a word.
+/// Returns the state of a run as a word.
 fn state(status: WorkflowExecutionStatus, memo: &str) -> String {
     match status {
         WorkflowExecutionStatus::Running | WorkflowExecutionStatus::Completed => memo.to_owned(),
@@ -415,12 +417,12 @@ fn waited(waiting: &[PendingApproval]) -> String {
 
 fn why(waiting: &PendingApproval) -> &'static str {
     match waiting.why {
-        core::journal::ApprovalReason::Permission => "somebody has to agree",
-        core::journal::ApprovalReason::Unknown => "nobody knows whether it was made",
+        core::journal::ApprovalReason::Permission => "needs approval",
+        core::journal::ApprovalReason::Unknown => "may have been made already",
     }
 }
 
-/// What a step is about, in a line.
+/// Returns a one-line summary of an event.
 fn about(step: &JournalEvent) -> String {
     match step {
         JournalEvent::Admitted { request } => match request["request"]["script"]["id"].as_str() {
@@ -487,10 +489,10 @@ fn say(text: &str) -> Result<(), CliError> {
     Ok(out.flush()?)
 }
 
-/// The settings of the nearest file, with the store of the command line over them.
+/// Loads the settings; the store of the command line takes precedence.
 ///
 /// # Errors
-/// A file or a value cannot be read.
+/// A file or a value is invalid.
 pub fn settings(place: &TemporalArgs) -> Result<Settings, CliError> {
     let store = place
         .store

@@ -1,4 +1,4 @@
-//! What a command ends with, and its exit code.
+//! Errors of the commands, with their exit codes.
 
 use quillet_core::store::StoreError;
 use temporalio_client::errors::{
@@ -6,42 +6,42 @@ use temporalio_client::errors::{
     WorkflowUpdateError,
 };
 
-/// The reason why a command fails.
+/// Error of a command.
 #[derive(Debug, thiserror::Error)]
 pub enum CliError {
-    /// What was asked for cannot be, and how to mend it.
+    /// Invalid usage, with the fix.
     #[error("{0}")]
     Usage(String),
-    /// Temporal's server cannot be reached, or did not do it.
+    /// The Temporal server is unavailable or returned an error.
     #[error("Temporal at {address}: {what}")]
     Temporal {
-        /// Where it is.
+        /// Address of the server.
         address: String,
-        /// What it says.
+        /// Error message.
         what: String,
     },
-    /// There is no such run.
-    #[error("run.unknown: there is no run {0:?} at Temporal")]
+    /// The run does not exist.
+    #[error("run.unknown: Temporal has no run {0:?}")]
     NoRun(String),
-    /// The call does not wait, or somebody else was first.
+    /// The call is not pending, or was already decided.
     #[error("{0}")]
     NotWaiting(String),
-    /// A run did not end well.
+    /// A run failed.
     #[error("{0}")]
     Ended(String),
-    /// A setting is wrong, or something that it names cannot be opened.
+    /// A setting is invalid, or a file, store or service that it names cannot be opened.
     #[error(transparent)]
     Settings(#[from] quillet::Error),
-    /// The journal does not answer.
+    /// The journal failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// Nothing can be printed.
+    /// The output cannot be written.
     #[error(transparent)]
     Output(#[from] std::io::Error),
 }
 
 impl CliError {
-    /// The exit code: 2 for usage, else 1, as `quillet` has them.
+    /// Returns the exit code: 2 for usage errors, 1 otherwise, as in `quillet`.
     #[must_use]
     pub fn exit(&self) -> u8 {
         match self {
@@ -50,7 +50,7 @@ impl CliError {
         }
     }
 
-    /// What Temporal says of a run.
+    /// Creates an error from an error of Temporal about a run.
     pub(crate) fn of(address: &str, run: &str, error: impl Into<ServiceError>) -> Self {
         match error.into() {
             ServiceError::NoRun => CliError::NoRun(run.to_owned()),
@@ -63,7 +63,7 @@ impl CliError {
     }
 }
 
-/// What Temporal says, told apart as far as somebody can do something about it.
+/// Errors of Temporal, by what the user can do about them.
 #[derive(Debug)]
 pub(crate) enum ServiceError {
     NoRun,
@@ -91,7 +91,9 @@ impl From<WorkflowQueryError> for ServiceError {
     fn from(error: WorkflowQueryError) -> Self {
         match error {
             WorkflowQueryError::NotFound(_) => ServiceError::NoRun,
-            other => ServiceError::Other(format!("{other}; a worker has to run to answer this")),
+            other => {
+                ServiceError::Other(format!("{other}; start a worker, which answers this query"))
+            }
         }
     }
 }

@@ -1,8 +1,8 @@
 //! The workflow of one run.
 //!
-//! It is gone through again from its history whenever a worker takes it up, so that it has to do the
-//! same each time: nothing here reads a clock, asks anybody, or depends on the order of a map. It
-//! keeps steps, and does what the last activity said comes next.
+//! Temporal replays it from its history on each worker, so it must be deterministic: it reads no
+//! clock, makes no calls, and does not depend on map order. It stores events and executes the next
+//! command of the last activity.
 
 #![allow(
     missing_docs,
@@ -28,40 +28,40 @@ use crate::workflow_state::{
     RunResult, StepRef, WorkflowState, WorkflowView,
 };
 
-/// The workflow's name, as Temporal knows it.
+/// Name of the workflow type in Temporal.
 pub const NAME: &str = "quillet.agent";
-/// Memo: `running` or `waiting`, and at its end how it ended.
+/// Memo field: `running` or `waiting`, then the final state.
 pub const STATE: &str = "state";
-/// Memo: the agent or the model.
+/// Memo field: the agent or the model.
 pub const TITLE: &str = "title";
 
-/// Events after which a run goes on as a new one. Temporal's own limit is 51,200, and a worker that
-/// takes a run up reads them all.
+/// History length after which the run continues as new. Temporal's limit is 51,200, but a worker
+/// that takes over a run reads the whole history.
 const MOST_EVENTS: u32 = 2_000;
-/// How often an activity that may be repeated is begun. Each begins only when a worker is there, so
-/// that it counts crashes.
+/// Maximum attempts of a repeatable activity. An attempt starts only when a worker is available, so
+/// this counts crashes.
 const ATTEMPTS: u32 = 100;
-/// What making ready may take.
+/// Timeout of preparing a run.
 const READY: Duration = Duration::from_secs(300);
-/// What an activity may take beyond what it does: reading and writing its steps.
+/// Time added to each activity timeout for reading and writing events.
 const MARGIN: Duration = Duration::from_secs(120);
 
-/// What the model is told of a call that nobody decided about.
+/// Result of a call without a decision, for the model.
 const LATE: &str = "The call was not made: nobody decided about it in time.";
 
-/// The run of an agent or a script.
+/// Workflow of an agent run or a script run.
 #[workflow]
 #[derive(Debug)]
 pub struct AgentRun {
     course: WorkflowState,
     waiting: Vec<PendingApproval>,
-    /// What was decided about calls since they wait, not yet part of the course.
+    /// Decisions not yet added to the state.
     decided: Vec<JournalEvent>,
 }
 
 #[workflow_methods]
 impl AgentRun {
-    /// A run that begins, or goes on after others of its kind.
+    /// Creates a new run, or continues one as new.
     #[init]
     pub fn new(_ctx: &WorkflowContextView, course: WorkflowState) -> Self {
         AgentRun {
@@ -71,7 +71,7 @@ impl AgentRun {
         }
     }
 
-    /// Goes on until the run is over.
+    /// Executes the run until it ends.
     #[run(name = "quillet.agent")]
     pub async fn run(ctx: &mut WorkflowContext<Self>) -> WorkflowResult<RunResult> {
         let mut came = match ctx.state(|run| run.course.bounds) {
@@ -89,6 +89,8 @@ impl AgentRun {
                 NextCommand::Call(needs) => make(ctx, bounds, needs).await?,
                 NextCommand::Decide(waiting) => decisions(ctx, waiting).await?,
             }
+            // Checked between activities only: continuing as new would drop the result of a pending
+            // one.
             if ctx.history_length() > MOST_EVENTS || ctx.continue_as_new_suggested() {
                 let course = ctx.state(|run| run.course.clone());
                 ctx.continue_as_new(course, ContinueAsNewOptions::default())?;
@@ -97,14 +99,14 @@ impl AgentRun {
         }
     }
 
-    /// Decides about a call that waits; gives the call's id.
+    /// Decides a pending approval; returns the call id.
     #[update]
     pub fn decide(
         &mut self,
         _ctx: &mut SyncWorkflowContext<Self>,
         deciding: DecisionRequest,
     ) -> Result<String, Box<dyn std::error::Error + Send + Sync>> {
-        // Somebody else may have decided between the question whether this may be, and now.
+        // Another client may have decided between the validator and this update.
         let at = self.find(&deciding)?;
         let waiting = self.waiting.remove(at);
         self.decided.push(JournalEvent::Decided {
@@ -115,7 +117,7 @@ impl AgentRun {
         Ok(waiting.call.to_string())
     }
 
-    /// Refuses a decision that does not count, before it is in the history.
+    /// Rejects an invalid decision before it enters the history.
     #[update_validator(decide)]
     pub fn may_decide(
         &self,
@@ -126,7 +128,7 @@ impl AgentRun {
         Ok(())
     }
 
-    /// How far the run has come.
+    /// Returns the state of the run.
     #[query]
     pub fn view(&self, _ctx: &WorkflowContextView) -> WorkflowView {
         let decided = self.decided.iter().cloned().map(StepRef::Here);
@@ -140,22 +142,25 @@ impl AgentRun {
 impl AgentRun {
     fn take_up(&mut self, came: AdvanceResult) -> NextCommand {
         if let Some(moved) = came.moved {
+            // The moved list replaces all previous events, so it must be set before the new ones
+            // are added.
             self.course.kept = moved;
         }
         self.course.kept.extend(came.more);
+        // Only the activity that prepares the run reports limits; later results keep them.
         self.course.bounds = came.bounds.or(self.course.bounds);
         came.next
     }
 
-    /// Which of the calls that wait is meant.
+    /// Returns the index of the pending call that a decision refers to.
     fn find(&self, deciding: &DecisionRequest) -> Result<usize, String> {
         let run = &self.course.run;
         let Some(call) = &deciding.call else {
             return match self.waiting.len() {
                 1 => Ok(0),
-                0 => Err(format!("run.not_waiting: the run {run:?} waits for nobody")),
+                0 => Err(format!("run.not_waiting: run {run:?} has no pending calls")),
                 _ => Err(format!(
-                    "run.not_waiting: name the call, since more than one waits: {}",
+                    "run.not_waiting: several calls are pending, choose one: {}",
                     self.ids()
                 )),
             };
@@ -170,14 +175,14 @@ impl AgentRun {
             let is_known = |kept: &StepRef| matches!(kept, StepRef::Here(step) if is_meant(step));
             if self.decided.iter().any(is_meant) || self.course.kept.iter().any(is_known) {
                 return format!(
-                    "run.not_waiting: somebody else decided about the call {call:?} first"
+                    "run.not_waiting: call {call:?} was already decided by another client"
                 );
             }
             if self.waiting.is_empty() {
-                return format!("run.not_waiting: the run {run:?} waits for nobody");
+                return format!("run.not_waiting: run {run:?} has no pending calls");
             }
             let ids = self.ids();
-            format!("run.not_waiting: the call {call:?} does not wait; these do: {ids}")
+            format!("run.not_waiting: call {call:?} is not pending; pending calls: {ids}")
         })
     }
 

@@ -1,5 +1,5 @@
-//! Where steps lie that are too large for the workflow: in the journal of the settings, by the
-//! SHA-256 of what they are, so that putting them there twice is putting them there once.
+//! Storage of events that are too large for the workflow state. They go to the configured journal,
+//! keyed by SHA-256 of their content, so storing them is idempotent.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,31 +10,31 @@ use quillet_core::store::{StoreError, StoreErrorKind};
 
 use crate::workflow_state::{COURSE_BYTES, MOST_BYTES, STEP_BYTES, StepRef, StoredStepRef};
 
-/// What the runs of the journal are that are shelves, and whose. `quillet` leaves them alone; that
-/// they seem to be the oldest keeps them behind all others in lists.
+/// Kind and scope of journal runs that hold stored events. `quillet` ignores them; their early
+/// creation time sorts them last in lists.
 const KIND: &str = "kept";
-/// Time in which a shelf is filled; nobody goes on with it meanwhile.
+/// Lease while events are written, so that no other process resumes the run.
 const LEASE: Duration = Duration::from_secs(60);
-/// Steps that are read at once.
+/// Events per read.
 const PAGE: usize = 500;
 
-/// Steps of runs, in a journal that all workers reach.
+/// Events of runs in a journal that all workers share.
 #[derive(Clone, Debug)]
 pub struct StepStore {
     journal: Arc<dyn Journal>,
 }
 
 impl StepStore {
-    /// Over this journal.
+    /// Creates a step store over a journal.
     #[must_use]
     pub fn new(journal: Arc<dyn Journal>) -> Self {
         StepStore { journal }
     }
 
-    /// All steps of a run, from wherever they lie.
+    /// Returns all events of a run, including stored ones.
     ///
     /// # Errors
-    /// The journal does not answer, or does not have them any more.
+    /// The journal is unavailable, or no longer has the events.
     pub async fn steps(&self, kept: &[StepRef]) -> Result<Vec<JournalEvent>, StoreError> {
         let mut steps = Vec::new();
         for kept in kept {
@@ -46,10 +46,10 @@ impl StepStore {
         Ok(steps)
     }
 
-    /// Steps as the workflow keeps them: large ones go to the journal.
+    /// Converts events for the workflow state; large events go to the journal.
     ///
     /// # Errors
-    /// A step is too large for both.
+    /// An event is too large for both.
     pub async fn keep(&self, steps: Vec<JournalEvent>) -> Result<Vec<StepRef>, StoreError> {
         let mut kept = Vec::with_capacity(steps.len());
         for step in steps {
@@ -60,7 +60,8 @@ impl StepStore {
             }
             match self.put(std::slice::from_ref(&step)).await {
                 Ok(away) => kept.push(StepRef::Away(away)),
-                // What was asked and paid for is not lost for want of a place.
+                // A completed model call is never repeated or lost, so its event stays in the
+                // workflow state if it fits.
                 Err(error) if bytes <= MOST_BYTES => {
                     tracing::warn!(%error, bytes, "a step stays with the workflow");
                     kept.push(StepRef::Here(step));
@@ -71,7 +72,8 @@ impl StepStore {
         Ok(kept)
     }
 
-    /// The same steps, with those that the workflow had itself in the journal, if there are many.
+    /// Moves the events of the workflow state to the journal if they are too large together; `None`
+    /// if not.
     pub async fn moved(&self, kept: &[StepRef]) -> Option<Vec<StepRef>> {
         let mut here = 0;
         for kept in kept {
@@ -79,10 +81,13 @@ impl StepStore {
                 here += written(std::slice::from_ref(step)).map_or(0, |text| text.len());
             }
         }
+        // Few events stay: a journal write per activity would cost more than it saves.
         if here <= COURSE_BYTES {
             return None;
         }
         let mut moved = Vec::new();
+        // Neighbours are stored as one run of the journal; stored groups keep their place, because
+        // the order of events matters.
         for group in kept.chunk_by(|one, next| is_here(one) && is_here(next)) {
             if !group.iter().all(is_here) {
                 moved.extend_from_slice(group);
@@ -104,6 +109,8 @@ impl StepStore {
     }
 
     async fn put(&self, steps: &[JournalEvent]) -> Result<StoredStepRef, StoreError> {
+        // The JSON decides the id, so it is serialized once here and compared again when it is
+        // read.
         let text = written(steps)?;
         let away = StoredStepRef {
             sha256: Digest::of(text.as_bytes()),
@@ -115,12 +122,14 @@ impl StepStore {
             id: id.as_str().into(),
             kind: KIND.into(),
             scope: KIND.into(),
+            // The oldest possible time sorts these runs behind all real runs.
             created_ms: 1,
             ..RunHead::default()
         };
         let claim = match self.journal.begin(&head, steps, LEASE).await {
             Ok(claim) => claim,
-            // Whoever put it there first may have been killed before it was whole.
+            // The first writer may have died before the end, so an abandoned run is claimed and
+            // completed.
             Err(error) if error.kind == StoreErrorKind::Conflict => {
                 match self.journal.claim(&id, LEASE).await? {
                     Some(claim) => claim,
@@ -150,8 +159,8 @@ impl StepStore {
             return Ok(steps);
         }
         let message = format!(
-            "{}: steps {} of a run are not there whole ({} of {}): is agent.journal the same for \
-             all workers, and agent.journal_days longer than the run?",
+            "{}: events {} of a run are incomplete ({} of {}): check that all workers use the same \
+             agent.journal, and that agent.journal_days is longer than the run",
             self.journal.describe(),
             away.sha256,
             steps.len(),
@@ -171,7 +180,7 @@ fn is_here(kept: &StepRef) -> bool {
 
 fn written(steps: &[JournalEvent]) -> Result<String, StoreError> {
     serde_json::to_string(steps).map_err(|error| {
-        let message = format!("a step of a run cannot be written as JSON: {error}");
+        let message = format!("cannot write an event of a run as JSON: {error}");
         StoreError::new(StoreErrorKind::Refused, message)
     })
 }

@@ -88,10 +88,10 @@ pub async fn run(
     done
 }
 
-/// The shelf of these settings: a journal that other workers reach, too.
+/// Opens the step store of the settings: a journal that all workers share.
 ///
 /// # Errors
-/// It would be in the memory of this process.
+/// The journal is in the memory of this process.
 pub fn shelf(host: &Host, settings: &Settings) -> Result<StepStore, CliError> {
     let address = settings.text(&settings::AGENT_JOURNAL);
     let address = address.filter(|address| !address.is_empty());
@@ -104,24 +104,23 @@ pub fn shelf(host: &Host, settings: &Settings) -> Result<StepStore, CliError> {
     match (address, journal) {
         (Some(address), Some(journal)) if is_shared(address) => Ok(StepStore::new(journal)),
         _ => Err(CliError::Usage(
-            "steps of runs that are too large for Temporal are kept in the journal of the \
-             settings, and that would end with this process: set agent.journal to redis://HOST, \
-             or to sqlite:FILE for the workers of one machine"
+            "events that are too large for Temporal need a persistent journal: set agent.journal \
+             to redis://HOST, or to sqlite:FILE for the workers of one machine"
                 .to_owned(),
         )),
     }
 }
 
-/// A client of Temporal.
+/// Connects to Temporal.
 ///
 /// # Errors
-/// It cannot be reached, or has no such namespace.
+/// The server is unavailable, or the namespace is unknown.
 pub async fn connect(place: &TemporalArgs) -> Result<Client, CliError> {
     let address = &place.temporal;
     let url = match address.split_once("://") {
         Some(("http" | "https", _)) => address.clone(),
         Some((scheme, _)) => {
-            let what = format!("--temporal: {scheme}:// is no way to Temporal, give HOST:PORT");
+            let what = format!("--temporal: unknown scheme {scheme}://; expected HOST:PORT");
             return Err(CliError::Usage(what));
         }
         None => format!("http://{address}"),
@@ -132,7 +131,9 @@ pub async fn connect(place: &TemporalArgs) -> Result<Client, CliError> {
         return Err(CliError::Usage(what.to_owned()));
     }
     let url: Url = url.parse().map_err(|error| {
-        CliError::Usage(format!("--temporal: {address:?} is no HOST:PORT: {error}"))
+        CliError::Usage(format!(
+            "--temporal: invalid address {address:?}, expected HOST:PORT: {error}"
+        ))
     })?;
     let tls = (url.scheme() == "https").then(TlsOptions::default);
     let options = ConnectionOptions::new(url)

@@ -1,4 +1,4 @@
-//! What the workflow of a run knows, and what it hands to its activities: plain data.
+//! State of the workflow of a run, and the inputs and results of its activities: plain data.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,52 +8,52 @@ use quillet_core::journal::{Decision, JournalEvent, PendingApproval};
 use quillet_core::tool::Idempotency;
 use serde::{Deserialize, Serialize};
 
-/// Bytes of one step that the workflow keeps itself. A larger one goes to the shelf.
+/// Maximum size in bytes of an event in the workflow state. A larger event goes to the step store.
 pub const STEP_BYTES: usize = 16 << 10;
-/// Bytes of all steps that the workflow keeps itself. They travel with every activity, and so into
-/// the workflow's history each time; when there are more, they go to the shelf.
+/// Maximum size in bytes of all events in the workflow state; beyond it they go to the step store.
+/// The state is an input of every activity, so each activity adds it to the workflow history again.
 pub const COURSE_BYTES: usize = 64 << 10;
-/// Bytes that Temporal takes at once: its own limit is 2 MB. A step that the shelf does not take is
-/// kept by the workflow up to this size.
+/// Maximum size in bytes of an event that the step store rejects and the workflow state keeps.
+/// Temporal's limit for a payload is 2 MB.
 pub const MOST_BYTES: usize = 1 << 20;
 
-/// A step, or where it lies.
+/// A journal event, or a reference to stored events.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StepRef {
-    /// The step itself.
+    /// The event itself.
     Here(JournalEvent),
-    /// Steps on the shelf.
+    /// Reference to events in the step store.
     Away(StoredStepRef),
 }
 
-/// Steps on the shelf.
+/// Reference to events in the step store.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoredStepRef {
-    /// What they are known by: the SHA-256 of their JSON.
+    /// SHA-256 of their JSON, which identifies them.
     pub sha256: Digest,
-    /// How many.
+    /// Number of events.
     pub steps: usize,
-    /// Bytes of their JSON.
+    /// Size of their JSON in bytes.
     pub bytes: usize,
 }
 
-/// How far a run has come.
+/// State of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WorkflowState {
-    /// The run's whole id, which is the workflow's.
+    /// Full id of the run, which is also the workflow id.
     pub run: String,
-    /// Its steps.
+    /// Events of the run.
     pub kept: Vec<StepRef>,
-    /// Time without a sign of life after which a worker counts as gone, in milliseconds.
+    /// Heartbeat timeout of activities in milliseconds.
     pub lease_ms: u64,
-    /// Its bounds, once it is ready.
+    /// Limits of the run, once it is prepared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bounds: Option<ActivityLimits>,
 }
 
 impl WorkflowState {
-    /// A run that begins with these steps.
+    /// Creates the state of a run that starts with these events.
     #[must_use]
     pub fn new(run: String, kept: Vec<StepRef>, lease: Duration) -> Self {
         WorkflowState {
@@ -64,132 +64,132 @@ impl WorkflowState {
         }
     }
 
-    /// Time without a sign of life after which a worker counts as gone.
+    /// Returns the heartbeat timeout of activities.
     #[must_use]
     pub fn lease(&self) -> Duration {
         Duration::from_millis(self.lease_ms)
     }
 }
 
-/// How long the run's activities may take.
+/// Limits of the run's activities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ActivityLimits {
-    /// One call, in milliseconds.
+    /// Timeout of a tool call in milliseconds.
     pub call_ms: u64,
-    /// One question, in milliseconds.
+    /// Timeout of a model call in milliseconds.
     pub ask_ms: u64,
-    /// Calls that are made side by side.
+    /// Maximum number of concurrent tool calls.
     pub places: usize,
 }
 
 impl ActivityLimits {
-    /// One call.
+    /// Returns the timeout of a tool call.
     #[must_use]
     pub fn call(&self) -> Duration {
         Duration::from_millis(self.call_ms)
     }
 
-    /// One question.
+    /// Returns the timeout of a model call.
     #[must_use]
     pub fn ask(&self) -> Duration {
         Duration::from_millis(self.ask_ms)
     }
 }
 
-/// What came of an activity that goes on with a run.
+/// Result of an activity that advances a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct AdvanceResult {
-    /// The steps so far, where they lie elsewhere now.
+    /// All previous events, if they moved to the step store.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moved: Option<Vec<StepRef>>,
-    /// What was done.
+    /// New events.
     pub more: Vec<StepRef>,
-    /// What comes next.
+    /// Next command.
     pub next: NextCommand,
-    /// The run's bounds.
+    /// Limits of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bounds: Option<ActivityLimits>,
 }
 
-/// What has to happen before a run can go on.
+/// Next action of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NextCommand {
-    /// The model is asked.
+    /// Call the model.
     Ask,
-    /// Calls are made.
+    /// Execute tool calls.
     Call(Vec<ActivityInput>),
-    /// Somebody decides.
+    /// Wait for approvals.
     Decide(Vec<PendingApproval>),
-    /// The run is over.
+    /// End the run.
     End(RunResult),
 }
 
 impl NextCommand {
-    /// The end of a run that was not made ready, whatever was to come next.
+    /// Returns the result of a run that could not be prepared.
     #[must_use]
     pub fn into_end(self) -> RunResult {
         match self {
             NextCommand::End(end) => end,
             _ => RunResult {
                 how: "error".into(),
-                error: Some("the run was not made ready".to_owned()),
+                error: Some("the run was not prepared".to_owned()),
                 kept: Vec::new(),
             },
         }
     }
 }
 
-/// A call that is to be made, or a question of a script that is to be asked.
+/// A pending tool call, or a pending model call of a script.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ActivityInput {
-    /// Its id; of a question its place in the script.
+    /// Call id; for a model call, its place in the script.
     pub call: Arc<str>,
-    /// Whether it may be made once more.
+    /// Whether the call is safe to repeat.
     pub repeat: Idempotency,
-    /// What is written down of it if nobody knows whether it was made.
+    /// Event to record if the outcome of the call is unknown.
     pub called: StepRef,
 }
 
-/// One call of a run.
+/// Input of the call activity.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CallInput {
-    /// The run.
+    /// State of the run.
     pub course: WorkflowState,
-    /// The call, or the place of the question.
+    /// Call id, or the place of the model call.
     pub call: Arc<str>,
 }
 
-/// How a run ended, and all that it did.
+/// Result of a run with all its events.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RunResult {
-    /// How, in a word: `done`, `cancelled`, `calls_required`, `error`.
+    /// Final state: `done`, `cancelled`, `calls_required` or `error`.
     pub how: Arc<str>,
-    /// What is to be said of it.
+    /// Error message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// Its steps.
+    /// Events of the run.
     #[serde(default)]
     pub kept: Vec<StepRef>,
 }
 
-/// A decision about a call.
+/// Decision on a pending approval.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct DecisionRequest {
-    /// The call's id; may be missing where one call waits.
+    /// Call id; optional if only one call is pending.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<String>,
-    /// What.
+    /// The decision.
     pub decision: Decision,
-    /// Who decides.
+    /// Name of the person who decides.
     pub by: String,
 }
 
-/// A run, for whoever looks.
+/// Result of the `view` query.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct WorkflowView {
-    /// Calls that wait for somebody.
+    /// Pending approvals.
     pub waiting: Vec<PendingApproval>,
-    /// Its steps so far.
+    /// Events so far.
     pub kept: Vec<StepRef>,
 }

@@ -1,4 +1,4 @@
-//! Files of agents and skills, as `quillet check` and `quillet agent` see them.
+//! Agent and skill files for `quillet check` and `quillet agent`.
 
 use std::fs;
 use std::path::Path;
@@ -12,12 +12,12 @@ use quillet_tools::builtin;
 
 use crate::report::LocatedDiagnostic;
 
-/// The folder of agents in a store.
+/// Folder of agents in a store.
 const FOLDER: &str = "agents";
 /// Fields that only agents have.
 const FIELDS: [&str; 4] = ["instructions", "mcpServers", "modelSettings", "skills"];
 
-/// Whether a definition is an agent's: by the folder that it is in, else by its fields.
+/// Returns whether a definition is an agent, by its folder or its fields.
 pub(crate) fn is_one(path: &str, definition: &Value) -> bool {
     let mut folders = Path::new(path).components().rev().skip(1);
     if folders.any(|folder| folder.as_os_str() == FOLDER) {
@@ -27,12 +27,12 @@ pub(crate) fn is_one(path: &str, definition: &Value) -> bool {
     map.is_some_and(|map| FIELDS.iter().any(|name| map.get(name).is_some()))
 }
 
-/// Whether a file is the one that makes its folder a skill.
+/// Returns whether a file is a `SKILL.md`.
 pub(crate) fn is_skill(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name == "SKILL.md")
 }
 
-/// Everything that is wrong with an agent.
+/// Returns the diagnostics of an agent.
 pub(crate) fn wrong_with(entry: &StoreEntry) -> Vec<Diagnostic> {
     if let Some(problem) = &entry.problem {
         return vec![problem.clone()];
@@ -41,8 +41,8 @@ pub(crate) fn wrong_with(entry: &StoreEntry) -> Vec<Diagnostic> {
     definition.err().unwrap_or_default()
 }
 
-/// The names of each tool that an agent's patterns may be about: those of the store, its prompts,
-/// and the built-in ones, whether they are set up here or not.
+/// Returns the names of all tools that patterns of agents can match: stored tools, prompts, and
+/// built-in tools, configured or not.
 pub(crate) fn tools(snapshot: &CatalogueSnapshot) -> Vec<Vec<String>> {
     let stored = snapshot.functions.values();
     let stored = stored.map(|tool| tool.spec().names().map(str::to_owned).collect());
@@ -58,10 +58,11 @@ pub(crate) fn tools(snapshot: &CatalogueSnapshot) -> Vec<Vec<String>> {
     stored.chain(prompts).chain(built_in).collect()
 }
 
-/// Names in an agent that nothing answers to. Which tools a database offers is known only once it
-/// is open, so patterns that begin with theirs are skipped.
+/// Returns warnings about unknown names in an agent. The tools of a database are known only after
+/// it is opened, so patterns with their prefixes are skipped.
 pub(crate) fn doubts(entry: &StoreEntry, known: KnownNames<'_>) -> Vec<Diagnostic> {
     let mut found = AgentDefinition::doubts(&entry.origin, &entry.text, known);
+    // Matches the quoted name in the message, the only place where the pattern is known here.
     let of_databases = ["\"db_", "\"!db_", "\"database/", "\"!database/"];
     found.retain(|found| {
         !of_databases
@@ -71,21 +72,21 @@ pub(crate) fn doubts(entry: &StoreEntry, known: KnownNames<'_>) -> Vec<Diagnosti
     found
 }
 
-/// Whether agents have tools that only servers know.
+/// Returns whether MCP servers are configured, whose tools are unknown here.
 pub(crate) fn has_servers(config: &Settings) -> bool {
     let servers = config.text(&settings::AGENT_MCP_SERVERS);
     servers.is_some_and(|servers| !servers.trim().is_empty())
 }
 
-/// The names of the skills of a folder.
+/// Returns the names of the skills in a folder.
 pub(crate) fn skill_names(folder: &Path) -> Vec<String> {
     let (skills, _) = skill_files::read_folder(folder);
     skills.into_iter().map(|skill| skill.name).collect()
 }
 
-/// How many skills a folder has, and everything that is wrong with them.
+/// Returns the number of skills in a folder, and their diagnostics.
 pub(crate) fn skills(folder: &Path) -> (usize, Vec<LocatedDiagnostic>) {
-    // A folder may be named by its parent alone.
+    // The parent of a relative file name is empty.
     let folder = if folder.as_os_str().is_empty() {
         Path::new(".")
     } else {

@@ -1,4 +1,4 @@
-//! The command line.
+//! Command line arguments of `quillet`.
 
 mod batch;
 mod history;
@@ -26,10 +26,10 @@ pub(crate) use sql::Sql;
 #[cfg(feature = "sql")]
 pub(crate) use sql::{OutputFormat, ShowRows, SqlCommand, SqlEval};
 
-/// The heading of the options that every command has.
+/// Heading of the options that every command has.
 const GLOBAL: &str = "Global options";
 
-/// A prompt engine: templates compiled once, variables and tools bound late.
+/// A prompt engine for templates, scripts, agents and databases.
 #[derive(Debug, Parser)]
 #[command(
     name = "quillet",
@@ -38,43 +38,43 @@ const GLOBAL: &str = "Global options";
     arg_required_else_help = true
 )]
 #[command(after_help = "Examples:
-  quillet demo                                 a tour, offline
-  quillet serve --demo                         a prompt service to try
+  quillet demo                                 take a tour, offline
+  quillet serve --demo                         try the prompt service
   quillet ask \"What is a monad?\" -m gpt-6-sol  ask a model
-  quillet chat --demo                          talk with a mock model
+  quillet chat --demo                          chat with a mock model
   quillet sql \"How many orders?\" --db demo     ask a database
-  quillet render greeting.tmpl -D name=Ada     fill in a template
+  quillet render greeting.tmpl -D name=Ada     render a template
   quillet run support.prompty -m gpt-6-sol     send a prompt to a model
   quillet run hello.ai.yaml                    run a script
-  quillet batch names.jsonl -m prompt/hello -o out.jsonl   one answer for each line
-  quillet test scripts/                        run the tests beside scripts
-  quillet check prompts/                       find what is wrong with templates
-  quillet convert old.j2 --to go               write it in another format
-  quillet push prompts-repo --dry-run          what would become a new version
+  quillet batch names.jsonl -m prompt/hello -o out.jsonl   run a prompt per line
+  quillet test scripts/                        run the tests of scripts
+  quillet check prompts/                       check templates for errors
+  quillet convert old.j2 --to go               convert a template
+  quillet push prompts-repo --dry-run          preview new versions
 
-Exit codes: 0 fine, 1 failure, 2 usage, 3 template or variable, 4 model,
-5 refused.")]
+Exit codes: 0 success, 1 failure, 2 usage, 3 template or variable, 4 model,
+5 permission denied.")]
 pub(crate) struct Cli {
-    /// Configuration file, in place of the nearest quillet.toml.
+    /// Configuration file, instead of the nearest quillet.toml.
     #[arg(long, global = true, help_heading = GLOBAL, value_name = "FILE", env = "QUILLET_CONFIG")]
     pub(crate) config: Option<PathBuf>,
-    /// What to log on standard error: error, warn, info, debug, or a filter such as quillet=debug.
+    /// Log level on standard error: error, warn, info, debug, or a filter such as quillet=debug.
     #[arg(long, global = true, help_heading = GLOBAL, value_name = "FILTER")]
     pub(crate) log: Option<String>,
-    /// Write down what models answer, one file for each answer.
+    /// Record model responses in this folder, one file per response.
     #[arg(long, global = true, help_heading = GLOBAL, value_name = "DIR", conflicts_with = "replay")]
     pub(crate) record: Option<String>,
-    /// Play recorded answers in place of asking models.
+    /// Replay recorded responses instead of calling models.
     #[arg(long, global = true, help_heading = GLOBAL, value_name = "DIR")]
     pub(crate) replay: Option<String>,
     #[command(subcommand)]
     pub(crate) command: Command,
 }
 
-/// What a tour is about.
+/// Topic of `quillet demo`.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum DemoTopic {
-    /// One prompt in six template formats, at once.
+    /// One prompt in six template formats, side by side.
     Formats,
 }
 
@@ -82,50 +82,50 @@ pub(crate) enum DemoTopic {
 pub(crate) enum Command {
     /// Serve prompts over HTTP.
     Serve(Serve),
-    /// Show what Quillet does, offline.
+    /// Take a tour of Quillet, offline.
     Demo {
-        /// What the tour is about, in place of everything.
+        /// Topic of the tour; all topics by default.
         about: Option<DemoTopic>,
     },
     /// Render a template file, a prompt file, or a stored prompt.
     Render(Render),
     /// Find syntax errors and unknown names in templates and definitions.
     Check(CheckArgs),
-    /// Write a template or a prompt file in another format, where there is an exact counterpart.
+    /// Convert a template or prompt file to another format, if an exact counterpart exists.
     Convert(Convert),
     /// Run a script, or send a prompt file or a stored prompt to its model.
     Run(Box<RunArgs>),
-    /// Send a prompt to its model for every line of a file; started again, it goes on.
+    /// Run a prompt for every line of a file; rerun to resume.
     Batch(Box<BatchArgs>),
     /// Run the tests of scripts and prompts.
     Test(Box<Test>),
     /// Format scripts.
     Fmt(Fmt),
-    /// Serve an editor on standard input and output: findings, hovers, completion for scripts.
+    /// Start the language server for scripts on standard input and output.
     Lsp(Lsp),
-    /// Serve the stored prompts and tools to an MCP client on standard input and output.
+    /// Start an MCP server with the stored prompts and tools on standard input and output.
     Mcp(Mcp),
-    /// Ask a model one question; its answer goes to standard output.
+    /// Ask a model one question.
     Ask(AskArgs),
-    /// Talk with a model in the terminal.
+    /// Chat with a model in the terminal.
     Chat(Chat),
-    /// Ask a database: a question becomes a checked query, and the query rows.
+    /// Ask a database a question: Quillet writes the SQL query, checks it and runs it.
     Sql(Box<Sql>),
-    /// List models: what is known of them, and which can be reached.
+    /// List models, their capabilities and whether they are configured.
     Models(ModelsArgs),
-    /// Keep API keys in a file that only you can read.
+    /// Manage API keys in a file that only you can read.
     #[command(subcommand)]
     Keys(KeysCommand),
-    /// Show what runs did, how long that took and what it cost.
+    /// Show traces of runs: steps, time and cost.
     #[command(subcommand)]
     Trace(Trace),
-    /// Durable runs: what they did and what they wait for; decide, go on, fork.
+    /// Inspect, approve, resume and fork durable runs.
     #[command(subcommand)]
     Runs(Runs),
-    /// Run durable runs on Temporal, with the program quillet-worker: it gets all that follows.
+    /// Run durable runs on Temporal; passes all arguments to quillet-worker.
     #[command(disable_help_flag = true)]
     Worker {
-        /// For quillet-worker.
+        /// Arguments of quillet-worker.
         #[arg(
             trailing_var_arg = true,
             allow_hyphen_values = true,
@@ -133,135 +133,134 @@ pub(crate) enum Command {
         )]
         arguments: Vec<OsString>,
     },
-    /// List, show, add and remove agents of the store.
+    /// List, show, add and remove stored agents.
     #[command(subcommand)]
     Agent(DefinitionCommand),
-    /// List, show, add and remove prompts of the store.
+    /// List, show, add and remove stored prompts.
     #[command(subcommand)]
     Prompt(DefinitionCommand),
-    /// List, show, add and remove tools of the store.
+    /// List, show, add and remove stored tools.
     #[command(subcommand)]
     Tool(DefinitionCommand),
-    /// List, show, add and remove shared variables of the store.
+    /// List, show, add and remove stored variables.
     #[command(subcommand)]
     Var(DefinitionCommand),
-    /// List, show, add and remove extensions of the store.
+    /// List, show, add and remove stored extensions.
     #[command(subcommand)]
     Ext(DefinitionCommand),
     #[command(flatten)]
     Versions(Box<Versions>),
-    /// Show settings, and where they come from.
+    /// Show settings and their origins.
     #[command(subcommand)]
     Config(ConfigCommand),
-    /// Check that everything that is configured works.
+    /// Check the configuration, the store, models and databases.
     Doctor(Doctor),
-    /// Serve one script's JavaScript on standard input and output: started by other commands only.
+    /// Run the JavaScript of one script in this process; started by other commands only.
     #[command(hide = true)]
     JsWorker,
-    /// Print a completion script for a shell.
+    /// Print the completion script of a shell.
     Completions {
-        /// The shell.
+        /// Shell to complete for.
         shell: Shell,
     },
 }
 
-/// Which store.
+/// The `--store` option.
 #[derive(Debug, Default, Args)]
 pub(crate) struct StoreArgs {
-    /// The store: dir:PATH, redis://HOST, memory:demo.
+    /// Store: dir:PATH, sqlite:FILE, redis://HOST, memory:demo.
     #[arg(short, long, value_name = "URL")]
     pub(crate) store: Option<String>,
 }
 
-/// Schemas that prompt files name.
+/// The `--schema` option.
 #[derive(Debug, Default, Args)]
 pub(crate) struct SchemaArgs {
-    /// A JSON Schema that .prompt files name, as in `schema: NAME`: a file of JSON or YAML. May be
-    /// given several times.
+    /// JSON Schema (a JSON or YAML file) that .prompt files use as `schema: NAME`; repeatable.
     #[arg(long = "schema", value_name = "NAME=FILE")]
     pub(crate) schemas: Vec<String>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Serve {
-    /// Serve built-in examples with a mock model; nothing needs to be configured.
+    /// Serve built-in examples with a mock model; no configuration needed.
     #[arg(long)]
     pub(crate) demo: bool,
     #[command(flatten)]
     pub(crate) store: StoreArgs,
-    /// Where to listen.
+    /// Address to listen on.
     #[arg(short, long, value_name = "ADDRESS:PORT")]
     pub(crate) listen: Option<String>,
-    /// Permit an address that others reach, without any token.
+    /// Allow a non-loopback address without a token.
     #[arg(long)]
     pub(crate) insecure: bool,
-    /// A path before every route, such as /ai-prompt-shell.
+    /// Path prefix of every route, such as /ai-prompt-shell.
     #[arg(long, value_name = "PATH")]
     pub(crate) prefix: Option<String>,
-    /// The model of requests that name none; mock answers without a network.
+    /// Default model for requests that don't set one; `mock` works offline.
     #[arg(short, long, value_name = "NAME")]
     pub(crate) model: Option<String>,
-    /// The model's address, such as https://api.openai.com/v1.
+    /// Address of the model API, such as https://api.openai.com/v1.
     #[arg(short = 'u', long, value_name = "URL")]
     pub(crate) base_url: Option<String>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Mcp {
-    /// Serve built-in examples with a mock model; nothing needs to be configured.
+    /// Serve built-in examples with a mock model; no configuration needed.
     #[arg(long)]
     pub(crate) demo: bool,
     #[command(flatten)]
     pub(crate) store: StoreArgs,
-    /// The model that answers where a prompt is called as a tool.
+    /// Model that answers when a client calls a prompt as a tool.
     #[arg(short, long, value_name = "NAME")]
     pub(crate) model: Option<String>,
 }
 
-/// Who is talked to, and what that one may do.
+/// Options that select a model or an agent, and its tools.
 #[derive(Debug, Args)]
 pub(crate) struct ModelArgs {
-    /// The model: gpt-6-sol, claude-…, gemini-…, PROVIDER/NAME, or mock.
+    /// Model: gpt-6-sol, claude-…, gemini-…, PROVIDER/NAME, or mock.
     #[arg(short, long, value_name = "NAME")]
     pub(crate) model: Option<String>,
-    /// The address of the server that speaks OpenAI's wire.
+    /// Address of an OpenAI-compatible API.
     #[arg(short = 'u', long, value_name = "URL")]
     pub(crate) base_url: Option<String>,
-    /// A stored agent: its model, instructions, tools and skills.
+    /// Stored agent, with its model, instructions, tools and skills.
     #[arg(short, long, value_name = "NAME")]
     pub(crate) agent: Option<String>,
-    /// Instructions for the model.
+    /// System prompt.
     #[arg(long, value_name = "TEXT")]
     pub(crate) system: Option<String>,
-    /// Tools that the model may call, by pattern: weather, docs*, prompt/*, '!search'.
+    /// Pattern of tools the model may call: weather, docs*, prompt/*, '!search'; repeatable.
     #[arg(short, long, value_name = "PATTERN")]
     pub(crate) tool: Vec<String>,
-    /// A skill that the model may load, or a folder of them.
+    /// Skill the model may load, or a folder of skills; repeatable.
     #[arg(long, value_name = "DIR")]
     pub(crate) skill: Vec<PathBuf>,
-    /// Randomness, 0 to 2.
+    /// Sampling temperature, 0 to 2.
     #[arg(long, value_name = "NUMBER", value_parser = temperature)]
     pub(crate) temperature: Option<f64>,
-    /// Most tokens of an answer.
+    /// Maximum number of tokens in the answer.
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) max_tokens: Option<u64>,
-    /// Whether the model's reasoning is shown on standard error.
+    /// When to show the model's reasoning on standard error.
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     pub(crate) reasoning: ReasoningDisplay,
-    /// Show the answer as the model wrote it: on a terminal, Markdown is laid out otherwise.
+    /// Print the answer as plain text, without formatting its Markdown.
     #[arg(long)]
     pub(crate) raw: bool,
-    /// The built-in examples with a mock model, which may call all of their tools.
+    /// Use the built-in examples and a mock model that may call all their tools.
     #[arg(long)]
     pub(crate) demo: bool,
     #[command(flatten)]
     pub(crate) store: StoreArgs,
 }
 
-/// When something is shown.
+/// When reasoning is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ReasoningDisplay {
-    /// On a terminal.
+    /// If standard error is a terminal.
     Auto,
     /// Always.
     Always,
@@ -272,35 +271,35 @@ pub(crate) enum ReasoningDisplay {
 fn temperature(text: &str) -> Result<f64, String> {
     let number = text.parse().ok();
     let number = number.filter(|number| (0.0..=2.0).contains(number));
-    number.ok_or_else(|| "a number from 0 to 2 is wanted".to_owned())
+    number.ok_or_else(|| "expected a number from 0 to 2".to_owned())
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct AskArgs {
-    /// What is asked; standard input is appended to it, and - is standard input alone. Or the
-    /// file of a prompt, whose messages are sent.
+    /// Question, or a prompt file to render and send; standard input is appended, and - reads the
+    /// question from standard input.
     #[arg(value_name = "QUESTION")]
     pub(crate) question: Vec<String>,
-    /// A variable of the prompt: name=text, name=@file, name:=json.
+    /// Variable of the prompt: name=text, name=@file, name:=json; repeatable.
     #[arg(short = 'D', value_name = "NAME=VALUE")]
     pub(crate) define: Vec<String>,
-    /// A file of variables of the prompt: JSON, YAML or TOML.
+    /// File with variables of the prompt: JSON, YAML or TOML.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) data: Option<String>,
     #[command(flatten)]
     pub(crate) schemas: SchemaArgs,
     #[command(flatten)]
     pub(crate) talk: ModelArgs,
-    /// An image that belongs to the question: a file, or an https address.
+    /// Image to send with the question: a file or an https address; repeatable.
     #[arg(long, value_name = "FILE|URL")]
     pub(crate) image: Vec<String>,
-    /// Go on with a session, or begin one of this name.
+    /// Session to continue; a new one if it does not exist.
     #[arg(long, value_name = "ID")]
     pub(crate) session: Option<String>,
-    /// Print JSON: the text, the calls, the tokens, the cost.
+    /// Print JSON with the text, tool calls, tokens and cost.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Print the answer when it is whole.
+    /// Print the answer only when it is complete.
     #[arg(long)]
     pub(crate) no_stream: bool,
 }
@@ -309,17 +308,17 @@ pub(crate) struct AskArgs {
 pub(crate) struct Chat {
     #[command(flatten)]
     pub(crate) talk: ModelArgs,
-    /// Go on with a session, or begin one of this name.
+    /// Session to continue; a new one if it does not exist.
     #[arg(long, value_name = "ID", conflicts_with = "resume")]
     pub(crate) session: Option<String>,
-    /// Go on with the session that was used last.
+    /// Continue the last session.
     #[arg(short, long = "continue")]
     pub(crate) resume: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ModelsArgs {
-    /// One model, in place of a list.
+    /// Model to show; all models by default.
     #[arg(value_name = "MODEL")]
     pub(crate) model: Option<String>,
     /// Print JSON.
@@ -329,31 +328,32 @@ pub(crate) struct ModelsArgs {
     pub(crate) store: StoreArgs,
 }
 
-/// Providers by their names.
+/// Parser of provider names.
 fn providers() -> impl TypedValueParser<Value = Provider> {
     let names =
         Provider::ALL.map(|provider| PossibleValue::new(provider.name()).help(provider.describe()));
-    PossibleValuesParser::new(names).try_map(|name| Provider::named(&name).ok_or("no provider"))
+    PossibleValuesParser::new(names)
+        .try_map(|name| Provider::named(&name).ok_or("unknown provider"))
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum KeysCommand {
-    /// List which keys there are, where each is from and how it ends.
+    /// List API keys with their source and last characters.
     List {
         /// Print JSON.
         #[arg(long)]
         json: bool,
     },
-    /// Keep a key, which is read from standard input or asked for.
+    /// Save a key, read from standard input or a prompt.
     Set {
-        /// Whose it is.
+        /// Provider of the key.
         #[arg(value_parser = providers())]
         provider: Provider,
     },
-    /// Forget a key.
+    /// Remove a saved key.
     #[command(alias = "rm")]
     Remove {
-        /// Whose it is.
+        /// Provider of the key.
         #[arg(value_parser = providers())]
         provider: Provider,
     },
@@ -361,24 +361,24 @@ pub(crate) enum KeysCommand {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Trace {
-    /// List the latest runs.
+    /// List the latest traces.
     List {
-        /// How many.
+        /// Maximum number of entries.
         #[arg(short = 'n', long = "number", value_name = "N", default_value = "20")]
         most: usize,
-        /// Only of models, or with names, that have this text in them.
+        /// Only traces whose model or name contains this text.
         #[arg(short, long, value_name = "TEXT")]
         model: Option<String>,
-        /// Only those in which something failed.
+        /// Only traces with a failed step.
         #[arg(long)]
         failed: bool,
         /// Print JSON.
         #[arg(long)]
         json: bool,
     },
-    /// Show what a run did.
+    /// Show the steps of a run.
     Show {
-        /// The id, its beginning, or last.
+        /// Trace id or its prefix, or last.
         #[arg(default_value = "last")]
         id: String,
         /// Print JSON.
@@ -389,24 +389,24 @@ pub(crate) enum Trace {
 
 #[derive(Debug, Args)]
 pub(crate) struct Render {
-    /// A template (.tmpl, .j2, .hbs, .liquid and so on), a prompt file (.prompt, .prompty, .json,
+    /// Template (.tmpl, .j2, .hbs, .liquid and others), prompt file (.prompt, .prompty, .json,
     /// .yaml), - for standard input, or the id of a stored prompt.
     #[arg(value_name = "FILE|ID")]
     pub(crate) target: String,
-    /// A variable: name=text, name=@file, name:=json; a.b=x sets a field.
+    /// Variable: name=text, name=@file, name:=json; a.b=x sets a field; repeatable.
     #[arg(short = 'D', value_name = "NAME=VALUE")]
     pub(crate) define: Vec<String>,
-    /// A file of variables, JSON, YAML or TOML; - for JSON or YAML on standard input.
+    /// File with variables: JSON, YAML or TOML; - reads JSON or YAML from standard input.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) data: Option<String>,
-    /// The template's format: go, jinja, handlebars, mustache, liquid,
-    /// semantic-kernel, f-string and so on, or an alias (docs/formats). By default its ending says.
+    /// Template format: go, jinja, handlebars, mustache, liquid, semantic-kernel, f-string and
+    /// others, or an alias (docs/formats); by default taken from the file ending.
     #[arg(short, long)]
     pub(crate) format: Option<String>,
-    /// Let missing variables pass, as the format itself does.
+    /// Accept missing variables, as the template format itself does.
     #[arg(long)]
     pub(crate) lenient: bool,
-    /// Print JSON with what failed on the way.
+    /// Print JSON, including tool calls that failed.
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
@@ -417,87 +417,87 @@ pub(crate) struct Render {
 
 #[derive(Debug, Args)]
 pub(crate) struct CheckArgs {
-    /// Files and folders; without any, everything in the store.
+    /// Files and folders; by default everything in the store.
     #[arg(required_unless_present = "store", value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
-    /// The format of templates whose name does not tell.
+    /// Format of templates whose file ending is unknown.
     #[arg(short, long)]
     pub(crate) format: Option<String>,
-    /// Look for scripts that scripts name here, too, as `quillet run` does.
+    /// Folder to search for scripts by id, as in `quillet run`; repeatable.
     #[arg(short = 'I', long = "search", value_name = "DIR")]
     pub(crate) search: Vec<PathBuf>,
-    /// Of prompts in a store, look at the version of this label in place of the one that readers
-    /// get; `latest` is what was written last.
+    /// Check the stored prompt versions with this label instead of the served ones; `latest` is the
+    /// newest version.
     #[arg(long, value_name = "NAME")]
     pub(crate) label: Option<String>,
-    /// Print the findings as JSON.
+    /// Print diagnostics as JSON.
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) schemas: SchemaArgs,
-    /// A store whose tools and variables count as known.
+    /// Store whose tools and variables are known.
     #[command(flatten)]
     pub(crate) store: StoreArgs,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Convert {
-    /// A template, a prompt file, a folder of them, or - for standard input.
+    /// Template, prompt file, folder of both, or - for standard input.
     #[arg(value_name = "PATH")]
     pub(crate) source: String,
-    /// What it becomes: go, jinja, jinja-plain, semantic-kernel, handlebars, mustache, liquid,
+    /// Target format: go, jinja, jinja-plain, semantic-kernel, handlebars, mustache, liquid,
     /// f-string, dotprompt, prompty or json.
     #[arg(short, long, value_name = "FORMAT")]
     pub(crate) to: Option<String>,
-    /// What it is, where its name does not tell.
+    /// Source format; by default taken from the file name.
     #[arg(short, long, value_name = "FORMAT")]
     pub(crate) from: Option<String>,
-    /// Where to write it; of a folder, the folder to write to.
+    /// Output file, or output folder if PATH is a folder.
     #[arg(short, long, value_name = "PATH")]
     pub(crate) output: Option<String>,
-    /// Replace files that are there.
+    /// Replace existing files.
     #[arg(long)]
     pub(crate) force: bool,
-    /// The kind of a variable: NAME=text, integer, number, boolean, list or object;
-    /// items[].title=text for fields of items.
+    /// Type of a variable: NAME=text, integer, number, boolean, list or object; items[].title=text
+    /// for fields of items; repeatable.
     #[arg(short, long, value_name = "NAME=KIND")]
     pub(crate) kind: Vec<String>,
-    /// Take what is not declared for text and whole numbers.
+    /// Assume that undeclared variables are text or integers.
     #[arg(long)]
     pub(crate) assume_text: bool,
-    /// Refuse what is exact for some values only.
+    /// Reject conversions that are exact for some values only.
     #[arg(long)]
     pub(crate) strict: bool,
-    /// Leave out what a prompt file says of where its model is served: connection, configuration,
-    /// provider, apiType chat.
+    /// Omit the deployment settings of a prompt file: connection, configuration, provider, apiType
+    /// chat.
     #[arg(long)]
     pub(crate) drop_deployment: bool,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum DefinitionCommand {
-    /// List ids, and which are broken.
+    /// List ids and mark invalid definitions.
     List {
         #[command(flatten)]
         store: StoreArgs,
-        /// Print JSON with the state of each.
+        /// Print JSON with the state of each definition.
         #[arg(long)]
         json: bool,
     },
-    /// Print one as it is stored.
+    /// Print a definition as it is stored.
     #[command(visible_alias = "show")]
     Get {
         id: String,
         #[command(flatten)]
         store: StoreArgs,
     },
-    /// Write one, after a check.
+    /// Check a definition and save it.
     #[command(visible_alias = "put")]
     Add {
         id: String,
-        /// A file, - for standard input, or the value itself of a variable.
+        /// File, - for standard input, or the value of a variable.
         source: String,
-        /// Write it even if it is broken.
+        /// Save an invalid definition.
         #[arg(long)]
         force: bool,
         #[command(flatten)]
@@ -505,7 +505,7 @@ pub(crate) enum DefinitionCommand {
         #[command(flatten)]
         store: StoreArgs,
     },
-    /// Remove one.
+    /// Remove a definition.
     #[command(visible_alias = "remove")]
     Rm {
         id: String,
@@ -517,7 +517,7 @@ pub(crate) enum DefinitionCommand {
 }
 
 impl DefinitionCommand {
-    /// The store that is meant.
+    /// Returns the options that select the store.
     pub(crate) fn store(&self) -> &StoreArgs {
         match self {
             DefinitionCommand::List { store, .. }
@@ -530,13 +530,13 @@ impl DefinitionCommand {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConfigCommand {
-    /// Print every setting; secrets are hidden.
+    /// Print all settings, without secrets.
     Show {
-        /// Say where each value comes from.
+        /// Show the origin of each value.
         #[arg(long)]
         origin: bool,
     },
-    /// Print the configuration files that are read.
+    /// Print the paths of the configuration files in use.
     Path,
 }
 
@@ -544,13 +544,13 @@ pub(crate) enum ConfigCommand {
 pub(crate) struct Doctor {
     #[command(flatten)]
     pub(crate) store: StoreArgs,
-    /// Do not reach out to the model.
+    /// Skip checks that need the network.
     #[arg(long)]
     pub(crate) offline: bool,
 }
 
 impl Cli {
-    /// The settings that flags set.
+    /// Returns the settings that flags override, each with the name of its flag.
     pub(crate) fn flags(&self) -> Flags {
         let mut flags = Flags::new();
         set(
@@ -600,12 +600,12 @@ impl Cli {
 }
 
 impl Command {
-    /// Whether sessions and traces are stored with the user, where nothing else is set.
+    /// Whether sessions and traces go to the user's data folder if no setting says otherwise.
     pub(crate) fn is_personal(&self) -> bool {
         matches!(self, Command::Ask(_) | Command::Chat(_) | Command::Trace(_))
     }
 
-    /// Whether it may read prompt files, which name schemas.
+    /// Whether the command may read prompt files, which can refer to schemas by name.
     pub(crate) fn reads_prompts(&self) -> bool {
         !matches!(
             self,
@@ -618,7 +618,7 @@ impl Command {
         )
     }
 
-    /// The schemas that it hands to prompt files.
+    /// Returns the `--schema` options of the command.
     pub(crate) fn schemas(&self) -> &[String] {
         match self {
             Command::Render(render) => &render.schemas.schemas,
@@ -630,7 +630,7 @@ impl Command {
         }
     }
 
-    /// Which store it works on.
+    /// Returns the options that select the store of the command.
     fn store(&self) -> Option<&StoreArgs> {
         match self {
             Command::Serve(serve) => Some(&serve.store),
@@ -649,9 +649,9 @@ impl Command {
             | Command::Ext(stored) => Some(stored.store()),
             Command::Versions(versions) => Some(versions.store()),
             Command::Runs(runs) => Some(runs.store()),
-            // It names its store itself, for all of its commands.
+            // `Sql::flags` sets the store: one global option for all its subcommands.
             Command::Sql(_) => None,
-            // Scripts name their store themselves, with what else they run with.
+            // `ScriptArgs::flags` sets the store together with the other options of scripts.
             Command::Run(_)
             | Command::Test(_)
             | Command::Fmt(_)
@@ -690,13 +690,15 @@ impl Serve {
             "--base-url",
             self.base_url.as_deref(),
         );
+        // Only set if given: a flag cannot turn off a setting of a file.
         let insecure = self.insecure.then_some("true");
         set(flags, &settings::INSECURE, "--insecure", insecure);
     }
 }
 
-/// The examples with the mock: a demo costs nobody money, even where a key is set.
+/// A demo always uses the mock model, so it never costs money, even if an API key is configured.
 fn demo(flags: &mut Flags, wanted: bool) {
+    // The store goes with the model, so a demo never reads or writes the user's store.
     if wanted {
         set(flags, &settings::STORE_URL, "--demo", Some("memory:demo"));
         set(flags, &settings::MODEL, "--demo", Some("mock"));

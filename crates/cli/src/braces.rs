@@ -6,77 +6,15 @@
 //! be compiled is an error elsewhere, and stays one.
 
 mod fields;
+mod syntax;
 mod tags;
 
-use quillet_core::{Diagnostic, Span};
+use quillet_core::Diagnostic;
 use quillet_template::TemplateFormat;
+use syntax::{BraceWarning, TemplateDialect};
 
 /// Findings in one template after which the rest is not looked at.
 const MOST: usize = 10;
-
-/// Longer texts are not shown in a correction.
-const LONGEST: usize = 300;
-
-/// How far the end of a group of braces is looked for.
-const LONGEST_GROUP: usize = 20_000;
-
-/// How a format is written, as far as braces go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum TemplateDialect {
-    Go,
-    Jinja,
-    Liquid,
-    SemanticKernel,
-    Handlebars,
-    Mustache,
-    FString,
-}
-
-impl TemplateDialect {
-    /// The dialect of a format of this crate; others have their own rules.
-    fn of(format: &str) -> Option<Self> {
-        Some(match format {
-            "go" => TemplateDialect::Go,
-            "jinja" | "jinja-plain" | "semantic-kernel-jinja2" => TemplateDialect::Jinja,
-            "liquid" | "semantic-kernel-liquid" => TemplateDialect::Liquid,
-            "semantic-kernel" | "semantic-kernel-encoded" => TemplateDialect::SemanticKernel,
-            "handlebars" | "handlebars-html" | "semantic-kernel-handlebars" | "dotprompt" => {
-                TemplateDialect::Handlebars
-            }
-            "mustache" | "mustache-html" => TemplateDialect::Mustache,
-            "f-string" | "f-string-strict" => TemplateDialect::FString,
-            _ => return None,
-        })
-    }
-
-    /// The format to name where this dialect is meant.
-    fn format(self) -> &'static str {
-        match self {
-            TemplateDialect::Go => "go",
-            TemplateDialect::Jinja => "jinja",
-            TemplateDialect::Liquid => "liquid",
-            TemplateDialect::SemanticKernel => "semantic-kernel",
-            TemplateDialect::Handlebars => "handlebars",
-            TemplateDialect::Mustache => "mustache",
-            TemplateDialect::FString => "f-string",
-        }
-    }
-
-    /// How a variable is written, by its path; `None` where there are no paths.
-    fn variable(self, path: &str) -> Option<String> {
-        Some(match self {
-            TemplateDialect::Go => format!("{{{{.{path}}}}}"),
-            TemplateDialect::Jinja | TemplateDialect::Liquid => format!("{{{{ {path} }}}}"),
-            TemplateDialect::SemanticKernel if path.contains('.') => return None,
-            TemplateDialect::SemanticKernel => format!("{{{{${path}}}}}"),
-            TemplateDialect::Handlebars | TemplateDialect::Mustache => format!("{{{{{path}}}}}"),
-            TemplateDialect::FString => match path.split_once('.') {
-                None => format!("{{{path}}}"),
-                Some((name, rest)) => format!("{{{name}[{}]}}", rest.replace('.', "][")),
-            },
-        })
-    }
-}
 
 /// What looks wrong in a template. `is_function` knows the names that can be called.
 pub(crate) fn check_braces(
@@ -98,77 +36,6 @@ pub(crate) fn check_braces(
             .help(found.help)
     };
     found.into_iter().take(MOST).map(diagnostic).collect()
-}
-
-/// One finding.
-#[derive(Debug)]
-struct BraceWarning {
-    span: Span,
-    message: String,
-    help: String,
-}
-
-/// The end of the group of braces that begins here, if it has one: braces
-/// inside braces are counted.
-fn group_end(text: &str, start: usize) -> Option<usize> {
-    let mut open = 0_usize;
-    let window = text.as_bytes().get(start..).unwrap_or_default();
-    for (at, byte) in window.iter().enumerate().take(LONGEST_GROUP) {
-        match byte {
-            b'{' => open += 1,
-            b'}' => open = open.saturating_sub(1),
-            _ => continue,
-        }
-        if open == 0 {
-            return Some(start + at + 1);
-        }
-    }
-    None
-}
-
-/// Letters, digits and `_`, not beginning with a digit; parts joined by points.
-fn is_path(text: &str) -> bool {
-    let word = |part: &str| {
-        let first = part.chars().next();
-        first.is_some_and(|c| c.is_alphabetic() || c == '_')
-            && part.chars().all(|c| c.is_alphanumeric() || c == '_')
-    };
-    text.split('.').all(word)
-}
-
-/// Whether what is between braces looks like JSON: a quoted key and a colon.
-fn is_json(inner: &str) -> bool {
-    let inner = inner.trim_start();
-    let Some(quote) = inner.chars().next().filter(|c| matches!(c, '"' | '\'')) else {
-        return false;
-    };
-    let key = inner.get(1..).and_then(|rest| rest.split_once(quote));
-    key.is_some_and(|(_, after)| after.trim_start().starts_with(':'))
-}
-
-/// The block of Jinja that begins here: `{% if`, `{%- for`…
-fn jinja_block(text: &str) -> Option<&str> {
-    let words = "if elif else endif for endfor set endset block endblock macro endmacro include \
-                 extends raw endraw with endwith";
-    let inner = text.strip_prefix("{%")?;
-    let inner = inner.trim_start_matches(['-', '+']).trim_start();
-    let end = inner
-        .find(|c: char| !c.is_alphanumeric())
-        .unwrap_or(inner.len());
-    let word = &inner[..end];
-    words.split_whitespace().find(|known| *known == word)
-}
-
-fn of_jinja(start: usize, word: &str, dialect: TemplateDialect) -> BraceWarning {
-    let format = dialect.format();
-    BraceWarning {
-        span: Span {
-            start,
-            end: start + 2,
-        },
-        message: format!("{{% {word} … %}} is a block of jinja; {format} does not read it"),
-        help: "set the format to jinja".to_owned(),
-    }
 }
 
 #[cfg(test)]

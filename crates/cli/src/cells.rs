@@ -1,16 +1,16 @@
-//! Texts in the cells of a terminal, of which a Chinese character takes two.
+//! Text widths in terminal cells; a Chinese character takes two.
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// Stands for what was cut off.
+/// Marks truncated text.
 pub(crate) const CUT: char = '…';
 
-/// Cells that a text takes.
+/// Returns the width of a text in cells.
 pub(crate) fn width(text: &str) -> usize {
     text.width()
 }
 
-/// As much of a text as fits, with a sign where something is missing.
+/// Truncates a text to a width, with a mark if it was longer.
 pub(crate) fn cut(text: &str, most: usize) -> String {
     if width(text) <= most {
         return text.to_owned();
@@ -29,7 +29,7 @@ pub(crate) fn cut(text: &str, most: usize) -> String {
     taken
 }
 
-/// A text in lines that fit.
+/// Wraps a text into lines of a width.
 pub(crate) fn fold(text: &str, most: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     let mut left = most;
@@ -47,7 +47,7 @@ pub(crate) fn fold(text: &str, most: usize) -> Vec<String> {
     lines
 }
 
-/// A text with blanks behind it, so that it takes at least so many cells.
+/// Pads a text with spaces to a width.
 pub(crate) fn padded(text: &str, least: usize) -> String {
     format!("{text}{}", " ".repeat(least.saturating_sub(width(text))))
 }

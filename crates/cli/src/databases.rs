@@ -1,4 +1,4 @@
-//! Databases of the settings, and what `quillet doctor` finds of them.
+//! Configured databases, and their checks in `quillet doctor`.
 
 use std::sync::Arc;
 
@@ -10,10 +10,10 @@ use quillet_store::{ArchiveOptions, MemoryArchive};
 
 use crate::chat::one_line;
 
-/// Characters of what a database says about itself.
+/// Maximum characters of a version or warning of a database.
 const MOST_VERSION: usize = 300;
 
-/// What `quillet doctor` finds of one database.
+/// Result of `quillet doctor` for a database.
 #[derive(Debug)]
 pub(crate) enum DoctorFinding {
     Fine(String),
@@ -21,7 +21,8 @@ pub(crate) enum DoctorFinding {
     Broken(String),
 }
 
-/// The databases of a store: whether each answers, and what its role may do besides reading.
+/// Checks each stored database: whether it answers, and which privileges its role has beyond
+/// reading.
 pub(crate) async fn examined(config: &Settings, store: Arc<dyn Store>) -> Vec<DoctorFinding> {
     let archive = Arc::new(MemoryArchive::new(ArchiveOptions::default()));
     let known = match unasked(config, store, archive) {

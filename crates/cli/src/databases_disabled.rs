@@ -1,4 +1,4 @@
-//! What stands where databases would, in a build without the feature `sql`.
+//! Replacement of `databases` in a build without the feature `sql`.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ pub(crate) use quillet::components::databases::*;
 use quillet::settings::Settings;
 use quillet_core::store::Store;
 
-/// What `quillet doctor` finds of one database.
+/// Result of `quillet doctor` for a database.
 #[derive(Debug)]
 pub(crate) enum DoctorFinding {
     #[allow(dead_code)] // As where there are databases.
@@ -16,7 +16,7 @@ pub(crate) enum DoctorFinding {
     Broken(String),
 }
 
-/// That the databases of a store are left out.
+/// Reports that the databases of the store are skipped.
 pub(crate) async fn examined(_: &Settings, store: Arc<dyn Store>) -> Vec<DoctorFinding> {
     let said = left_out(&*store).await;
     said.into_iter().map(DoctorFinding::Mind).collect()

@@ -1,5 +1,5 @@
-//! Models that end, where definitions and settings name them. It is a warning wherever it is said:
-//! until its end a model answers, and a gateway may keep it longer.
+//! Deprecated models in definitions and settings. Always a warning: a deprecated model works until
+//! its end, and a gateway may offer it longer.
 
 use jiff::civil::Date;
 use quillet_agent::AgentDefinition;
@@ -11,25 +11,25 @@ use quillet_script::syntax::Script;
 
 const CODE: &str = "model.ends";
 
-/// What there is to say of the end of a model.
+/// Returns the deprecation of a model.
 pub(crate) fn of_model(model: &str, today: Date) -> Option<ModelDeprecation> {
     ModelFacts::built_in().find(model).ending(model, today)
 }
 
-/// Of the model that a prompt names.
+/// Returns a warning if the model of a prompt is deprecated.
 pub(crate) fn of_prompt(definition: &Definition<PromptEntry>, today: Date) -> Option<Diagnostic> {
     let entry = definition.usable(EntryKind::Prompt).ok()?;
     let model = entry.prompt.model.as_deref()?;
     found(&definition.origin, &definition.text, model, today)
 }
 
-/// Of the model that an agent names.
+/// Returns a warning if the model of an agent is deprecated.
 pub(crate) fn of_agent(entry: &StoreEntry, today: Date) -> Option<Diagnostic> {
     let agent = AgentDefinition::parse(&entry.origin, &entry.text).ok()?;
     found(&entry.origin, &entry.text, &agent.model?, today)
 }
 
-/// Of the models that the front matter of a script names.
+/// Returns warnings for deprecated models in the front matter of a script.
 pub(crate) fn of_script(script: &Script, today: Date) -> Vec<Diagnostic> {
     let settings = ["parameters", "prompt"].into_iter();
     let models = settings.filter_map(|key| script.config.get(key)?.get("model"));
@@ -50,8 +50,9 @@ fn found(source: &str, text: &str, model: &str, today: Date) -> Option<Diagnosti
     })
 }
 
-/// Where a definition names its model: every form of one has a key that begins so before it.
+/// Finds the model in a definition: in every format a key starting with `model` precedes it.
 fn place(text: &str, model: &str) -> Option<Span> {
+    // From the key on, because the name can also occur in a comment before it.
     let key = text.find("model")?;
     let start = key + text[key..].find(model)?;
     Some(Span {

@@ -1,5 +1,5 @@
-//! From errors of the prompt service to findings with places: which text each
-//! one points into, and where in it an unknown name stands.
+//! Converts errors of the prompt service to located diagnostics: the text of each one, and the
+//! location of an unknown name.
 
 use std::sync::Arc;
 
@@ -18,17 +18,17 @@ use crate::braces;
 use crate::report::LocatedDiagnostic;
 use crate::source::{self, InputFileKind};
 
-/// The templates of one prompt, under the names that people know.
+/// The templates of one prompt, with their display names.
 #[derive(Debug)]
 pub(crate) struct PromptTemplates {
     format: String,
-    /// The name inside the service, the name to show, the template.
+    /// Internal name, display name and text of each template.
     templates: Vec<(String, String, String)>,
-    /// The definition's own name, and its text where places point into that.
+    /// Name of the definition, and its text if locations refer to it.
     definition: (String, Option<String>),
     prompt: Option<Arc<Prompt>>,
     entry: Option<PromptEntry>,
-    /// Where the prompts are that this one calls.
+    /// Snapshot with the prompts that this one calls.
     snapshot: Arc<CatalogueSnapshot>,
 }
 
@@ -69,7 +69,7 @@ impl PromptTemplates {
         let templates = templates
             .map(|(name, text)| (name.clone(), shown(&name), text.to_string()))
             .collect();
-        // The text of a template file is a definition that nobody wrote.
+        // The definition of a template file is generated, so locations in it would mislead.
         let text = (!is_template).then(|| definition.text.to_string());
         PromptTemplates {
             format: prompt
@@ -248,7 +248,7 @@ impl PromptTemplates {
     fn misfit(&self, problem: &VariableError) -> Diagnostic {
         let (definition, text) = &self.definition;
         let VariableError { path, message } = problem;
-        let message = format!("variables do not fit: {path}: {message}");
+        let message = format!("invalid variables: {path}: {message}");
         let found = Diagnostic::error("render.variables", definition, message);
         let Some((name, _)) = problem.message.split_once(" is a required property") else {
             return found;
@@ -276,7 +276,7 @@ impl PromptTemplates {
             ),
             None => found,
         };
-        found.help(format!("-D {name}=… gives it"))
+        found.help(format!("set it with -D {name}=…"))
     }
 
     fn missing(&self, variable: &VariableReference, hints: &[String], given: &Map) -> Diagnostic {
@@ -291,7 +291,7 @@ impl PromptTemplates {
         if let Some(hint) = hints.iter().find_map(|hint| hint.strip_prefix(&prefix)) {
             return found.help(hint);
         }
-        // Shared variables that nobody asked for are not known to the service.
+        // The service loads shared variables on demand, so it does not know the others.
         let mut path = variable.path.iter().map(String::as_str);
         let root = path.find(|name| !matches!(*name, "variables" | "args"));
         let root = root.unwrap_or_default();
@@ -304,13 +304,13 @@ impl PromptTemplates {
         };
         if let Some(above) = ["variables", "args"].into_iter().find_map(below) {
             return found.help(format!(
-                "what -D names is below {above} already: write -D {root}=… and not -D {above}.{root}=…"
+                "-D already sets fields of {above}: write -D {root}=…, not -D {above}.{root}=…"
             ));
         }
         match nearest(root, given.table().keys().map(AsRef::as_ref)) {
-            Some(near) if near != root => {
-                found.help(format!("{near} was given: one of the two may be misspelt"))
-            }
+            Some(near) if near != root => found.help(format!(
+                "{near} is set: one of the two names may be misspelled"
+            )),
             _ => found,
         }
     }
@@ -337,7 +337,7 @@ impl PromptTemplates {
             let tools = snapshot.functions.keys().map(AsRef::as_ref);
             found.help(match nearest(name, tools.chain(own.iter().copied())) {
                 Some(near) => format!("did you mean {near}?"),
-                None => "register a tool of that name, or name a store that has it with --store"
+                None => "register a tool of that name, or pass a store that has it with --store"
                     .to_owned(),
             })
         };
@@ -407,7 +407,7 @@ impl PromptTemplates {
         if matches!(root.as_str(), "variables" | "args") {
             return self.undeclared(variable, rest.first()?);
         }
-        // What stands at the root of a prompt file is one of its inputs, or nothing but empty.
+        // A root variable of a prompt file is one of its inputs, or else empty.
         if self.is_of_file() && environs.is_empty() && !root.starts_with('@') {
             return self.undeclared(variable, root);
         }
@@ -421,8 +421,8 @@ impl PromptTemplates {
         if environs.is_empty() || environs.iter().any(|id| known(&id)) {
             return None;
         }
-        // Another program may set it before the prompt is used.
-        let message = format!("no shared variable {path} is set");
+        // Only a warning: another program may set it before the prompt is used.
+        let message = format!("the shared variable {path} is not set");
         let mut found = self.at(variable.source, variable.span, "check.variable", message);
         found.severity = Severity::Warning;
         Some(match nearest(&path, environs.iter().map(String::as_str)) {
@@ -449,10 +449,10 @@ impl PromptTemplates {
             return None;
         }
         let path = variable.path.join(".");
-        let message = format!("{path} is not among the prompt's parameters");
+        let message = format!("{path} is not a parameter of the prompt");
         let mut found = self.at(variable.source, variable.span, "check.parameter", message);
         if self.is_of_file() {
-            // Its reference takes it for empty.
+            // The reference implementation treats it as empty.
             found.severity = Severity::Warning;
         }
         Some(match nearest(name, declared.keys().map(String::as_str)) {

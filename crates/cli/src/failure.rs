@@ -1,4 +1,4 @@
-//! Why a command failed, and which exit code says so.
+//! Errors of the commands, with their exit codes.
 
 use std::fmt;
 use std::io;
@@ -14,35 +14,35 @@ use quillet_host::agent::{DecideError, ForkError};
 use quillet_host::definitions::DefinitionError;
 use quillet_prompt::ServiceError;
 
-/// Why a command failed.
+/// Error of a command.
 #[derive(Debug)]
 pub(crate) enum CliError {
-    /// Something outside did not do what it should.
+    /// A file, a process or a service failed.
     Other(String),
-    /// The command line, the environment or a setting is wrong.
+    /// The command line, the environment or a setting is invalid.
     Usage(String),
-    /// A configuration file is wrong.
+    /// A configuration file is invalid.
     Config(SettingsError),
-    /// Templates or variables are wrong, at these places.
+    /// Templates or variables are invalid, with the diagnostics.
     Findings(Vec<LocatedDiagnostic>),
-    /// The prompt service did not do what it was asked.
+    /// The prompt service failed.
     Service(Box<ServiceError>),
-    /// A definition or a version of it is not there, or cannot be written.
+    /// A definition or version is unknown or cannot be saved.
     Definition(Box<DefinitionError>),
-    /// A run of an agent failed.
+    /// An agent run failed.
     Agent(Box<AgentError>),
-    /// The reader of the output left.
+    /// The reader of the output closed the pipe.
     ClosedPipe,
-    /// The user pressed control-C.
+    /// The user pressed Control-C.
     Interrupted,
-    /// This build cannot do it.
+    /// The build lacks a feature.
     Missing(FeatureDisabled),
-    /// It was said already.
+    /// The error was already reported.
     Said(Exit),
 }
 
 impl CliError {
-    /// The exit code.
+    /// Returns the exit code.
     pub(crate) fn exit(&self) -> Exit {
         match self {
             CliError::Other(_) => Exit::Failure,
@@ -76,7 +76,7 @@ impl From<ForkError> for CliError {
     }
 }
 
-/// What is wrong with a durable run, or with what is asked of it.
+/// Creates the error of a durable run, with its code and fix.
 fn of_run(code: ErrorCode, message: &str) -> CliError {
     let help = code.help();
     let message = format!("{message} [{code}]\n  help: {help}");
@@ -104,6 +104,7 @@ impl From<ServiceError> for CliError {
 impl From<StoreError> for CliError {
     fn from(error: StoreError) -> Self {
         match error.kind {
+            // An invalid store address is a usage error, not a failure of the store.
             StoreErrorKind::Configuration | StoreErrorKind::Missing => {
                 CliError::Usage(error.message)
             }
@@ -132,17 +133,18 @@ impl From<Error> for CliError {
     }
 }
 
-/// A failure to write the result.
+/// Converts an error of writing the result.
 impl From<io::Error> for CliError {
     fn from(error: io::Error) -> Self {
         match error.kind() {
+            // The reader, such as `head`, has enough; this is not worth a message.
             io::ErrorKind::BrokenPipe => CliError::ClosedPipe,
             _ => CliError::Other(format!("cannot write the result: {error}")),
         }
     }
 }
 
-/// What is not shown by other means.
+/// Formats errors that are not reported elsewhere.
 impl fmt::Display for CliError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -1,4 +1,4 @@
-//! A file as a store would hand it out: with what stands beside it in its folder.
+//! A file as a store entry, with its companion files.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,10 +9,10 @@ use quillet_core::store::{EntryKey, StoreEntry};
 use crate::failure::CliError;
 use crate::source::{self, InputFileKind};
 
-/// A file as an entry of a store, with the file that belongs to it.
+/// Creates a store entry for a file, with its companion file.
 ///
 /// # Errors
-/// That one cannot be read.
+/// The companion file cannot be read.
 pub(crate) fn entry(key: EntryKey, definition: String, path: &str) -> Result<StoreEntry, CliError> {
     let mut entry = StoreEntry::new(key, definition, source::shown(path));
     entry.folder = folder(path).map(Into::into);
@@ -26,7 +26,7 @@ pub(crate) fn entry(key: EntryKey, definition: String, path: &str) -> Result<Sto
     Ok(entry)
 }
 
-/// The folder that a file is in; `None` for standard input.
+/// Returns the folder of a file; `None` for standard input.
 fn folder(path: &str) -> Option<&Path> {
     let folder = Path::new(path).parent().filter(|_| path != "-")?;
     Some(if folder.as_os_str().is_empty() {

@@ -1,4 +1,4 @@
-//! A store as those see it who name a label.
+//! A store in which a label selects the served versions.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -10,16 +10,16 @@ use quillet_core::store::{EntryKind, Store, StoreEntry};
 use crate::failure::CliError;
 use crate::overlay::Overlay;
 
-/// Whether definitions of a store have labels, so that versions differ in who gets them.
+/// Returns whether definitions of the store have labels.
 pub(crate) async fn has_any(store: &dyn Store) -> Result<bool, CliError> {
     Ok(!store.keys(EntryKind::Label).await?.is_empty())
 }
 
-/// The store in which whoever names no version gets the one that a label points at, and where it
-/// points at none, what they get anyway.
+/// Returns a store that serves the versions with a label by default, and the usual versions of
+/// definitions without it.
 ///
 /// # Errors
-/// No prompt has that label; the store does not answer.
+/// No prompt has the label, or the store is unavailable.
 pub(crate) async fn store_at_label(
     store: Arc<dyn Store>,
     label: &str,
@@ -37,8 +37,11 @@ pub(crate) async fn store_at_label(
         match labels.get(label).cloned() {
             Some(target) => {
                 is_known = true;
+                // Production is the served label, so pointing it at the target serves that version
+                // everywhere, also in calls between prompts.
                 labels.0.insert(PRODUCTION.to_owned(), target);
             }
+            // Without the label production, a prompt serves its newest version.
             None if label == LATEST => drop(labels.0.remove(PRODUCTION)),
             None => continue,
         }
@@ -56,8 +59,8 @@ pub(crate) async fn store_at_label(
     let near = near.map_or_else(String::new, |near| format!("; did you mean {near:?}?"));
     let known = match known.as_slice() {
         [] => "no prompt has labels".to_owned(),
-        known => format!("there are {}, {LATEST}", known.join(", ")),
+        known => format!("known labels: {}, {LATEST}", known.join(", ")),
     };
-    let message = format!("no prompt has the label {label:?}; {known}{near}");
+    let message = format!("unknown label {label:?}: no prompt has it; {known}{near}");
     Err(CliError::Usage(message))
 }

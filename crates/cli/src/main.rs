@@ -1,7 +1,7 @@
-//! The `quillet` command. Only here are arguments and the environment read, and
-//! only here is anything printed.
+//! The `quillet` command. Only this crate reads arguments and the environment, and only this crate
+//! prints.
 
-// Code that only a feature uses which this build lacks is no dead code to report.
+// Without the feature, code that only it uses would be reported as dead.
 #![cfg_attr(not(feature = "sql"), allow(dead_code))]
 
 mod agent_file;
@@ -18,6 +18,7 @@ mod databases;
 mod deprecations;
 mod explain;
 mod failure;
+mod failure_report;
 mod file_entry;
 mod label_store;
 mod overlay;
@@ -39,7 +40,6 @@ use quillet_core::store::EntryKind;
 
 use crate::args::{Cli, Command, DemoTopic};
 use crate::failure::CliError;
-use crate::report::LocatedDiagnostic;
 use crate::terminal::Stream;
 
 fn main() -> ExitCode {
@@ -47,18 +47,20 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return refuse(&error),
     };
+    // Not `std::process::exit`: destructors must run, because they delete temporary files and reset
+    // the terminal.
     match run(&cli) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            tell(&failure);
+            failure_report::print_failure(&failure);
             ExitCode::from(failure.exit() as u8)
         }
     }
 }
 
-/// Shows help, or what is wrong with the command line.
+/// Prints help, or the error of an invalid command line.
 fn refuse(error: &clap::Error) -> ExitCode {
-    // That nobody reads it is no failure.
+    // A closed standard error is not a failure of the command.
     let _ = error.print();
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(Exit::Usage as u8))
 }
@@ -77,6 +79,7 @@ fn run(cli: &Cli) -> Result<(), CliError> {
     }
     let mut config = Settings::load(cli.config.as_deref(), &cli.flags())?;
     config.warn_with(terminal::warning);
+    // Without a path of its own executable, scripts run their JavaScript in a thread instead.
     if let Ok(transport) = command::js_worker::transport() {
         config.run_javascript_in(transport);
     }
@@ -95,7 +98,7 @@ fn run(cli: &Cli) -> Result<(), CliError> {
         return command::settings::run(command, &config);
     }
     log(&config, &cli.command);
-    // A server wants every core; anything else is done before threads are up.
+    // A server uses every core; other commands finish before a thread pool has started.
     let mut builder = match &cli.command {
         Command::Serve(_) | Command::Lsp(_) | Command::Batch(_) => {
             tokio::runtime::Builder::new_multi_thread()
@@ -103,24 +106,17 @@ fn run(cli: &Cli) -> Result<(), CliError> {
         _ => tokio::runtime::Builder::new_current_thread(),
     };
     let runtime = builder.enable_all().build();
-    let runtime = runtime.map_err(|error| CliError::Other(format!("no runtime: {error}")))?;
+    let runtime =
+        runtime.map_err(|error| CliError::Other(format!("cannot start the runtime: {error}")))?;
     let done = runtime.block_on(dispatch(cli, &config));
-    // A watcher that is still reading must not hold the process up.
+    // A blocking read, for example of standard input, must not delay the exit.
     runtime.shutdown_background();
     done
 }
 
-/// The command that was asked for, by its name.
-fn command_name() -> Option<String> {
-    let cli = Cli::command();
-    let words = std::env::args_os().skip(1);
-    let mut words = words.map(|word| word.to_string_lossy().into_owned());
-    words.find(|word| cli.find_subcommand(word).is_some())
-}
-
 async fn dispatch(cli: &Cli, config: &Settings) -> Result<(), CliError> {
     match &cli.command {
-        // These hear control-C themselves.
+        // These commands handle Control-C themselves.
         Command::Serve(args) => return command::serve::run(args, config).await,
         Command::Ask(args) => return command::ask::run(args, config).await,
         Command::Chat(args) => return command::chat::run(args, config).await,
@@ -167,16 +163,16 @@ async fn dispatch(cli: &Cli, config: &Settings) -> Result<(), CliError> {
         }
     };
     tokio::select! {
-        // The command goes first: while it waits for standard input, control-C
-        // must end the process, so nobody may have caught the signal yet.
+        // The command is polled first: while it reads standard input, Control-C must kill the
+        // process, so the signal handler must not be installed yet.
         biased;
         done = command => done,
         _ = tokio::signal::ctrl_c() => Err(CliError::Interrupted),
     }
 }
 
-/// Logs go to standard error. Commands that end by themselves say what failed
-/// anyway, so that their log is off unless it is asked for.
+/// Starts logging to standard error. It is off by default, except in `serve`: other commands report
+/// their failures themselves.
 fn log(config: &Settings, command: &Command) {
     let default = match command {
         Command::Serve(_) => "info",
@@ -190,7 +186,7 @@ fn log(config: &Settings, command: &Command) {
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_ansi(Stream::Err.has_colour())
-        // It would complain on standard error, and panic where that is closed.
+        // The subscriber reports its own errors on standard error and panics if that is closed.
         .log_internal_errors(false)
         .with_writer(std::io::stderr);
     if config.is_on(&settings::LOG_JSON) {
@@ -200,9 +196,8 @@ fn log(config: &Settings, command: &Command) {
     }
 }
 
-/// The filter without the lines of the MCP library, which prints all that a server says of itself,
-/// and the failures that are reported in one line here. They are shown at the level debug, or to a
-/// filter that names the library.
+/// Returns the filter without the MCP library, which logs server details and failures that Quillet
+/// reports in one line. The level debug, or a filter that names the library, shows them.
 fn quiet(filter: &str) -> String {
     const LIBRARY: &str = "rmcp";
     let wants_all = ["debug", "trace", LIBRARY];
@@ -214,32 +209,6 @@ fn quiet(filter: &str) -> String {
     } else {
         format!("{filter},{LIBRARY}=off")
     }
-}
-
-fn tell(failure: &CliError) {
-    match failure {
-        CliError::ClosedPipe | CliError::Interrupted | CliError::Said(_) => {}
-        CliError::Findings(found) => show_all(found),
-        CliError::Config(wrong) => show_all(&wrong.findings()),
-        other => terminal::error(&other.to_string()),
-    }
-    let is_told = matches!(
-        failure,
-        CliError::Said(_) | CliError::Missing(_) | CliError::Service(_)
-    );
-    if failure.exit() == Exit::Usage && !is_told {
-        let command = command_name().map_or_else(String::new, |name| format!(" {name}"));
-        terminal::note(&format!("`quillet{command} --help` shows how it is used"));
-    }
-}
-
-fn show_all(found: &[LocatedDiagnostic]) {
-    let colour = Stream::Err.has_colour();
-    let shown: Vec<String> = found
-        .iter()
-        .map(|finding| report::show(finding, colour))
-        .collect();
-    terminal::note(shown.join("\n").trim_end());
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! A store with entries laid over it that live in memory: how a file is rendered together with the
+//! Read-only store with entries in memory over another store; used to render a file with the
 //! prompts, variables and tools of a store.
 
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use quillet_core::store::{
     Changes, EntryKey, EntryKind, Health, Store, StoreEntry, StoreError, StoreErrorKind,
 };
 
-/// Entries over a store, or over nothing. Reads only.
+/// Entries in memory over another store. Read-only.
 #[derive(Debug)]
 pub(crate) struct Overlay {
     under: Arc<dyn Store>,
@@ -25,7 +25,7 @@ impl Overlay {
         }
     }
 
-    /// Lays an entry over the store.
+    /// Adds an entry, which hides the one of the same key in the store.
     pub(crate) fn add(&mut self, kind: EntryKind, entry: StoreEntry) {
         self.over.insert((kind, entry.key.clone()), entry);
     }
@@ -36,7 +36,7 @@ impl Overlay {
     }
 
     fn read_only<T>(&self) -> Result<T, StoreError> {
-        let message = format!("{} is read only here", self.describe());
+        let message = format!("{} is read-only here", self.describe());
         Err(StoreError::new(StoreErrorKind::Refused, message))
     }
 }
@@ -48,6 +48,7 @@ impl Store for Overlay {
 
     fn load(&self, kind: EntryKind) -> BoxFuture<'_, Result<Vec<StoreEntry>, StoreError>> {
         Box::pin(async move {
+            // A map, so that an entry in memory replaces the stored one of the same key.
             let under = self.under.load(kind).await?;
             let mut all: BTreeMap<EntryKey, StoreEntry> = under
                 .into_iter()
@@ -77,6 +78,7 @@ impl Store for Overlay {
         keys: &'a [EntryKey],
     ) -> BoxFuture<'a, Result<Vec<Option<Arc<str>>>, StoreError>> {
         Box::pin(async move {
+            // The store is asked for all keys, in one request, even if some are hidden.
             let mut texts = self.under.get(kind, keys).await?;
             for (text, key) in texts.iter_mut().zip(keys) {
                 if let Some(entry) = self.over.get(&(kind, key.clone())) {
@@ -132,7 +134,7 @@ impl Store for Overlay {
         self.under.health()
     }
 
-    /// What is laid over the store has no versions; what it calls may have.
+    /// Entries in memory have no versions, but the definitions they call may.
     fn history(&self) -> Option<&dyn HistoryStore> {
         self.under.history()
     }

@@ -1,6 +1,6 @@
-//! How far long work is: one line on standard error that is drawn over, where somebody looks.
+//! Progress bar: one line on standard error, redrawn on a terminal.
 //!
-//! A crate for bars (indicatif) would bring three others for what these lines do.
+//! The crate indicatif would add three dependencies for these few lines.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -9,16 +9,16 @@ use crate::cells::cut;
 use crate::chat::sanitize;
 use crate::terminal::{self, Stream};
 
-/// Work that is done sooner shows nothing.
+/// Work that ends sooner shows no bar.
 const PATIENCE: Duration = Duration::from_millis(300);
-/// Between two drawings.
+/// Minimum time between two redraws.
 const PAUSE: Duration = Duration::from_millis(100);
-/// Signs of the bar.
+/// Width of the bar in cells.
 const SIGNS: u64 = 20;
-/// Cells of the whole line.
+/// Maximum width of the line in cells.
 const MOST_WIDTH: usize = 78;
 
-/// A line that says how far something is.
+/// A progress bar.
 #[derive(Debug)]
 pub(crate) struct ProgressBar {
     is_shown: bool,
@@ -27,7 +27,7 @@ pub(crate) struct ProgressBar {
 }
 
 impl ProgressBar {
-    /// A bar for work that begins now.
+    /// Creates a bar for work that starts now.
     pub(crate) fn new() -> Self {
         ProgressBar {
             is_shown: Stream::Err.is_terminal(),
@@ -36,11 +36,13 @@ impl ProgressBar {
         }
     }
 
-    /// Shows how far it is, now and then.
+    /// Shows the progress, at most once per interval.
     pub(crate) fn set_progress(&self, done: u64, total: u64, what: &str) {
         if !self.is_shown || self.begun.elapsed() < PATIENCE {
             return;
         }
+        // A poisoned lock only means a panic while drawing; the time of the last redraw is still
+        // usable.
         let mut drawn = self.drawn.lock().unwrap_or_else(PoisonError::into_inner);
         if drawn.is_some_and(|at| at.elapsed() < PAUSE) {
             return;
@@ -50,7 +52,7 @@ impl ProgressBar {
     }
 }
 
-/// The line goes when the work has ended, however it has.
+/// Clears the line, also after an error or a cancellation.
 impl Drop for ProgressBar {
     fn drop(&mut self) {
         let drawn = self.drawn.get_mut().unwrap_or_else(PoisonError::into_inner);
@@ -61,6 +63,7 @@ impl Drop for ProgressBar {
 }
 
 fn line(done: u64, total: u64, what: &str) -> String {
+    // `what` can contain names from a database, which must not control the terminal.
     let what = sanitize(what).replace(['\n', '\t'], " ");
     if total == 0 {
         return cut(&format!("{what} {done}"), MOST_WIDTH);

@@ -1,4 +1,4 @@
-//! A prompt that the command line names: a file, over what a store has, or an id in the store.
+//! A prompt named on the command line: a file combined with a store, or an id in the store.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -21,10 +21,10 @@ use crate::overlay::Overlay;
 use crate::source::{self, InputFileKind};
 use crate::terminal;
 
-/// Whether a file is a prompt by its name, or by what is in it where that is JSON.
+/// Returns whether a file is a prompt, by its name or, for JSON, by its content.
 ///
 /// # Errors
-/// It cannot be read.
+/// The file cannot be read.
 pub(crate) fn is_prompt(name: &str) -> Result<bool, CliError> {
     if source::is_script(name) || source::form_of(name).is_none() {
         return Ok(false);
@@ -40,7 +40,8 @@ pub(crate) fn is_prompt(name: &str) -> Result<bool, CliError> {
     })
 }
 
-/// Whether the store, if there is one, has a prompt of this id, which may have a mark.
+/// Returns whether the configured store has a prompt with this id, which may include a version
+/// selector.
 ///
 /// # Errors
 /// The store cannot be opened or read.
@@ -52,24 +53,23 @@ pub(crate) async fn is_stored(name: &str, config: &Settings) -> Result<bool, Cli
     catalogue.load().await?;
     let snapshot = catalogue.snapshot();
     let has = |id: &str| snapshot.prompts.get(id).is_some();
-    // Which version it is, and whether there is one, is found when it is rendered.
+    // The selector is resolved during rendering, so an unknown version is reported there.
     Ok(has(name) || VersionSelector::divide(name).is_some_and(|(id, _)| has(id)))
 }
 
-/// A prompt that was rendered, for whoever sends it.
+/// A rendered prompt, ready to send.
 pub(crate) struct RenderedMessages {
     pub(crate) messages: Vec<Message>,
-    /// The model that it names.
+    /// Model set by the prompt.
     pub(crate) model: Option<String>,
-    /// How that model is to answer.
+    /// Model options set by the prompt.
     pub(crate) options: ChatOptions,
 }
 
-/// Renders a prompt, and reports what the user should know besides the result. `defined` is what
-/// `-D` says.
+/// Renders a prompt and prints warnings. `defined` contains the `-D` arguments.
 ///
 /// # Errors
-/// It is not there, or cannot be rendered with these variables.
+/// The prompt is unknown, or cannot be rendered with these variables.
 pub(crate) async fn render(
     name: &str,
     config: &Settings,
@@ -100,32 +100,32 @@ pub(crate) async fn render(
     })
 }
 
-/// What was asked for.
+/// Arguments that select a prompt.
 pub(crate) struct PromptArgs<'a> {
     /// A file, `-` for standard input, or an id.
     pub(crate) name: &'a str,
-    /// The format of a template, where its ending does not say.
+    /// Template format, if the file ending is unknown.
     pub(crate) format: Option<&'a str>,
-    /// Whether missing variables pass.
+    /// Whether to accept missing variables.
     pub(crate) lenient: bool,
 }
 
-/// Where a prompt service finds it.
+/// A prompt in a store that a prompt service can render.
 pub(crate) struct PromptTarget {
-    /// The id under which the service finds it.
+    /// Id of the prompt in the store.
     pub(crate) id: String,
-    /// Whether it is a template itself, and no definition of a prompt.
+    /// Whether the file is a plain template, not a prompt definition.
     is_template: bool,
-    /// Whether nothing said which format the template is in.
+    /// Whether the template format was guessed.
     is_guessed: bool,
     pub(crate) store: Arc<dyn Store>,
 }
 
 impl PromptTarget {
-    /// Finds it. A template file sees these variables at its root too.
+    /// Finds the prompt. A template file can also read the variables at its root.
     ///
     /// # Errors
-    /// There is no such file and no store, or it cannot be read.
+    /// The file does not exist and no store is set, or it cannot be read.
     pub(crate) async fn find(
         asked: &PromptArgs<'_>,
         config: &Settings,
@@ -138,7 +138,7 @@ impl PromptTarget {
         }
         if Path::new(name).is_dir() {
             return Err(CliError::Usage(format!(
-                "{name:?} is a folder: `quillet check` and `quillet convert` take folders"
+                "{name:?} is a folder: only `quillet check` and `quillet convert` accept folders"
             )));
         }
         match store.filter(|_| !source::looks_like_a_path(name)) {
@@ -149,12 +149,12 @@ impl PromptTarget {
                 store,
             }),
             None => Err(CliError::Other(format!(
-                "there is no file {name:?}; for a stored prompt pass its id and --store URL"
+                "no such file: {name:?}; for a stored prompt, pass its id and --store URL"
             ))),
         }
     }
 
-    /// Why a service that was asked for it failed, with places where they are known.
+    /// Converts a service error to a command error, with locations if known.
     pub(crate) fn failure(
         &self,
         error: ServiceError,
@@ -169,12 +169,12 @@ impl PromptTarget {
             .map(|definition| PromptTemplates::of(definition, self.is_template, &snapshot));
         let found = texts.as_ref().and_then(|texts| {
             let mut found = texts.explain(&error, service.catalogue(), variables)?;
-            // What cannot be found is often text, or a tag of another format.
+            // An unknown name is often plain text, or a tag of another format.
             if let ServiceError::Missing { .. } | ServiceError::UnknownFunctions { .. } = error {
                 found.extend(texts.braces(service.catalogue()));
                 if self.is_guessed {
                     terminal::note(
-                        "nothing says which format the template is in, so it was read as go; --format jinja, mustache, liquid or another reads it otherwise",
+                        "unknown template format, so it was read as go; set another with --format jinja, mustache, liquid and so on",
                     );
                 }
             }
@@ -183,12 +183,12 @@ impl PromptTarget {
         found.map_or_else(|| error.into(), CliError::Findings)
     }
 
-    /// Reports what the user should know besides the result. The render has to be explained.
-    /// `defined` is what `-D` says: a file of data may have more than one prompt uses.
+    /// Prints warnings about a rendering, which must include its explanation. Reports unused
+    /// variables of `-D` (`defined`) only: a data file may contain variables of other prompts.
     pub(crate) fn tell(&self, outcome: &RenderOutcome, defined: &[String]) {
         tell_failures(&outcome.failures);
         if outcome.stale {
-            terminal::warning("the store is away: shared variables may be old");
+            terminal::warning("the store is unavailable: shared variables may be outdated");
         }
         let known = outcome.explanation.iter().flat_map(|it| &it.variables);
         let roots: Vec<&str> = known
@@ -210,7 +210,7 @@ impl PromptTarget {
             let near = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
             let name = &absent.name;
             terminal::warning(&format!(
-                "the prompt uses {name}, which it does not declare and nobody gave{near}"
+                "the prompt uses {name}, which is neither declared nor set{near}"
             ));
         }
     }
@@ -219,16 +219,14 @@ impl PromptTarget {
 fn unused_text(unused: &UnusedVariable) -> String {
     if matches!(unused.name.as_str(), "variables" | "args") {
         let name = &unused.name;
-        return format!(
-            "what -D names is below {name} already: write -D name=… and not -D {name}.name=…"
-        );
+        return format!("-D already sets fields of {name}: write -D name=…, not -D {name}.name=…");
     }
     let near = unused.nearest.as_deref();
     let near = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
-    format!("nothing uses the variable {}{near}", unused.name)
+    format!("unused variable {}{near}", unused.name)
 }
 
-/// A file as a prompt over the store, if there is one.
+/// Adds a prompt file to the configured store.
 fn of_file(
     asked: &PromptArgs<'_>,
     store: Option<Arc<dyn Store>>,
@@ -243,7 +241,7 @@ fn of_file(
     let text = source::read(name)?;
     let mut over = Overlay::new(store.unwrap_or_else(|| Arc::new(MemoryStore::new())));
     let key = EntryKey::new(source::stem(name));
-    // As the key maps to it: colons become dots.
+    // The id comes from the key, which turns colons into dots.
     let id = key.id();
     for partial in file_entry::partials(name, &id, &text)? {
         over.add(EntryKind::Prompt, partial);
@@ -269,8 +267,8 @@ fn of_file(
     })
 }
 
-/// What a file is, if anything says so. Standard input and files without an ending that are not
-/// plainly the definition of a prompt are templates.
+/// Returns the kind of a file, if known. Standard input and files with an unknown ending are
+/// templates, unless they are JSON prompt definitions.
 fn form<'a>(asked: &PromptArgs<'a>, text: &str) -> Option<InputFileKind<'a>> {
     if let Some(format) = asked.format {
         return Some(InputFileKind::Template(format));
@@ -288,11 +286,11 @@ fn shared(over: &mut Overlay, variables: &Map) {
     }
 }
 
-/// Tells of tools that failed while a prompt was rendered.
+/// Prints warnings about tools that failed during rendering.
 pub(crate) fn tell_failures(failures: &[ToolFailure]) {
     for failure in failures {
         terminal::warning(&format!(
-            "tool {} failed, its default stands in: {}",
+            "tool {} failed, so its fallback value is used: {}",
             failure.tool, failure.message
         ));
     }

@@ -1,10 +1,10 @@
-//! Findings for people: the place, the line with a caret, the fix.
+//! Diagnostics for people: location, source line with a caret, and fix.
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 pub(crate) use quillet::LocatedDiagnostic;
 use quillet_core::{Diagnostic, LineColumn, Severity};
 
-/// A finding as a compiler would show it, ending in a new line.
+/// Formats a diagnostic like a compiler, with a final new line.
 pub(crate) fn show(finding: &LocatedDiagnostic, colour: bool) -> String {
     let found = &finding.diagnostic;
     let level = match found.severity {
@@ -32,7 +32,7 @@ pub(crate) fn show(finding: &LocatedDiagnostic, colour: bool) -> String {
     format!("{}\n", renderer.render(&[group]))
 }
 
-/// The text and the range to mark in it: whole characters, inside the text.
+/// Returns the text and the range to mark: at character boundaries and inside the text.
 fn place(finding: &LocatedDiagnostic) -> Option<(&str, std::ops::Range<usize>)> {
     let text = finding.text.as_deref()?;
     let found = &finding.diagnostic;
@@ -46,7 +46,7 @@ fn place(finding: &LocatedDiagnostic) -> Option<(&str, std::ops::Range<usize>)> 
     };
     let start = text.floor_char_boundary(start.min(text.len()));
     let end = text.ceil_char_boundary(end.clamp(start, text.len()));
-    // A range over many lines says less than its first line.
+    // Only the first line of a long range is marked, which is easier to read.
     let line = text[start..end]
         .find('\n')
         .map_or(end, |newline| start + newline);
@@ -65,7 +65,7 @@ fn byte_of(text: &str, position: LineColumn) -> usize {
     before + column.map(char::len_utf8).sum::<usize>()
 }
 
-/// `SOURCE:LINE:COL: MESSAGE`, where there is no text to show.
+/// Formats a diagnostic without source text: `SOURCE:LINE:COL: MESSAGE`.
 fn without_text(found: &Diagnostic) -> String {
     let bare = Diagnostic {
         help: None,

@@ -1,5 +1,4 @@
-//! What scripts run with: the engine out of settings and arguments, and their failures as
-//! people see them.
+//! Creates the script engine from settings and arguments, and formats script errors.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -22,10 +21,10 @@ use crate::failure::CliError;
 use crate::report::{self, LocatedDiagnostic};
 use crate::terminal::{self, Stream};
 
-/// A longer file is not read to show a line of it.
+/// Maximum size of a file that is read to show a source line.
 const MOST_BYTES: u64 = 8 << 20;
 
-/// The engine that the arguments ask for.
+/// Creates the script engine for the arguments.
 ///
 /// # Errors
 /// A setting is wrong, or the store cannot be opened.
@@ -49,7 +48,7 @@ pub(crate) async fn engine(
     })
 }
 
-/// What the arguments grant.
+/// Returns the grants of the arguments.
 ///
 /// # Errors
 /// A folder is not there.
@@ -78,7 +77,7 @@ fn limits(with: &ScriptArgs, config: &Settings) -> host::ScriptLimits {
     }
 }
 
-/// The folders of the search path, each of which has to be one.
+/// Returns the folders of the search path.
 ///
 /// # Errors
 /// One is none.
@@ -86,20 +85,20 @@ pub(crate) fn search(with: &ScriptArgs) -> Result<Vec<PathBuf>, CliError> {
     let wrong = with.search.iter().find(|folder| !folder.is_dir());
     match wrong {
         Some(wrong) => Err(CliError::Usage(format!(
-            "-I {}: there is no such folder",
+            "-I {}: no such folder",
             wrong.display()
         ))),
         None => Ok(with.search.clone()),
     }
 }
 
-/// Tells why a script failed. `source` is the script that was run, if it was read.
+/// Prints a script error. `source` is the script, if it was read.
 pub(crate) fn tell(error: &ScriptError, source: Option<&ScriptSource>) {
     let colour = Stream::Err.has_colour();
     terminal::note(shown(error, source, colour).trim_end());
 }
 
-/// Why a script failed: the places, the lines, and who called whom.
+/// Formats a script error with locations, source lines and the call chain.
 pub(crate) fn shown(error: &ScriptError, source: Option<&ScriptSource>, colour: bool) -> String {
     let findings = error.diagnostics.iter();
     let findings = findings.map(|found| report::show(&finding(found, source), colour));
@@ -111,7 +110,7 @@ pub(crate) fn shown(error: &ScriptError, source: Option<&ScriptSource>, colour: 
     text
 }
 
-/// A finding with the text that it is in: of the script that was run, or of a file.
+/// Returns a diagnostic with its text, from the script or from a file.
 pub(crate) fn finding(found: &Diagnostic, source: Option<&ScriptSource>) -> LocatedDiagnostic {
     let text = match source {
         Some(source) if source.name == found.source => Some(source.text.to_string()),
@@ -129,7 +128,7 @@ fn text_of_file(path: &Path) -> Option<String> {
     is_small.then(|| std::fs::read_to_string(path).ok())?
 }
 
-/// Values for people: texts as they are, everything else as JSON over lines.
+/// Formats a value: text unchanged, other values as indented JSON.
 pub(crate) fn printed(value: &Value) -> String {
     match value {
         Value::Str(text) => text.to_string(),
@@ -137,7 +136,7 @@ pub(crate) fn printed(value: &Value) -> String {
     }
 }
 
-/// JSON over lines.
+/// Formats a value as indented JSON.
 pub(crate) fn pretty(value: &impl serde::Serialize) -> String {
     serde_json::to_string_pretty(value).unwrap_or_default()
 }

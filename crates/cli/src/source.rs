@@ -1,4 +1,4 @@
-//! Files as definitions: templates, prompts, tools, extensions, variables.
+//! Reading of files as definitions: templates, prompts, tools, extensions and variables.
 
 use std::path::Path;
 
@@ -9,12 +9,12 @@ use quillet_prompt::file;
 
 use crate::failure::CliError;
 
-/// Whether a file is a script, by its name.
+/// Returns whether a file is a script, by its name.
 pub(crate) fn is_script(name: &str) -> bool {
     name.ends_with(".ai.yaml") || name.ends_with(".ai.yml")
 }
 
-/// What a file is, by its name and, for YAML, by its text.
+/// Returns the kind of a file, by its name and, for YAML, by its text.
 pub(crate) fn form(name: &str, text: &str) -> Option<InputFileKind<'static>> {
     match file::kind(name, text) {
         Some(_) => Some(InputFileKind::Prompt),
@@ -22,20 +22,20 @@ pub(crate) fn form(name: &str, text: &str) -> Option<InputFileKind<'static>> {
     }
 }
 
-/// The JSON text of a definition's file.
+/// Returns the definition in a file as JSON text.
 ///
 /// # Errors
-/// A finding with its place.
+/// The file is invalid; the diagnostic has the location.
 pub(crate) fn definition(path: &str, text: &str) -> Result<String, CliError> {
     if is_script(path) {
         return Ok(quillet_prompt::script_definition(text));
     }
     match form(path, text) {
         Some(InputFileKind::Prompt) => Err(CliError::Other(format!(
-            "{}: a prompt file is stored as it stands, in the prompts/ of a folder store",
+            "{}: a prompt file cannot be converted; copy it to prompts/ of a folder store",
             shown(path)
         ))),
-        // The reader of definitions says best what is wrong with JSON.
+        // JSON is not parsed here, because the parser of definitions has better errors.
         Some(InputFileKind::Json) => Ok(text.to_owned()),
         Some(InputFileKind::Template(format)) => Ok(template(text, Some(format), false)),
         Some(form) => Ok(json::to_string(&parse(path, text, form)?)),
@@ -44,13 +44,14 @@ pub(crate) fn definition(path: &str, text: &str) -> Result<String, CliError> {
     }
 }
 
-/// The definition of a prompt that is one template.
+/// Returns the definition of a prompt with a single template.
 pub(crate) fn template(text: &str, format: Option<&str>, lenient: bool) -> String {
+    // The definition is generated as JSON, so both kinds of prompt use one parser.
     let missing = if lenient { "lenient" } else { "strict" };
     serde_json::json!({"userPrompt": text, "format": format, "missing": missing}).to_string()
 }
 
-/// What a definition is, by what is in it.
+/// Returns the kind of a definition, by its fields.
 pub(crate) fn kind_of(definition: &Value) -> Option<EntryKind> {
     let map = definition.as_map()?;
     let has = |keys: &[&str]| keys.iter().any(|key| map.get(key).is_some());
@@ -63,10 +64,10 @@ pub(crate) fn kind_of(definition: &Value) -> Option<EntryKind> {
     has(&["type", "restful", "grpc", "mcp", "url"]).then_some(EntryKind::Tool)
 }
 
-/// Variables of a command line: a file and definitions over it.
+/// Returns the variables of a command line: those of the data file, overridden by `-D`.
 ///
 /// # Errors
-/// Something cannot be read, or is no `name=value`.
+/// A file cannot be read, or an argument is not `name=value`.
 pub(crate) fn variables(data: Option<&str>, defines: &[String]) -> Result<Map, CliError> {
     let mut root = match data {
         Some(path) => self::data(path)?,
@@ -88,7 +89,7 @@ pub(crate) fn variables(data: Option<&str>, defines: &[String]) -> Result<Map, C
     }
 }
 
-/// `name=text`, `name=@file` or `name:=json`.
+/// Parses `name=text`, `name=@file` or `name:=json`.
 fn defined(define: &str) -> Result<(&str, Value), CliError> {
     let Some((name, value)) = define
         .split_once('=')
@@ -112,7 +113,7 @@ fn defined(define: &str) -> Result<(&str, Value), CliError> {
     }
 }
 
-/// The object with the value under a path; what is in the way is replaced.
+/// Returns the object with a value set at a path; replaces non-objects along the path.
 pub(crate) fn set_path(root: &Value, path: &[&str], value: Value) -> Value {
     let [first, rest @ ..] = path else {
         return value;
@@ -123,12 +124,12 @@ pub(crate) fn set_path(root: &Value, path: &[&str], value: Value) -> Value {
     Value::Map(Map::new(table))
 }
 
-/// Whether a name can only be meant as a file.
+/// Returns whether a name must be a file, not an id.
 pub(crate) fn looks_like_a_path(name: &str) -> bool {
     name.contains(std::path::MAIN_SEPARATOR) || name.contains('/') || form_of(name).is_some()
 }
 
-/// The name of a file without folders and ending.
+/// Returns the file name without folders and ending.
 pub(crate) fn stem(path: &str) -> String {
     if form_of(path) == Some(InputFileKind::Prompt) {
         return file::stem(path).to_owned();

@@ -1,5 +1,5 @@
-//! The terminal: results go to standard output and nothing else does, notes go
-//! to standard error, and colour is for people who look at it.
+//! Output: only results go to standard output, notes go to standard error, and colour is for
+//! terminals only.
 
 use std::borrow::Cow;
 use std::env;
@@ -16,7 +16,7 @@ use rustyline::{Editor, Helper};
 
 use crate::failure::CliError;
 
-/// A stream that a person may look at.
+/// An output stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stream {
     Out,
@@ -24,7 +24,7 @@ pub(crate) enum Stream {
 }
 
 impl Stream {
-    /// Whether somebody looks at it.
+    /// Returns whether the stream is a terminal.
     pub(crate) fn is_terminal(self) -> bool {
         match self {
             Stream::Out => io::stdout().is_terminal(),
@@ -32,13 +32,13 @@ impl Stream {
         }
     }
 
-    /// Whether to colour what goes there.
+    /// Returns whether to use colour on the stream.
     pub(crate) fn has_colour(self) -> bool {
         colour(|name| env::var(name).ok(), self.is_terminal())
     }
 }
 
-/// The conventions of no-color.org and bixense.com/clicolors.
+/// Follows the conventions of no-color.org and bixense.com/clicolors.
 fn colour(variable: impl Fn(&str) -> Option<String>, is_terminal: bool) -> bool {
     let set = |name| variable(name).filter(|value| !value.is_empty());
     if set("NO_COLOR").is_some() {
@@ -51,7 +51,7 @@ fn colour(variable: impl Fn(&str) -> Option<String>, is_terminal: bool) -> bool 
     is_terminal && !dumb && set("CLICOLOR").is_none_or(|value| value != "0")
 }
 
-/// A style of text.
+/// Text style.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum TextStyle {
     Bold,
@@ -61,7 +61,7 @@ pub(crate) enum TextStyle {
     Yellow,
 }
 
-/// The text in a style, where colour is wanted.
+/// Returns the text in a style if `colour` is set.
 pub(crate) fn styled(text: &str, style: TextStyle, colour: bool) -> String {
     if !colour {
         return text.to_owned();
@@ -76,19 +76,19 @@ pub(crate) fn styled(text: &str, style: TextStyle, colour: bool) -> String {
     format!("\u{1b}[{code}m{text}\u{1b}[0m")
 }
 
-/// Writes a result as it is.
+/// Writes a result unchanged.
 pub(crate) fn result(text: &str) -> io::Result<()> {
     bytes(text.as_bytes())
 }
 
-/// Writes a result that need not be text.
+/// Writes a binary result.
 pub(crate) fn bytes(bytes: &[u8]) -> io::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(bytes)?;
     out.flush()
 }
 
-/// Writes a result that is lines of text.
+/// Writes a result and ends its line.
 pub(crate) fn line(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes())?;
@@ -98,36 +98,36 @@ pub(crate) fn line(text: &str) -> io::Result<()> {
     out.flush()
 }
 
-/// Tells something on standard error. That nobody reads it is no failure.
+/// Writes a note to standard error; ignores a closed stream.
 pub(crate) fn note(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{text}");
 }
 
-/// Tells a piece of something on standard error.
+/// Writes part of a line to standard error.
 pub(crate) fn piece(text: &str) {
     let mut err = io::stderr().lock();
     let _ = err.write_all(text.as_bytes()).and_then(|()| err.flush());
 }
 
-/// Asks for a text without showing it.
+/// Reads a secret without showing it.
 ///
 /// # Errors
-/// Nobody answers, or the user gave up.
+/// The terminal cannot be read, or the user cancelled.
 pub(crate) fn hidden(prompt: &str) -> Result<String, CliError> {
     let mut editor = Editor::<Mask, _>::with_history(EditorConfig::default(), MemHistory::new())
         .map_err(|error| CliError::Other(error.to_string()))?;
     editor.set_helper(Some(Mask));
     editor.readline(prompt).map_err(|error| match error {
         ReadlineError::Interrupted => CliError::Interrupted,
-        error => CliError::Other(format!("no key was read: {error}")),
+        error => CliError::Other(format!("cannot read the key: {error}")),
     })
 }
 
-/// Asks for a yes; nothing but Enter is `otherwise`. Anything else, and the end of the input, is a
-/// no.
+/// Asks a yes-or-no question; Enter alone means `otherwise`. Any other answer, and the end of the
+/// input, means no.
 ///
 /// # Errors
-/// The user pressed control-C, or nothing can be read.
+/// The user pressed Control-C, or the terminal cannot be read.
 pub(crate) fn confirm(question: &str, otherwise: bool) -> Result<bool, CliError> {
     let mut editor = Editor::<(), _>::with_history(EditorConfig::default(), MemHistory::new())
         .map_err(|error| CliError::Other(error.to_string()))?;
@@ -138,11 +138,11 @@ pub(crate) fn confirm(question: &str, otherwise: bool) -> Result<bool, CliError>
         }),
         Err(ReadlineError::Eof) => Ok(false),
         Err(ReadlineError::Interrupted) => Err(CliError::Interrupted),
-        Err(error) => Err(CliError::Other(format!("no answer was read: {error}"))),
+        Err(error) => Err(CliError::Other(format!("cannot read the answer: {error}"))),
     }
 }
 
-/// Cells in a line of the terminal that results go to: `COLUMNS`, what the terminal says, or 80.
+/// Returns the width of the terminal for results: `COLUMNS`, the terminal's own width, or 80.
 pub(crate) fn width() -> usize {
     let said = env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
     let known = said.or_else(of_terminal).filter(|width| *width > 0);
@@ -160,7 +160,7 @@ fn of_terminal() -> Option<usize> {
     None
 }
 
-/// Shows a star for each character that is typed.
+/// Shows an asterisk for each typed character.
 struct Mask;
 
 impl Completer for Mask {
@@ -181,13 +181,13 @@ impl Highlighter for Mask {
     }
 }
 
-/// Tells that something failed.
+/// Writes an error.
 pub(crate) fn error(text: &str) {
     let head = styled("error:", TextStyle::Red, Stream::Err.has_colour());
     note(&format!("{head} {text}"));
 }
 
-/// Tells something to mind.
+/// Writes a warning.
 pub(crate) fn warning(text: &str) {
     let head = styled("warning:", TextStyle::Yellow, Stream::Err.has_colour());
     note(&format!("{head} {text}"));

@@ -1,13 +1,13 @@
-//! Files below the folders that commands are given.
+//! Recursive listing of folders.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// How deep folders are searched.
+/// Maximum depth of folders.
 const MOST_DEPTH: usize = 16;
 
-/// Everything below a folder that is no folder, sorted; nothing of what is hidden, linked or
-/// installed there.
+/// Returns all files below a folder, sorted; skips hidden folders, linked folders and
+/// `node_modules`.
 pub(crate) fn files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     descend(folder, &mut found, 0);
@@ -21,6 +21,7 @@ fn descend(folder: &Path, found: &mut Vec<PathBuf>, depth: usize) {
             continue;
         }
         let name = path.file_name().unwrap_or_default().to_string_lossy();
+        // Links are skipped because they can form a loop.
         let is_meant = !path.is_symlink() && !name.starts_with('.') && name != "node_modules";
         if is_meant && depth < MOST_DEPTH {
             descend(&path, found, depth + 1);
@@ -28,7 +29,7 @@ fn descend(folder: &Path, found: &mut Vec<PathBuf>, depth: usize) {
     }
 }
 
-/// What is in a folder, sorted; nothing where it cannot be read.
+/// Returns the entries of a folder, sorted; none if it cannot be read.
 pub(crate) fn entries(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();

@@ -1,4 +1,4 @@
-//! Why a part could not be made, or did not do what it was asked.
+//! Errors of the library.
 
 use std::fmt;
 
@@ -14,29 +14,28 @@ use quillet_sql::SqlError;
 
 use crate::settings::SettingsError;
 
-/// Why a part could not be made, or did not do what it was asked.
+/// Errors of the library.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// A setting is invalid; the text names it, its origin and the expected value.
+    /// A setting is invalid; the The message has its origin and the expected value.
     Setting(ErrorMessage),
-    /// A configuration file is wrong, at these places.
+    /// A configuration file is invalid, with the diagnostics.
     Config(SettingsError),
-    /// A file of data is wrong, at these places.
+    /// A data file is invalid, with the diagnostics.
     Findings(Vec<LocatedDiagnostic>),
-    /// Something outside (a file, a folder, a process) did not do what it should.
+    /// A file, a folder or a process failed.
     Other(ErrorMessage),
-    /// The prompt service did not do what it was asked: a prompt, a variable, a tool, the store, the
-    /// model.
+    /// The prompt service failed: a prompt, a variable, a tool, the store or the model.
     Service(Box<ServiceError>),
-    /// A run of an agent failed.
+    /// An agent run failed.
     Agent(Box<AgentError>),
     /// A script failed.
     Script(Box<ScriptError>),
-    /// A question to a database has no answer.
+    /// A database question failed.
     #[cfg(feature = "sql")]
     Database(Box<SqlError>),
-    /// This build cannot do it; it names the feature that can.
+    /// The build lacks a feature; it names the feature that can.
     Missing(FeatureDisabled),
 }
 
@@ -172,17 +171,17 @@ impl Error {
     }
 }
 
-/// A finding, and the text that its place points into.
+/// A diagnostic with the text that its location refers to.
 #[derive(Clone, Debug)]
 pub struct LocatedDiagnostic {
-    /// What was found, and where.
+    /// The diagnostic with its location.
     pub diagnostic: Diagnostic,
-    /// The text, where it is at hand.
+    /// The text, if it is available.
     pub text: Option<String>,
 }
 
 impl LocatedDiagnostic {
-    /// A finding whose text is not at hand.
+    /// Creates a diagnostic without its text.
     #[must_use]
     pub fn without_text(diagnostic: Diagnostic) -> Self {
         LocatedDiagnostic {
@@ -191,7 +190,7 @@ impl LocatedDiagnostic {
         }
     }
 
-    /// Whether it is more than a warning.
+    /// Returns whether the diagnostic is an error, not a warning.
     #[must_use]
     pub fn is_error(&self) -> bool {
         self.diagnostic.severity == Severity::Error
@@ -248,6 +247,8 @@ impl From<ServiceError> for Error {
 impl From<StoreError> for Error {
     fn from(error: StoreError) -> Self {
         match error.kind {
+            // The address of the store is invalid or its feature is missing, so the user must
+            // change a setting.
             StoreErrorKind::Configuration | StoreErrorKind::Missing => {
                 Error::setting_from(error.message.clone(), error)
             }

@@ -1,4 +1,4 @@
-//! Files as data: read whole, within bounds, with what is wrong at its place.
+//! Reading of data files, with size limits and located errors.
 
 use std::fs;
 use std::io::Read;
@@ -10,10 +10,10 @@ use quillet_yaml::{Duplicates, Options, Tags};
 use crate::components::disk::Schemas;
 use crate::error::{Error, LocatedDiagnostic};
 
-/// A file larger than this is refused before it is read.
+/// Maximum size of a file in bytes; larger files are rejected before reading.
 const MOST_BYTES: u64 = 8 << 20;
 
-/// How data is read: as much as fits into a file, and tags say nothing.
+/// YAML options: limits of the file size, and tags are ignored.
 const YAML: Options = Options {
     code: "data",
     most_nodes: 1_000_000,
@@ -23,21 +23,21 @@ const YAML: Options = Options {
     duplicates: Duplicates::Refuse,
 };
 
-/// The byte order mark in UTF-8, which says nothing.
+/// Byte order mark in UTF-8, which is removed.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// What a file is, by its name.
+/// Kind of a file, by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InputFileKind<'a> {
-    /// A template in this format.
+    /// A template of this format.
     Template(&'a str),
-    /// A prompt file, which has a reader of its own.
+    /// A prompt file, which has its own parser.
     Prompt,
-    /// JSON.
+    /// A JSON file.
     Json,
-    /// YAML.
+    /// A YAML file.
     Yaml,
-    /// TOML.
+    /// A TOML file.
     Toml,
 }
 
@@ -69,7 +69,7 @@ pub fn form_of(name: &str) -> Option<InputFileKind<'static>> {
 /// Reads a text file, or standard input for `-`.
 ///
 /// # Errors
-/// It cannot be read, is too large or no UTF-8.
+/// The file cannot be read, is too large, or is not UTF-8.
 pub fn read(path: &str) -> Result<String, Error> {
     let refuse = |why: String| Error::other(format!("{}: {why}", shown(path)));
     let unreadable =
@@ -90,7 +90,7 @@ pub fn read(path: &str) -> Result<String, Error> {
     if bytes.len() as u64 > MOST_BYTES {
         return Err(refuse(format!("is larger than {MOST_BYTES} bytes")));
     }
-    // Editors of some systems begin every text with it.
+    // Some editors on Windows start every file with a byte order mark.
     if bytes.starts_with(BYTE_ORDER_MARK) {
         bytes.drain(..BYTE_ORDER_MARK.len());
     }
@@ -100,15 +100,15 @@ pub fn read(path: &str) -> Result<String, Error> {
     })
 }
 
-/// The name of a file in messages.
+/// Returns the name of a file for messages.
 pub fn shown(path: &str) -> &str {
     if path == "-" { "standard input" } else { path }
 }
 
-/// Reads data in a form; what stands in no form is JSON or YAML.
+/// Parses data of the given kind; other kinds are parsed as YAML, which includes JSON.
 ///
 /// # Errors
-/// A finding with its place.
+/// The data is invalid; the diagnostic has the location.
 pub fn parse(path: &str, text: &str, form: InputFileKind<'_>) -> Result<Value, Error> {
     let wrong = |message: String, place: Option<LineColumn>| {
         let mut diagnostic = Diagnostic::error("data", shown(path), message);
@@ -151,24 +151,24 @@ pub fn parse(path: &str, text: &str, form: InputFileKind<'_>) -> Result<Value, E
     }
 }
 
-/// The value of a file: by its name JSON or TOML, else YAML.
+/// Reads a file as a value: JSON or TOML by its name, or else YAML.
 ///
 /// # Errors
-/// It cannot be read, with its place.
+/// The file cannot be read, or is invalid; with location.
 pub fn data(path: &str) -> Result<Value, Error> {
     let form = form_of(path).unwrap_or(InputFileKind::Yaml);
     if path.trim_start().starts_with('{') {
         return Err(Error::setting(
-            "-d takes a file, or - for standard input; a value is given by -D name:=json".into(),
+            "-d takes a file, or - for standard input; for a value use -D name:=json".into(),
         ));
     }
     parse(path, &read(path)?, form)
 }
 
-/// Schemas by name: those of the settings, and over them those of a command line, `NAME=FILE`.
+/// Reads schemas by name: those of the settings, overridden by `NAME=FILE` of the command line.
 ///
 /// # Errors
-/// Something is no `NAME=FILE`, cannot be read, or is no schema.
+/// An argument is not `NAME=FILE`, or a file cannot be read or is not a schema.
 pub fn schemas(configured: &[(String, String)], defines: &[String]) -> Result<Schemas, Error> {
     let mut schemas = Schemas::default();
     for (name, path) in configured {
@@ -186,7 +186,7 @@ pub fn schemas(configured: &[(String, String)], defines: &[String]) -> Result<Sc
     Ok(schemas)
 }
 
-/// A file that holds a schema; `who` names it.
+/// Reads a schema file. `who` names it in errors.
 fn schema(who: &str, path: &str) -> Result<serde_json::Value, Error> {
     let text = read(path).map_err(|failure| match failure {
         Error::Other(failure) => Error::Other(failure.prefixed(who)),
@@ -195,7 +195,7 @@ fn schema(who: &str, path: &str) -> Result<serde_json::Value, Error> {
     let schema = parse(path, &text, form_of(path).unwrap_or(InputFileKind::Yaml))?;
     if schema.as_map().is_none() {
         return Err(Error::setting(format!(
-            "{who}: {path} holds {}, and a JSON Schema is an object",
+            "{who}: {path} must be a JSON Schema object, not {}",
             match schema.kind() {
                 kind @ ("array" | "integer") => format!("an {kind}"),
                 "null" => "nothing".to_owned(),
@@ -206,7 +206,8 @@ fn schema(who: &str, path: &str) -> Result<serde_json::Value, Error> {
     Ok((&schema).into())
 }
 
-/// What is wrong with TOML; its reader takes a value that is missing for one without quotes.
+/// Returns the message of a TOML error. A missing value gets its own message, because the parser
+/// reports it as an unquoted string.
 pub fn toml_message(error: &toml::de::Error, text: &str) -> String {
     let before = error.span().and_then(|span| text.get(..span.start));
     let line = before.and_then(|text| text.lines().next_back());
@@ -216,6 +217,7 @@ pub fn toml_message(error: &toml::de::Error, text: &str) -> String {
         rest.trim_start_matches([' ', '\t', '\r']).starts_with('\n') || rest.trim().is_empty()
     });
     match key.filter(|_| ends) {
+        // `key =` at the end of a line: the parser's own message would be about quotes.
         Some(key) => format!("the value of {} is missing", key.trim()),
         None => error.message().to_owned(),
     }

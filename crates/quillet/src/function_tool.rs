@@ -1,4 +1,4 @@
-//! A tool out of a function, for a program that needs no type of its own for it.
+//! Tools made from functions.
 
 use std::fmt;
 use std::future::Future;
@@ -7,10 +7,10 @@ use std::sync::Arc;
 use quillet_core::tool::{Tool, ToolContext, ToolError, ToolSpec};
 use quillet_core::{BoxFuture, Map, Value};
 
-/// A tool that calls an asynchronous function of this program with its arguments by name.
+/// Creates a tool from an asynchronous function, which receives the arguments by name.
 ///
-/// `parameters` is a JSON Schema of type `object`, as models are shown it. Its properties name what
-/// templates give by position, in their order.
+/// `parameters` is a JSON Schema of type `object`, shown to models. Templates may pass arguments by
+/// position; they get the names of its properties in order.
 ///
 /// ```
 /// use quillet::Value;

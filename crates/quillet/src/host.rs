@@ -1,4 +1,4 @@
-//! Everything that a process serves, made of settings: what `quillet serve` stands on.
+//! Components of a host process, built from settings.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -16,12 +16,12 @@ use crate::components::{self, agents, scripts};
 use crate::error::Error;
 use crate::settings::{self, Settings};
 
-/// Everything that a process serves, made of settings.
+/// Components of a host process, built from settings; `quillet serve` is built on it.
 #[derive(Debug)]
 pub struct Host {
     prompts: Arc<PromptService>,
     definitions: DefinitionService,
-    /// Whether what others write into the store becomes versions.
+    /// Whether changes by other writers of the store are recorded as versions.
     keeps_history: bool,
     models: Arc<ModelRouter>,
     agents: Arc<AgentService>,
@@ -30,21 +30,22 @@ pub struct Host {
 }
 
 impl Host {
-    /// Opens the store of the settings, or none in memory, and makes all parts over it. A store that does
-    /// not answer yet is a warning; [`Host::watch`] goes on trying.
+    /// Opens the store of the settings, or an empty store in memory, and creates all components.
+    ///
+    /// An unavailable store is only a warning; [`Host::watch`] keeps trying.
     ///
     /// # Errors
-    /// A setting is wrong, or something that it names cannot be opened.
+    /// A setting is invalid, or a file, store or service that it names cannot be opened.
     pub async fn open(settings: &Settings) -> Result<Self, Error> {
         let store = components::optional_store(settings).await?;
         let store = store.unwrap_or_else(|| Arc::new(MemoryStore::new()));
         Host::over(settings, store, false).await
     }
 
-    /// The same over a store; with the demo's shop among the databases, if that is wanted.
+    /// Creates all components over a given store; `with_shop` adds the database of the demo shop.
     ///
     /// # Errors
-    /// As [`Host::open`].
+    /// As for [`Host::open`].
     pub async fn over(
         settings: &Settings,
         store: Arc<dyn Store>,
@@ -55,10 +56,17 @@ impl Host {
         let model = components::asked(settings, &models)?;
         let prompts = components::service(settings, store.clone(), Some(model), retries)?;
         let prompts = Arc::new(prompts);
+        // An unavailable store must not prevent the start: a server can serve models, and recovers
+        // when the store answers.
         if let Err(error) = prompts.load().await {
-            settings.warn(&format!("{error}; serving what is known until it answers"));
+            settings.warn(&format!(
+                "{error}; serving cached definitions until the store answers"
+            ));
         }
+        // Before the agents, which record their runs there.
         let traces = Traces::open(settings).await?;
+        // Scripts are attached to the prompt service first, because agents may call stored scripts
+        // as tools.
         let scripts = scripts::serve(settings, &prompts, models.clone()).await?;
         let agents = agents::service(
             settings,
@@ -84,37 +92,37 @@ impl Host {
         })
     }
 
-    /// Prompts, shared variables and tools.
+    /// Returns the prompt service: prompts, shared variables and tools.
     #[must_use]
     pub fn prompts(&self) -> &Arc<PromptService> {
         &self.prompts
     }
 
-    /// The definitions of the store, with their histories.
+    /// Returns the service for definitions and their version histories.
     #[must_use]
     pub fn definitions(&self) -> &DefinitionService {
         &self.definitions
     }
 
-    /// The models of the settings, by name.
+    /// Returns the router to the configured models.
     #[must_use]
     pub fn models(&self) -> &Arc<ModelRouter> {
         &self.models
     }
 
-    /// Agents over these prompts and models.
+    /// Returns the agent service over these prompts and models.
     #[must_use]
     pub fn agents(&self) -> &Arc<AgentService> {
         &self.agents
     }
 
-    /// Databases of the store, which are tools, too.
+    /// Returns the databases of the store, which are also tools.
     #[must_use]
     pub fn databases(&self) -> &ServedDatabases {
         &self.databases
     }
 
-    /// What a server serves.
+    /// Returns the services for an HTTP server.
     #[cfg(feature = "server")]
     #[must_use]
     pub fn services(&self) -> quillet_server::Services {
@@ -130,9 +138,9 @@ impl Host {
         }
     }
 
-    /// Follows the store for as long as the future is polled: definitions, shared variables,
-    /// connections of databases. What others write there becomes versions, unless `store.history`
-    /// is off.
+    /// Follows changes of the store while the future is polled: definitions, shared variables and
+    /// database connections. Changes by other writers are recorded as versions, unless
+    /// `store.history` is off.
     pub async fn watch(&self) {
         let keeping = async {
             if self.keeps_history {
@@ -142,7 +150,7 @@ impl Host {
         tokio::join!(self.prompts.watch(), self.databases.follow(), keeping);
     }
 
-    /// Waits until traces are written, and for a collector a moment.
+    /// Waits until all traces are written, and briefly for a trace collector.
     pub async fn flush(&self) {
         self.traces.flush().await;
     }

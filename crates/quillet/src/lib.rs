@@ -1,8 +1,18 @@
-//! Quillet: prompts as templates that are compiled once, with shared variables and tools that are
-//! found late; sent to models, used by agents and scripts.
+//! A prompt engine: templates, a prompt service, agents, scripts and text-to-SQL.
 //!
-//! There are three things to learn. [`Template`] makes texts and messages, [`Environment`] holds
-//! templates that call each other, and neither needs a store, a runtime or a feature of this crate:
+//! The crate has three levels; start with the one that your program needs.
+//!
+//! - [`Template`] and [`Environment`] render text and messages. They need no store, no runtime and
+//!   no feature of this crate.
+//! - [`Quillet`] works on one store: it renders stored prompts, calls models, runs agents and
+//!   scripts, and queries databases (feature `service`).
+//! - [`Host`] has the components of `quillet serve`, built from [`Settings`], for programs that
+//!   serve or combine them (feature `service`).
+//!
+//! # Templates
+//!
+//! A [`Template`] is compiled once and rendered any number of times. An [`Environment`] holds
+//! templates that call each other by name.
 //!
 //! ```
 //! let template = quillet::Template::new("jinja", "Hello {{ name }}!")?;
@@ -11,8 +21,10 @@
 //! # Ok::<(), quillet::TemplateError>(())
 //! ```
 //!
-//! [`Quillet`] does everything over one store: it renders its prompts, asks models, runs agents and
-//! scripts, and asks databases.
+//! # Stored prompts, models and agents
+//!
+//! [`Quillet::open`] opens a store. API keys and all other settings come from the environment, as
+//! for `quillet serve`.
 //!
 //! ```no_run
 //! # #[cfg(feature = "service")]
@@ -26,8 +38,11 @@
 //! # }
 //! ```
 //!
-//! [`Host`] is what `quillet serve` stands on: the same parts, made of [`Settings`], to be served or
-//! used one by one. Each part is a crate of its own, and all of them are here under their names.
+//! # Single components
+//!
+//! `quillet serve` is built on [`Host`]. The functions in `components` create each component from
+//! [`Settings`]. Each component is a separate crate, re-exported here: [`core`] and [`template`]
+//! always, the others with their features.
 
 mod templates;
 
@@ -65,36 +80,36 @@ pub use templates::{
     Template, TemplateError, TemplateFunction, TemplateOptions, check, convert, formats, render,
 };
 
-/// Values, messages, and the contracts of tools, models and stores.
+/// Values, messages, and the traits of tools, models and stores.
 pub use quillet_core as core;
 pub use quillet_core::{Map, Value};
-/// Templates in every format.
+/// Template engine with all formats.
 pub use quillet_template as template;
 
-/// The loop of a model and its tools.
+/// Agent loop: a model that calls tools until it is done.
 #[cfg(feature = "service")]
 pub use quillet_agent as agent;
-/// What a process hosts: agents, scripts and databases of a store.
+/// Services of a host process: agents, scripts and databases of a store.
 #[cfg(feature = "service")]
 pub use quillet_host as hosting;
-/// Models on the wires of four providers, and a mock.
+/// Clients of the provider APIs, and a mock model.
 #[cfg(feature = "service")]
 pub use quillet_llm as llm;
-/// The prompt service: find, bind, render, send.
+/// Prompt service: finds, renders and sends stored prompts.
 #[cfg(feature = "service")]
 pub use quillet_prompt as prompt;
-/// The language of scripts, `.ai.yaml`.
+/// Script language, `.ai.yaml`.
 #[cfg(feature = "service")]
 pub use quillet_script as script;
-/// The service over HTTP.
+/// HTTP server.
 #[cfg(feature = "server")]
 pub use quillet_server as server;
-/// Questions to databases.
+/// Text-to-SQL: databases, query checks and exports.
 #[cfg(feature = "sql")]
 pub use quillet_sql as sql;
-/// Where prompts, shared variables and tools are stored.
+/// Stores of prompts, shared variables and tools.
 #[cfg(feature = "service")]
 pub use quillet_store as store;
-/// Tools over REST, gRPC and MCP.
+/// Tools over REST, gRPC and MCP, and the built-in tools.
 #[cfg(feature = "service")]
 pub use quillet_tools as tools;

@@ -1,4 +1,4 @@
-//! Prompts that people saved from OpenAI, as definitions.
+//! Import of prompts saved from OpenAI.
 //!
 //! OpenAI had no export. What people have is one of two objects: the prompt itself (`id`,
 //! `version`, `messages` or `instructions`, the model and its settings), written down from the
@@ -11,7 +11,7 @@ use quillet_llm::{OpenAiResponses, Protocol};
 use quillet_template::{CompileOptions, TemplateFactory, TemplateSource};
 use serde_json::{Map, Value, json};
 
-/// How the model answers: the members that both objects share.
+/// Members that both objects share: model parameters.
 const SETTINGS: [&str; 9] = [
     "model",
     "temperature",
@@ -24,7 +24,7 @@ const SETTINGS: [&str; 9] = [
     "parallel_tool_calls",
 ];
 
-/// Members that say which prompt it is, and what it says.
+/// Members of a prompt: its identity and its content.
 const PROMPT: [&str; 14] = [
     "id",
     "prompt_id",
@@ -42,7 +42,7 @@ const PROMPT: [&str; 14] = [
     "updated_at",
 ];
 
-/// Members of a response that are of that one answer, and no part of the prompt.
+/// Members of a response that belong to that answer, not to the prompt.
 const ANSWER: [&str; 19] = [
     "background",
     "billing",
@@ -65,23 +65,23 @@ const ANSWER: [&str; 19] = [
     "user",
 ];
 
-/// One version of a prompt of OpenAI, as a definition.
+/// One version of an OpenAI prompt as a Quillet definition.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SavedPrompt {
-    /// `pmpt_…`, which the definition has as an alias.
+    /// The OpenAI id, `pmpt_…`; an alias of the definition.
     pub alias: String,
-    /// What it was called, if that was saved.
+    /// The name, if it was saved.
     pub name: Option<String>,
-    /// The number of its version, if that was saved.
+    /// The version number, if it was saved.
     pub version: Option<u64>,
-    /// The definition, as JSON.
+    /// The definition as JSON.
     pub definition: String,
-    /// What of it was not taken over.
+    /// Warnings about members that were not imported.
     pub findings: Vec<Diagnostic>,
 }
 
 impl SavedPrompt {
-    /// An id for the definition: its name in small letters, else the alias.
+    /// Returns an id for the definition: its name in lower case, or else the alias.
     #[must_use]
     pub fn id(&self) -> String {
         let name = self.name.as_deref().unwrap_or_default();
@@ -98,7 +98,7 @@ impl SavedPrompt {
 /// `source` is the name of the file. Versions of one prompt come in the order of their numbers.
 ///
 /// # Errors
-/// What cannot be read, with the number of the object where there are several.
+/// An object is invalid; with its number if there are several.
 pub fn openai_prompts(source: &str, text: &str) -> Result<Vec<SavedPrompt>, Vec<Diagnostic>> {
     let objects = objects(text).map_err(|why| vec![wrong(source, why)])?;
     let mut read = Vec::with_capacity(objects.len());
@@ -123,7 +123,7 @@ fn wrong(source: &str, why: String) -> Diagnostic {
 fn objects(text: &str) -> Result<Vec<Map<String, Value>>, String> {
     let object = |value: Value| match value {
         Value::Object(object) => Ok(object),
-        _ => Err("an object is wanted for each prompt".to_owned()),
+        _ => Err("expected an object for each prompt".to_owned()),
     };
     let several = match serde_json::from_str(text) {
         Ok(Value::Array(all)) => all,
@@ -131,11 +131,11 @@ fn objects(text: &str) -> Result<Vec<Map<String, Value>>, String> {
             Some(Value::Array(all)) => all,
             _ => vec![one.into()],
         },
-        Ok(_) => return Err("a JSON object is wanted".to_owned()),
+        Ok(_) => return Err("expected a JSON object".to_owned()),
         Err(error) => {
             let lines = text.lines().filter(|line| !line.trim().is_empty());
             let read: Result<Vec<Value>, _> = lines.map(serde_json::from_str).collect();
-            read.map_err(|_| format!("this is no JSON: {error}"))?
+            read.map_err(|_| format!("invalid JSON: {error}"))?
         }
     };
     several.into_iter().map(object).collect()
@@ -145,12 +145,12 @@ fn saved(source: &str, object: &Map<String, Value>) -> Result<SavedPrompt, Strin
     let is_answer = object.get("object") == Some(&json!("response"));
     let named = match object.get("prompt") {
         Some(Value::Object(prompt)) if is_answer => prompt,
-        _ if is_answer => return Err("this response was made without a prompt".to_owned()),
+        _ if is_answer => return Err("the response was created without a prompt".to_owned()),
         _ => object,
     };
     let text = |name: &str| named.get(name).and_then(Value::as_str);
     let alias = text("id").or_else(|| text("prompt_id"));
-    let alias = alias.ok_or("it has no id")?.to_owned();
+    let alias = alias.ok_or("missing id")?.to_owned();
     let name = text("name").or_else(|| text("title")).map(str::to_owned);
     let mut findings = Vec::new();
     let known = |key: &str| {
@@ -168,7 +168,7 @@ fn saved(source: &str, object: &Map<String, Value>) -> Result<SavedPrompt, Strin
     let messages: Result<Vec<Value>, String> = asked.messages.iter().map(message).collect();
     let messages = messages?;
     if messages.is_empty() {
-        return Err("it has neither messages nor instructions".to_owned());
+        return Err("missing messages or instructions".to_owned());
     }
     findings.extend(unread(source, &alias, &messages));
     findings.extend(unused(source, &alias, named.get("variables"), &messages));
@@ -204,7 +204,7 @@ fn saved(source: &str, object: &Map<String, Value>) -> Result<SavedPrompt, Strin
     })
 }
 
-/// What it says and how it is asked, as a request that our reader of that wire takes.
+/// Builds an OpenAI request from the object, because the decoder of that API already exists.
 fn request(object: &Map<String, Value>) -> Result<Value, String> {
     let mut request = Map::new();
     let mut input = Vec::new();
@@ -216,15 +216,16 @@ fn request(object: &Map<String, Value>) -> Result<Value, String> {
             }
             (_, Some(Value::String(text))) => input.push(json!({"role": "user", "content": text})),
             (_, Some(Value::Array(items))) => input.extend(items.iter().cloned()),
-            (_, Some(_)) => return Err(format!("{name}: a text or a list of messages is wanted")),
+            (_, Some(_)) => return Err(format!("{name}: expected text or a list of messages")),
         }
     }
     for name in SETTINGS {
+        // OpenAI writes unset members as null; here they count as missing.
         let value = object.get(name).map(without_nulls);
         let value = value.filter(|value| !is_default(name, value));
         request.extend(value.map(|value| (name.to_owned(), value)));
     }
-    // What chooses among tools is refused by providers where there are none.
+    // Providers reject `tool_choice` without tools, so it is dropped.
     if !request.contains_key("tools") {
         request.remove("tool_choice");
         request.remove("parallel_tool_calls");
@@ -244,7 +245,7 @@ fn without_nulls(value: &Value) -> Value {
     }
 }
 
-/// Whether a member says nothing but what holds without it.
+/// Returns whether a member has its default value.
 fn is_default(name: &str, value: &Value) -> bool {
     match value {
         Value::Null => true,
@@ -267,7 +268,7 @@ fn message(message: &Message) -> Result<Value, String> {
         MessageContent::Parts(parts) => {
             let text = |part: &ContentPart| match part {
                 ContentPart::Text { text } => Ok(text.clone()),
-                _ => Err("a message has an image or a file in it: make it a variable"),
+                _ => Err("a message contains an image or a file: use a variable instead"),
             };
             parts.iter().map(text).collect::<Result<String, _>>()?
         }
@@ -276,7 +277,7 @@ fn message(message: &Message) -> Result<Value, String> {
 }
 
 fn not_taken(source: &str, alias: &str, name: &str) -> Diagnostic {
-    let what = format!("{alias}: the member {name:?} is not taken over");
+    let what = format!("{alias}: the member {name:?} is not imported");
     Diagnostic::warning("import.openai", source, what)
 }
 
@@ -285,7 +286,7 @@ fn contents(messages: &[Value]) -> impl Iterator<Item = &str> {
     contents.filter_map(Value::as_str)
 }
 
-/// Texts that OpenAI took as they were, and that are no templates here.
+/// Returns warnings about texts that are literal in OpenAI but invalid as templates here.
 fn unread(source: &str, alias: &str, messages: &[Value]) -> Vec<Diagnostic> {
     let formats = TemplateFactory::standard();
     let compiles = |text: &str| {
@@ -296,18 +297,18 @@ fn unread(source: &str, alias: &str, messages: &[Value]) -> Vec<Diagnostic> {
     let sections = ["{{#", "{{^", "{{/", "{{>", "{{!", "{{=", "{{&"];
     let why = |text: &str| {
         let section = sections.iter().find(|section| text.contains(*section));
-        let section = section.map(|section| format!("{section} means something else here"));
+        let section = section.map(|section| format!("{section} has another meaning in Quillet"));
         section.or_else(|| compiles(text))
     };
     let found = contents(messages).filter_map(why);
     let found = found.map(|why| {
-        let what = format!("{alias}: a message is more than text with {{{{variables}}}}: {why}");
+        let what = format!("{alias}: a message must be text with {{{{variables}}}}: {why}");
         Diagnostic::warning("import.openai", source, what)
     });
     found.collect()
 }
 
-/// Variables that were declared, or given, and stand in no message.
+/// Returns warnings about declared or set variables that no message uses.
 fn unused(
     source: &str,
     alias: &str,
@@ -332,7 +333,7 @@ fn unused(
     let unused = names.into_iter().filter(|name| !used(name));
     let found = unused.map(|name| {
         let what = format!(
-            "{alias}: the variable {name} stands in no message: was its value filled in when this was saved?"
+            "{alias}: no message uses the variable {name}; check whether its value was filled in when the prompt was saved"
         );
         Diagnostic::warning("import.openai", source, what)
     });
@@ -391,7 +392,7 @@ mod tests {
             assert_eq!(options.pointer(at), Some(&value), "{at}: {options}");
         }
         let found: Vec<&str> = saved.findings.iter().map(|one| &*one.message).collect();
-        assert_eq!(found, ["pmpt_1: the member \"owner\" is not taken over"]);
+        assert_eq!(found, ["pmpt_1: the member \"owner\" is not imported"]);
     }
 
     #[test]
@@ -422,17 +423,17 @@ mod tests {
         assert!(
             filled.findings[0]
                 .message
-                .contains("city stands in no message"),
+                .contains("no message uses the variable city"),
             "{filled:?}"
         );
         let sections = read(&json!({"id": "pmpt_1", "instructions": "{{#if x}}y{{/if}}"}));
         assert!(sections.findings[0].message.contains("{{#"), "{sections:?}");
         for (text, part) in [
-            ("{", "no JSON"),
+            ("{", "invalid JSON"),
             ("7", "object"),
             ("[7]", "object"),
-            (r#"{"instructions":"x"}"#, "no id"),
-            (r#"{"id":"pmpt_1"}"#, "neither messages nor instructions"),
+            (r#"{"instructions":"x"}"#, "missing id"),
+            (r#"{"id":"pmpt_1"}"#, "missing messages or instructions"),
             (r#"{"object":"response","id":"resp_1"}"#, "without a prompt"),
             (
                 r#"[{"id":"pmpt_1","instructions":"x"},{"id":"pmpt_2","messages":7}]"#,

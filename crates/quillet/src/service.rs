@@ -1,4 +1,4 @@
-//! Everything that Quillet does over one store, for a program that embeds it.
+//! The main type of the library: all features over one store.
 
 use std::fmt;
 use std::sync::Arc;
@@ -23,41 +23,41 @@ use crate::error::Error;
 use crate::host::Host;
 use crate::settings::Settings;
 
-/// How requests of this program are named in logs and traces.
+/// Name of the requests of this program in logs and traces.
 const REQUEST: &str = "library";
-/// Who offers the tools of [`Quillet::register`] to the catalogue.
+/// Owner of the tools of [`Quillet::register`] in the catalogue.
 const OWNER: &str = "program";
 
-/// Everything that Quillet does, over one store. Cheap to clone; clones are the same service.
+/// All features of Quillet over one store. Cheap to clone; clones share one service.
 ///
-/// Its store is followed in a task, so that what others write there is seen; the task ends with the
-/// last clone.
+/// A background task follows the store, so changes by other writers become visible. The task ends
+/// with the last clone.
 #[derive(Clone)]
 pub struct Quillet {
     host: Arc<Host>,
     settings: Arc<Settings>,
-    /// Tools of this program.
+    /// Tools registered by this program.
     tools: Arc<Mutex<Vec<Arc<dyn Tool>>>>,
-    /// What scripts may call, once one has run: servers of tools are connected to then.
+    /// Tools of scripts. Set by the first script run, which connects to the MCP servers.
     script_tools: Arc<OnceCell<Arc<dyn Tools>>>,
     _watch: Arc<AbortOnDropHandle<()>>,
 }
 
 impl Quillet {
-    /// Opens a store: `memory:`, `dir:PATH`, `sqlite:FILE`, `redis://HOST`. Keys of models and all other
-    /// settings come from the environment, under the names of `quillet serve`.
+    /// Opens a store: `memory:`, `dir:PATH`, `sqlite:FILE` or `redis://HOST`. API keys and all
+    /// other settings come from the environment, under the names of `quillet serve`.
     ///
-    /// Must be called inside of a Tokio runtime.
+    /// Must be called inside a Tokio runtime.
     ///
     /// # Errors
-    /// The store cannot be opened, or a variable of the environment is wrong.
+    /// The store cannot be opened, or an environment variable is invalid.
     pub async fn open(store: &str) -> Result<Self, Error> {
         let mut settings = Settings::from_env()?;
         settings.set("store.url", store)?;
         Quillet::with(settings).await
     }
 
-    /// The same with settings of one's own.
+    /// Opens the store of the given settings.
     ///
     /// ```
     /// use quillet::{Quillet, Settings};
@@ -72,7 +72,7 @@ impl Quillet {
     /// ```
     ///
     /// # Errors
-    /// A setting is wrong, or something that it names cannot be opened.
+    /// A setting is invalid, or a file, store or service that it names cannot be opened.
     pub async fn with(settings: Settings) -> Result<Self, Error> {
         let host = Arc::new(Host::open(&settings).await?);
         let watched = host.clone();
@@ -86,14 +86,14 @@ impl Quillet {
         })
     }
 
-    /// The parts, one by one.
+    /// Returns the single components.
     #[must_use]
     pub fn host(&self) -> &Host {
         &self.host
     }
 
-    /// Has a tool of this program called by its name: by templates of every format, agents, scripts
-    /// and MCP clients. A stored tool of the same name goes before it.
+    /// Registers a tool of this program for templates of every format, agents, scripts and MCP
+    /// clients. A stored tool of the same name takes precedence.
     pub async fn register(&self, tool: Arc<dyn Tool>) {
         let mut tools = self.tools.lock().await;
         tools.push(tool);
@@ -101,10 +101,10 @@ impl Quillet {
         catalogue.offer(OWNER, tools.clone()).await;
     }
 
-    /// Renders a stored prompt: its text or its messages, and how it came to be.
+    /// Renders a stored prompt to text or messages, and explains the result.
     ///
     /// # Errors
-    /// There is no such prompt, a variable is missing, a tool without a default failed.
+    /// The prompt is unknown, a variable is missing, or a tool without a fallback value failed.
     pub async fn render(
         &self,
         id: &str,
@@ -115,11 +115,11 @@ impl Quillet {
         Ok(self.host.prompts().render(id, &input).await?)
     }
 
-    /// Renders a template that is not stored; shared variables, tools and other prompts are there as
-    /// for stored ones.
+    /// Renders a template that is not stored, with the shared variables, tools and prompts of the
+    /// store.
     ///
     /// # Errors
-    /// There is no such format, the template is broken, or as [`Quillet::render`].
+    /// The format is unknown, the template is invalid, or as for [`Quillet::render`].
     pub async fn render_text(
         &self,
         format: &str,
@@ -146,10 +146,10 @@ impl Quillet {
         })
     }
 
-    /// The messages of a stored prompt, as a model would get them.
+    /// Renders a stored prompt and returns the messages for a model.
     ///
     /// # Errors
-    /// As [`Quillet::render`].
+    /// As for [`Quillet::render`].
     pub async fn messages(
         &self,
         id: &str,
@@ -159,10 +159,10 @@ impl Quillet {
         Ok(self.host.prompts().messages(rendered.prompt))
     }
 
-    /// Renders a stored prompt, asks its model, and waits for the whole answer.
+    /// Renders a stored prompt, calls its model, and returns the complete answer.
     ///
     /// # Errors
-    /// As [`Quillet::render`], and what the model's provider says.
+    /// As for [`Quillet::render`], and errors of the provider.
     pub async fn chat(&self, id: &str, variables: impl Into<Map>) -> Result<Reply, Error> {
         let mut stream = self.stream(id, variables).await?.stream;
         let mut reply = Reply::default();
@@ -172,10 +172,10 @@ impl Quillet {
         Ok(reply)
     }
 
-    /// The same, with the answer as it comes.
+    /// Renders a stored prompt, calls its model, and returns a stream of the answer.
     ///
     /// # Errors
-    /// As [`Quillet::chat`], until the model begins to answer.
+    /// As for [`Quillet::chat`], until the answer starts; later errors are in the stream.
     pub async fn stream(&self, id: &str, variables: impl Into<Map>) -> Result<ChatOutcome, Error> {
         let variables = variables.into();
         let input = RenderInput::new(&variables, REQUEST);
@@ -185,18 +185,18 @@ impl Quillet {
             .await?)
     }
 
-    /// Asks the model, which may call the tools of the store, until it is done.
+    /// Asks the model a question; the model may call the tools of the store.
     ///
     /// # Errors
-    /// A limit on runs is reached. What fails on the way is in the outcome.
+    /// A limit on runs is reached. A failure during the run is in the outcome.
     pub async fn ask(&self, question: &str) -> Result<AgentOutcome, Error> {
         self.agent(AgentRequest::question(question)).await
     }
 
-    /// The same for a stored agent, a session, chosen tools: whatever a request may say.
+    /// Runs an agent request, which can select a stored agent, a session and tools.
     ///
     /// # Errors
-    /// As [`Quillet::ask`].
+    /// As for [`Quillet::ask`].
     pub async fn agent(&self, request: AgentRequest) -> Result<AgentOutcome, Error> {
         let id = components::new_id();
         let who = Principal::at(REQUEST);
@@ -209,14 +209,14 @@ impl Quillet {
                 return Ok(*outcome);
             }
         }
-        Err(Error::other("the run of the agent did not end".into()))
+        Err(Error::other("the agent run ended without a result".into()))
     }
 
-    /// Runs a script, `.ai.yaml`, of this disk, with nothing granted: it asks models, and touches
-    /// no file, no process and no network.
+    /// Runs a script file (`.ai.yaml`) without permissions: it can call models, but cannot access
+    /// files, processes or the network.
     ///
     /// # Errors
-    /// It cannot be read, or it fails; the error names the line.
+    /// The script cannot be read, or it fails; the error has the line.
     pub async fn run_script(
         &self,
         path: &str,
@@ -248,7 +248,8 @@ impl Quillet {
         Ok(engine.run(job).await?)
     }
 
-    /// Tools and prompts of the store, tools of this program and of MCP servers, built-in ones.
+    /// Returns the tools of scripts: stored tools and prompts, tools of this program, of MCP
+    /// servers, and built-in ones.
     async fn script_tools(&self) -> Result<Arc<dyn Tools>, Error> {
         let prompts = self.host.prompts();
         let tools = self.script_tools.get_or_try_init(|| async {
@@ -258,11 +259,11 @@ impl Quillet {
         Ok(tools.await?.clone())
     }
 
-    /// Has the model write a query that answers a question to a database of the store, checks it,
-    /// and runs it read-only.
+    /// Asks a stored database a question: the model writes a query, which is checked and runs
+    /// read-only.
     ///
     /// # Errors
-    /// There is no such database, no query passes the guard, or the database refuses.
+    /// The database is unknown, no query passes the SQL guard, or the database rejects it.
     #[cfg(feature = "sql")]
     pub async fn ask_database(
         &self,
@@ -273,7 +274,7 @@ impl Quillet {
         Ok(self.databases().ask(name, question, &options).await?)
     }
 
-    /// The databases of the store: connections, catalogues, checked queries, exports.
+    /// Returns the databases of the store: connections, catalogues, checked queries and exports.
     #[cfg(feature = "sql")]
     #[must_use]
     pub fn databases(&self) -> &quillet_sql::Databases {

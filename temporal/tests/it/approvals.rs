@@ -52,7 +52,7 @@ fn of_two_who_decide_at_once_one_counts() {
     let said = String::from_utf8_lossy(&late.stderr);
     println!("{}", said.trim());
     assert!(
-        said.contains("run.not_waiting") && said.contains("it is over (done)"),
+        said.contains("run.not_waiting") && said.contains("it has ended (done)"),
         "{said}"
     );
     let nobody = world.client(&["decide", "nobody", "approve"]);
@@ -79,7 +79,7 @@ fn decisions_change_and_deny_calls() {
     let wrong = world.decide(&run, "call_x", &["approve"]);
     let said = String::from_utf8_lossy(&wrong.stderr);
     assert!(
-        said.contains("does not wait; these do") && said.contains(book),
+        said.contains("is not pending; pending calls") && said.contains(book),
         "{said}"
     );
     let edited = world.decide(&run, book, &["edit", "--arguments", r#"{"step": 77}"#]);
@@ -96,7 +96,7 @@ fn decisions_change_and_deny_calls() {
     });
     let unclear = world.client(&["decide", &run, "approve"]);
     let said = String::from_utf8_lossy(&unclear.stderr);
-    assert!(said.contains("name the call"), "{said}");
+    assert!(said.contains("several calls are pending"), "{said}");
     for at in [1, 0] {
         let call = shown["waiting"][at]["call"].as_str().unwrap();
         assert!(world.decide(&run, call, &["approve"]).status.success());

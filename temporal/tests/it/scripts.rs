@@ -231,7 +231,7 @@ fn scripts_are_rows_and_what_is_no_script_says_so() {
     }
     assert_eq!(counts(&world.calls).len(), 0);
     for (args, wanted) in [
-        (&["run", "x", "-m", "prompt/hi"][..], "no script"),
+        (&["run", "x", "-m", "prompt/hi"][..], "not a script"),
         (&["run", "x", "-m", "prompt/nothing"], "nothing"),
         (
             &["run", "x", "-m", "agent/clerk", "--variables", "{}x"],

@@ -1,4 +1,4 @@
-//! The arguments of `quillet batch`.
+//! Arguments of `quillet batch`.
 
 use std::path::PathBuf;
 
@@ -9,30 +9,30 @@ use super::{StoreArgs, demo, set};
 
 #[derive(Debug, Args)]
 pub(crate) struct BatchArgs {
-    /// A file with one JSON object on each line: variables of the prompt, or requests of OpenAI's
-    /// batches.
+    /// File with one JSON object per line: variables of the prompt, or requests in OpenAI's batch
+    /// format.
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// Who answers: prompt/ID, agent/NAME or a model. Requests that name a model keep theirs.
+    /// Target: prompt/ID, agent/NAME or a model; requests that set a model keep it.
     #[arg(short, long, value_name = "NAME")]
     pub(crate) model: Option<String>,
-    /// Where the answers go; what was not answered goes to OUT.errors.
+    /// Output file; failed rows go to OUT.errors.
     #[arg(short, long, value_name = "OUT")]
     pub(crate) output: PathBuf,
-    /// Tell how far it is where nobody looks at a terminal, too.
+    /// Report progress even when stderr is not a terminal.
     #[arg(long)]
     pub(crate) progress: bool,
-    /// Hand the rows to the batch API of their model's provider (OpenAI, Anthropic): half the price,
-    /// within a day. Rows for models and prompts only.
+    /// Use the batch API of the model's provider (OpenAI, Anthropic): half the price, within a day;
+    /// for models and prompts only.
     #[arg(long)]
     pub(crate) provider_batch: bool,
-    /// Rows at the same time, in place of batch.concurrency.
+    /// Maximum number of concurrent rows, instead of batch.concurrency.
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000))]
     pub(crate) concurrency: Option<u64>,
-    /// The address of the server that speaks OpenAI's wire.
+    /// Address of an OpenAI-compatible API.
     #[arg(short = 'u', long, value_name = "URL")]
     pub(crate) base_url: Option<String>,
-    /// The built-in examples with a mock model.
+    /// Use the built-in examples and a mock model.
     #[arg(long)]
     pub(crate) demo: bool,
     #[command(flatten)]

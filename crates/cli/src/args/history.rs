@@ -9,39 +9,39 @@ use quillet_core::store::EntryKind;
 
 use super::StoreArgs;
 
-/// Commands on versions of definitions.
+/// Commands for version histories of definitions.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Versions {
-    /// Write the definitions of a folder, or single files, to the store as new versions.
+    /// Save definitions from folders or files to the store as new versions.
     Push(Push),
-    /// Write definitions of the store as files into a folder.
+    /// Write stored definitions to files in a folder.
     Pull(Pull),
-    /// List the versions of a definition, or who did what in the store.
+    /// List the versions of a definition, or the audit log of the store.
     Log(LogArgs),
     /// Print a version of a definition.
     Show(Show),
-    /// Show what differs between two versions.
+    /// Compare two versions.
     Diff(Diff),
-    /// Set a label on a version, in shares on several, or take it away.
+    /// Set a label on one version or split it across several, or remove it.
     Label(Label),
     /// List the labels of a definition.
     Labels(Labels),
-    /// Move production to a version.
+    /// Move the label production to a version.
     Promote(Promote),
-    /// Move production to the version before.
+    /// Move the label production back to the previous version.
     Rollback(Rollback),
-    /// Remove a definition with its labels; its versions stay.
+    /// Remove a definition and its labels; its versions remain.
     Rm(Remove),
-    /// Drop old versions that no label names.
+    /// Delete old versions that no label points to.
     Gc(Collect),
-    /// Write whole histories as lines of JSON.
+    /// Export version histories as JSON lines.
     Export(ExportArgs),
-    /// Bring whole histories in that were exported.
+    /// Import exported version histories.
     Import(ImportArgs),
 }
 
 impl Versions {
-    /// Which store it works on.
+    /// Returns the options that select the store.
     pub(crate) fn store(&self) -> &StoreArgs {
         match self {
             Versions::Push(args) => &args.which.store,
@@ -61,10 +61,10 @@ impl Versions {
     }
 }
 
-/// Definitions of which kind, in which store.
+/// The `--kind` and `--store` options.
 #[derive(Debug, Default, Args)]
 pub(crate) struct KindArgs {
-    /// The kind of the definition: a prompt, unless it is said otherwise.
+    /// Kind of the definition; prompt by default.
     #[arg(long, value_name = "KIND", value_parser = kinds())]
     pub(crate) kind: Option<EntryKind>,
     #[command(flatten)]
@@ -72,12 +72,12 @@ pub(crate) struct KindArgs {
 }
 
 impl KindArgs {
-    /// The kind of the definition that is named.
+    /// Returns the kind of a named definition.
     pub(crate) fn kind(&self) -> EntryKind {
         self.kind.unwrap_or(EntryKind::Prompt)
     }
 
-    /// The kinds that are meant where no definition is named.
+    /// Returns the kinds to work on if no definition is named.
     pub(crate) fn kinds(&self) -> Vec<EntryKind> {
         let all = EntryKind::ALL
             .into_iter()
@@ -86,7 +86,7 @@ impl KindArgs {
     }
 }
 
-/// Kinds of definitions by their names.
+/// Parser of kinds that have versions.
 fn kinds() -> impl TypedValueParser<Value = EntryKind> {
     let kinds = || {
         EntryKind::ALL
@@ -100,10 +100,10 @@ fn kinds() -> impl TypedValueParser<Value = EntryKind> {
     })
 }
 
-/// Why something is done.
+/// The `--message` option.
 #[derive(Debug, Default, Args)]
 pub(crate) struct MessageArgs {
-    /// Why, for the log.
+    /// Reason for the change, for the audit log.
     #[arg(
         short,
         long,
@@ -114,74 +114,74 @@ pub(crate) struct MessageArgs {
     pub(crate) message: String,
 }
 
-/// Writes definitions to a store.
+/// Save definitions to a store.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   quillet push prompts-repo -m \"Answer shorter\" -s redis://127.0.0.1
-  quillet push prompts-repo --dry-run           what would change
-  quillet push hello.prompt --id greet.hello    one file
-  quillet push prompts-repo --label staging     and move a label to what was pushed
+  quillet push prompts-repo --dry-run           preview the changes
+  quillet push hello.prompt --id greet.hello    push one file
+  quillet push prompts-repo --label staging     push and move a label
 
-A folder is read as a store is: prompts/, tools/, extensions/, agents/, databases/. Everything is
-checked before anything is written; what is the same already is left alone, so a push that broke off
-is begun again.")]
+A folder has the layout of a store: prompts/, tools/, extensions/, agents/, databases/.
+All definitions are checked before the first write. Unchanged definitions are skipped, so you
+can rerun an interrupted push.")]
 pub(crate) struct Push {
-    /// Folders that are laid out as a store, and files of single definitions.
+    /// Folders with the layout of a store, and files of single definitions.
     #[arg(value_name = "PATH", required = true)]
     pub(crate) paths: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) why: MessageArgs,
-    /// A label that is moved to each version that is pushed. May be given several times.
+    /// Label to move to each pushed version; repeatable.
     #[arg(long = "label", value_name = "NAME")]
     pub(crate) labels: Vec<String>,
-    /// Say what would change, and write nothing.
+    /// Show what would change without writing.
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Write what is broken, too.
+    /// Also save invalid definitions.
     #[arg(long)]
     pub(crate) broken: bool,
-    /// Remove from the store what the folder does not have, of each kind that it has a folder for.
+    /// Remove stored definitions that are not in the folder, for each kind with a subfolder.
     #[arg(long)]
     pub(crate) prune: bool,
-    /// The id of a single file, in place of its name without the ending.
+    /// Id of a single file, instead of its name without the ending.
     #[arg(long, value_name = "ID")]
     pub(crate) id: Option<String>,
     #[command(flatten)]
     pub(crate) which: KindArgs,
 }
 
-/// Writes definitions as files.
+/// Write definitions to files.
 #[derive(Debug, Args)]
 pub(crate) struct Pull {
-    /// The folder, which is laid out as a store is.
+    /// Target folder, with the layout of a store.
     #[arg(value_name = "DIR")]
     pub(crate) folder: PathBuf,
-    /// Ids, in place of all definitions.
+    /// Ids of definitions; all by default.
     #[arg(value_name = "ID")]
     pub(crate) ids: Vec<String>,
-    /// The versions that a label points at; without it what stands in the store.
+    /// Write the versions with this label instead of the current definitions.
     #[arg(long, value_name = "NAME", conflicts_with = "at")]
     pub(crate) label: Option<String>,
-    /// The version of a mark: a label, a number, sha256:DIGITS.
+    /// Version selector: a label, a number, or sha256:DIGITS.
     #[arg(long, value_name = "MARK", requires = "ids")]
     pub(crate) at: Option<String>,
-    /// Replace files whose content is no version of the definition.
+    /// Replace files whose content matches no version of the definition.
     #[arg(long)]
     pub(crate) force: bool,
-    /// Say what would be written, and write nothing.
+    /// Show what would be written without writing.
     #[arg(long)]
     pub(crate) dry_run: bool,
     #[command(flatten)]
     pub(crate) which: KindArgs,
 }
 
-/// Lists versions, or the log of the store.
+/// List versions, or the audit log of the store.
 #[derive(Debug, Args)]
 pub(crate) struct LogArgs {
-    /// The definition; without it the log of the store.
+    /// Id of the definition; without it, the audit log of the store.
     #[arg(value_name = "ID")]
     pub(crate) id: Option<String>,
-    /// How many lines, from the newest.
+    /// Maximum number of entries, newest first.
     #[arg(short = 'n', long = "number", value_name = "N", default_value = "20",
           value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) most: u64,
@@ -192,64 +192,64 @@ pub(crate) struct LogArgs {
     pub(crate) which: KindArgs,
 }
 
-/// Prints a version.
+/// Print a version.
 #[derive(Debug, Args)]
 pub(crate) struct Show {
-    /// The definition; without a mark what production is, and else what stands in the store.
+    /// Definition and version; by default production, or the current definition.
     #[arg(value_name = "ID[@MARK]")]
     pub(crate) id: String,
-    /// Print JSON: the version, its labels and its text.
+    /// Print JSON with the version, its labels and its text.
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) which: KindArgs,
 }
 
-/// Compares two versions.
+/// Compare two versions.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   quillet diff greet.hello                 production against latest
   quillet diff greet.hello@3               version 3 against latest
   quillet diff greet.hello@3 @staging      version 3 against staging
-  quillet diff greet.hello -D name=Ada     the texts that both render, too")]
+  quillet diff greet.hello -D name=Ada     also compare the rendered texts")]
 pub(crate) struct Diff {
-    /// One version: production, unless a mark says otherwise.
+    /// First version; production by default.
     #[arg(value_name = "ID[@MARK]")]
     pub(crate) old: String,
-    /// The other version, or its mark alone: latest, unless it is given.
+    /// Second version, or its selector; latest by default.
     #[arg(value_name = "ID[@MARK]|@MARK")]
     pub(crate) new: Option<String>,
-    /// A variable to render both with: name=text, name=@file, name:=json.
+    /// Variable to render both versions with: name=text, name=@file, name:=json; repeatable.
     #[arg(short = 'D', value_name = "NAME=VALUE")]
     pub(crate) define: Vec<String>,
-    /// A file of variables to render both with: JSON, YAML or TOML.
+    /// File with variables to render both versions with: JSON, YAML or TOML.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) data: Option<String>,
     #[command(flatten)]
     pub(crate) which: KindArgs,
 }
 
-/// Moves a label.
+/// Move a label.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   quillet label greet.hello@4 staging
   quillet label greet.hello production --split 3=90,4=10 --by user
   quillet label greet.hello staging --remove")]
 pub(crate) struct Label {
-    /// The definition; without a mark what stands in the store.
+    /// Definition and version; the current definition by default.
     #[arg(value_name = "ID[@MARK]")]
     pub(crate) id: String,
-    /// The label.
+    /// Name of the label.
     #[arg(value_name = "NAME")]
     pub(crate) name: String,
-    /// Take it away.
+    /// Remove the label.
     #[arg(long, conflicts_with_all = ["split", "by"])]
     pub(crate) remove: bool,
-    /// Versions with their weights, in place of one version.
+    /// Versions with weights, instead of one version.
     #[arg(long, value_name = "NUMBER=WEIGHT,…", value_delimiter = ',')]
     pub(crate) split: Vec<String>,
-    /// What of a request decides which version it gets: user, session, or the name of a variable.
-    /// Without it each request is drawn by itself.
+    /// Field of the request that fixes its version: user, session, or a variable name; by default
+    /// each request is assigned at random.
     #[arg(long, value_name = "NAME", requires = "split")]
     pub(crate) by: Option<String>,
     #[command(flatten)]
@@ -258,29 +258,29 @@ pub(crate) struct Label {
     pub(crate) which: KindArgs,
 }
 
-/// Lists labels.
+/// List labels.
 #[derive(Debug, Args)]
 pub(crate) struct Labels {
-    /// The definition.
+    /// Id of the definition.
     #[arg(value_name = "ID")]
     pub(crate) id: String,
-    /// Print JSON, as it is stored.
+    /// Print the stored JSON.
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) which: KindArgs,
 }
 
-/// Moves production.
+/// Move a label, production by default.
 #[derive(Debug, Args)]
 pub(crate) struct Promote {
-    /// The definition; without a mark what stands in the store.
+    /// Definition and version; the current definition by default.
     #[arg(value_name = "ID[@MARK]")]
     pub(crate) id: String,
-    /// The label that moves.
+    /// Label to move.
     #[arg(long, value_name = "NAME", default_value = PRODUCTION)]
     pub(crate) to: String,
-    /// The label whose version it moves to, in place of a mark.
+    /// Label whose version to use, instead of a selector.
     #[arg(long, value_name = "NAME")]
     pub(crate) from: Option<String>,
     #[command(flatten)]
@@ -289,17 +289,17 @@ pub(crate) struct Promote {
     pub(crate) which: KindArgs,
 }
 
-/// Goes back.
+/// Move a label back.
 #[derive(Debug, Args)]
 pub(crate) struct Rollback {
-    /// The definition.
+    /// Id of the definition.
     #[arg(value_name = "ID")]
     pub(crate) id: String,
-    /// The label that goes back: production. Where the definition has no such label and none is
-    /// named, the definition before becomes the newest version.
+    /// Label to move back; production by default; if that label does not exist, the previous
+    /// definition becomes the newest version.
     #[arg(long, value_name = "NAME")]
     pub(crate) label: Option<String>,
-    /// The version to go back to, in place of the one before: a label, a number, sha256:DIGITS.
+    /// Version to go back to, instead of the previous one: a label, a number, or sha256:DIGITS.
     #[arg(long, value_name = "MARK")]
     pub(crate) to: Option<String>,
     #[command(flatten)]
@@ -308,10 +308,10 @@ pub(crate) struct Rollback {
     pub(crate) which: KindArgs,
 }
 
-/// Removes a definition.
+/// Remove a definition.
 #[derive(Debug, Args)]
 pub(crate) struct Remove {
-    /// The definition.
+    /// Id of the definition.
     #[arg(value_name = "ID")]
     pub(crate) id: String,
     #[command(flatten)]
@@ -320,48 +320,48 @@ pub(crate) struct Remove {
     pub(crate) which: KindArgs,
 }
 
-/// Drops old versions.
+/// Delete old versions.
 #[derive(Debug, Args)]
 pub(crate) struct Collect {
-    /// Ids, in place of all definitions.
+    /// Ids of definitions; all by default.
     #[arg(value_name = "ID")]
     pub(crate) ids: Vec<String>,
-    /// How many of the newest versions of each definition stay.
+    /// Number of newest versions to keep for each definition.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) keep: u64,
-    /// Say what would be dropped, and drop nothing.
+    /// Show what would be deleted without deleting.
     #[arg(long)]
     pub(crate) dry_run: bool,
     #[command(flatten)]
     pub(crate) which: KindArgs,
 }
 
-/// Writes histories.
+/// Export histories.
 #[derive(Debug, Args)]
 pub(crate) struct ExportArgs {
-    /// Ids, in place of all definitions.
+    /// Ids of definitions; all by default.
     #[arg(value_name = "ID")]
     pub(crate) ids: Vec<String>,
-    /// Where to write them; standard output without it.
+    /// Output file; standard output by default.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) which: KindArgs,
 }
 
-/// Brings histories in.
+/// Import histories.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  quillet import prompts.jsonl        what `quillet export` has written
-  quillet import openai saved.json    prompts that were saved from OpenAI (docs/openai.md)
+  quillet import prompts.jsonl        import a file of `quillet export`
+  quillet import openai saved.json    import prompts saved from OpenAI (docs/openai.md)
 
-What is here already is gone on with, so an import that broke off is begun again.")]
+Existing histories are continued, so you can rerun an interrupted import.")]
 pub(crate) struct ImportArgs {
-    /// A file that `quillet export` has written; - is standard input. Or openai, and then a file of
-    /// prompts that were saved from OpenAI.
+    /// File written by `quillet export`, or - for standard input; or `openai`, followed by a file
+    /// of prompts saved from OpenAI.
     #[arg(value_name = "FILE|openai")]
     pub(crate) first: String,
-    /// The file, behind openai.
+    /// File of prompts, after `openai`.
     #[arg(value_name = "FILE")]
     pub(crate) second: Option<String>,
     #[command(flatten)]

@@ -6,12 +6,12 @@ use super::StoreArgs;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Runs {
-    /// List runs, the latest first.
+    /// List runs, latest first.
     List {
-        /// How many.
+        /// Maximum number of runs.
         #[arg(short = 'n', long = "number", value_name = "N", default_value = "20")]
         most: usize,
-        /// Only those that are running, waiting, ready or ended.
+        /// Only runs in this state: running, waiting, ready or ended.
         #[arg(long, value_name = "STATE")]
         state: Option<String>,
         /// Print JSON.
@@ -20,9 +20,9 @@ pub(crate) enum Runs {
         #[command(flatten)]
         store: StoreArgs,
     },
-    /// Show every step of a run.
+    /// Show every event of a run.
     Show {
-        /// The id.
+        /// Run id.
         id: String,
         /// Print JSON.
         #[arg(long)]
@@ -30,53 +30,53 @@ pub(crate) enum Runs {
         #[command(flatten)]
         store: StoreArgs,
     },
-    /// Decide about a call that waits for somebody. Whoever serves the journal goes on with the run.
+    /// Decide a pending approval; a server with this journal then resumes the run.
     Decide {
-        /// The run.
+        /// Run id.
         id: String,
-        /// What: approve, deny, edit or result.
+        /// Decision: approve, deny, edit or result.
         decision: String,
-        /// The call, where more than one waits.
+        /// Id of the call, if several are pending.
         #[arg(long, value_name = "ID")]
         call: Option<String>,
-        /// With edit: the arguments in place of the model's, a JSON object.
+        /// With edit: new arguments of the call, a JSON object.
         #[arg(long, value_name = "JSON")]
         arguments: Option<String>,
-        /// With deny: what the model is told. With result: what the call gives.
+        /// With deny: the reason for the model; with result: the result of the call.
         #[arg(long, value_name = "TEXT")]
         text: Option<String>,
         #[command(flatten)]
         store: StoreArgs,
     },
-    /// Go on with a run that nobody goes on with, and show what it says.
+    /// Resume an abandoned run and print its output.
     Resume {
-        /// The run.
+        /// Run id.
         id: String,
         #[command(flatten)]
         store: StoreArgs,
     },
-    /// Begin a run with the first steps of another, and go on with it.
+    /// Start a run from the first events of another run.
     Fork {
-        /// The other run.
+        /// Id of the run to fork.
         id: String,
-        /// Number of the last step that it has of the other run; all by default.
+        /// Number of the last event to copy; all events by default.
         #[arg(long, value_name = "N")]
         at: Option<u64>,
-        /// The model that is asked from there on.
+        /// Model from that event on.
         #[arg(short, long, value_name = "MODEL")]
         model: Option<String>,
-        /// A stored prompt, ID or ID@8, that the instructions are from there on.
+        /// Stored prompt with the instructions from that event on: ID or ID@8.
         #[arg(long, value_name = "ID")]
         prompt: Option<String>,
-        /// The instructions from there on.
+        /// Instructions from that event on.
         #[arg(long, value_name = "TEXT", conflicts_with = "prompt")]
         system: Option<String>,
         #[command(flatten)]
         store: StoreArgs,
     },
-    /// Forget a run that has ended.
+    /// Remove an ended run.
     Remove {
-        /// The run.
+        /// Run id.
         id: String,
         #[command(flatten)]
         store: StoreArgs,
@@ -84,7 +84,7 @@ pub(crate) enum Runs {
 }
 
 impl Runs {
-    /// Which store it works on.
+    /// Returns the options that select the store.
     pub(super) fn store(&self) -> &StoreArgs {
         match self {
             Runs::List { store, .. }

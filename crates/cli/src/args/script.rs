@@ -1,4 +1,4 @@
-//! Arguments of the commands for scripts.
+//! Arguments of `quillet run`, `test`, `fmt` and `lsp`.
 
 use std::path::PathBuf;
 
@@ -7,99 +7,97 @@ use quillet::settings::{self, Flags};
 
 use super::{SchemaArgs, demo, set, temperature};
 
-/// Runs a script, or sends a prompt to its model.
+/// Run a script, or send a prompt to its model.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  quillet run hello.ai.yaml                    a file
-  quillet run translator '{lang: \"fr\"}' -I lib  an id, looked for in lib/
-  echo \"A long text\" | quillet run summary     standard input is `content`
-  quillet run -i -e char.ai.yaml               go on talking
-  quillet run hello.ai.yaml --dry-run          the requests, and no model
-  quillet run ask.prompty -D question=\"Why?\"   a prompt file goes to its model
-  quillet run greet.hello -s dir:st -m mock    and so does a stored prompt")]
+  quillet run hello.ai.yaml                    run a script file
+  quillet run translator '{lang: \"fr\"}' -I lib  run a script of lib/ by id
+  echo \"A long text\" | quillet run summary     pass standard input as `content`
+  quillet run -i -e char.ai.yaml               chat with a script
+  quillet run hello.ai.yaml --dry-run          show the requests
+  quillet run ask.prompty -D question=\"Why?\"   send a prompt file
+  quillet run greet.hello -s dir:st -m mock    send a stored prompt")]
 pub(crate) struct RunArgs {
-    /// A script: its file, a folder with a script of its name, an id, or - for standard input;
-    /// or a prompt: its file (.prompt, .prompty, a template), or its id in the store.
+    /// Script (file, folder with a script of that name, id, or - for standard input) or prompt
+    /// (.prompt, .prompty or template file, or the id of a stored prompt).
     #[arg(value_name = "SCRIPT", required_unless_present = "file")]
     pub(crate) script: Option<String>,
-    /// What it is given: JSON, an object as JavaScript writes it, or a text.
+    /// Input of the script: JSON, a JavaScript object, or text.
     #[arg(value_name = "ARGUMENTS")]
     pub(crate) arguments: Option<String>,
-    /// The script's file; what stands alone is the arguments then.
+    /// Script file; the positional argument is then the input.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) file: Option<String>,
-    /// Arguments as an option.
+    /// Input of the script, as an option.
     #[arg(short, long = "arguments", value_name = "JSON")]
     pub(crate) argument: Option<String>,
-    /// A file of arguments: JSON, YAML or TOML.
+    /// File with arguments: JSON, YAML or TOML.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) data: Option<String>,
-    /// An argument: name=value, which is JSON where it reads as such; name=@file; a.b=x sets a
-    /// field.
+    /// Argument: name=value, parsed as JSON if valid; name=@file; a.b=x sets a field; repeatable.
     #[arg(short = 'D', value_name = "NAME=VALUE")]
     pub(crate) define: Vec<String>,
     #[command(flatten)]
     pub(crate) schemas: SchemaArgs,
     #[command(flatten)]
     pub(crate) with: ScriptArgs,
-    /// Print the answer when it is whole.
+    /// Print the answer only when it is complete.
     #[arg(long)]
     pub(crate) no_stream: bool,
-    /// Show a prompt's answer as the model wrote it: on a terminal, Markdown is laid out otherwise.
+    /// Print the answer of a prompt as plain text, without formatting its Markdown.
     #[arg(long)]
     pub(crate) raw: bool,
-    /// Show messages on standard error: whole ones, or as they come, line by line.
+    /// Show messages on standard error, complete or as they stream.
     #[arg(short, long, value_name = "HOW", num_args = 0..=1, require_equals = true, default_value = "false", default_missing_value = "true")]
     pub(crate) echo: EchoMode,
-    /// Print JSON: the result, the messages, the tokens, and how answers were held to their form.
+    /// Print JSON with the result, messages, tokens and how the answer format was enforced.
     #[arg(long, conflicts_with = "interactive")]
     pub(crate) json: bool,
-    /// Print the requests that would be sent, and ask no model.
+    /// Print the requests without sending them.
     #[arg(long, visible_alias = "explain", conflicts_with = "interactive")]
     pub(crate) dry_run: bool,
-    /// Go on with the dialogue in the terminal.
+    /// Continue the conversation in the terminal.
     #[arg(short, long)]
     pub(crate) interactive: bool,
-    /// Keep what the script does step by step, so that it outlives this process: `quillet runs`.
+    /// Record the run in a journal, so that it survives a crash (see `quillet runs`).
     #[arg(long, conflicts_with_all = ["interactive", "dry_run", "json"])]
     pub(crate) durable: bool,
-    /// With --durable: tools that are not called before somebody has agreed, as patterns; may be
-    /// given several times.
+    /// With --durable: pattern of tools that need approval before each call; repeatable.
     #[arg(long, value_name = "PATTERN", requires = "durable")]
     pub(crate) ask: Vec<String>,
     #[command(flatten)]
     pub(crate) chats: Chats,
-    /// Where random choices start from.
+    /// Seed of random choices.
     #[arg(long, value_name = "NUMBER")]
     pub(crate) seed: Option<u64>,
-    /// Randomness of models, 0 to 2.
+    /// Sampling temperature, 0 to 2.
     #[arg(long, value_name = "NUMBER", value_parser = temperature)]
     pub(crate) temperature: Option<f64>,
-    /// Most tokens of an answer.
+    /// Maximum number of tokens in an answer.
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) max_tokens: Option<u64>,
 }
 
-/// What scripts run with.
+/// Options that scripts and prompts run with.
 #[derive(Debug, Args)]
 pub(crate) struct ScriptArgs {
-    /// A folder in which scripts are looked for by their ids; may be given several times.
+    /// Folder to search for scripts by id; repeatable.
     #[arg(short = 'I', long, value_name = "DIR")]
     pub(crate) search: Vec<PathBuf>,
-    /// The model: gpt-6-sol, claude-…, gemini-…, PROVIDER/NAME, or mock. Given several times, a
-    /// prompt or a test goes to each, and a table compares them.
+    /// Model: gpt-6-sol, claude-…, gemini-…, PROVIDER/NAME, or mock; repeat it to compare models on
+    /// a prompt or test.
     #[arg(short, long, value_name = "NAME")]
     pub(crate) model: Vec<String>,
-    /// The provider: openai, anthropic, google, or PROVIDER://MODEL.
+    /// Provider: openai, anthropic, google, or PROVIDER://MODEL.
     #[arg(short = 'P', long, value_name = "NAME")]
     pub(crate) provider: Option<String>,
-    /// The address of the server that speaks OpenAI's wire.
+    /// Address of an OpenAI-compatible API.
     #[arg(short = 'u', long, value_name = "URL")]
     pub(crate) base_url: Option<String>,
-    /// The store whose tools and prompts scripts may call: dir:PATH, redis://HOST, memory:demo.
+    /// Store whose tools and prompts scripts may call: dir:PATH, redis://HOST, memory:demo.
     #[arg(short, long, value_name = "URL")]
     pub(crate) store: Option<String>,
-    /// The built-in examples with a mock model.
+    /// Use the built-in examples and a mock model.
     #[arg(long)]
     pub(crate) demo: bool,
     #[command(flatten)]
@@ -108,126 +106,126 @@ pub(crate) struct ScriptArgs {
     pub(crate) limits: LimitArgs,
 }
 
-/// What scripts may do outside of themselves.
+/// Access that scripts have to files, network, programs and environment.
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Permissions")]
 pub(crate) struct Grants {
-    /// Let scripts read a folder; their own they may read always.
+    /// Allow scripts to read a folder; they can always read their own; repeatable.
     #[arg(long, value_name = "DIR")]
     pub(crate) allow_read: Vec<PathBuf>,
-    /// Let scripts write into a folder.
+    /// Allow scripts to write to a folder; repeatable.
     #[arg(long, value_name = "DIR")]
     pub(crate) allow_write: Vec<PathBuf>,
-    /// Let scripts connect to public addresses.
+    /// Allow scripts to connect to public addresses.
     #[arg(long)]
     pub(crate) allow_net: bool,
-    /// Let scripts start interpreters of other languages, such as python3.
+    /// Allow scripts to run other interpreters, such as python3.
     #[arg(long)]
     pub(crate) allow_run: bool,
-    /// Let scripts see a variable of the environment.
+    /// Allow scripts to read an environment variable; repeatable.
     #[arg(long, value_name = "NAME")]
     pub(crate) allow_env: Vec<String>,
 }
 
-/// Bounds of a run.
+/// Limits of a run.
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Limits")]
 pub(crate) struct LimitArgs {
-    /// Instructions and turns of loops; 1,000,000 by default.
+    /// Maximum number of instructions and loop iterations; 1,000,000 by default.
     #[arg(long, value_name = "NUMBER")]
     pub(crate) max_steps: Option<u64>,
-    /// Calls of models; 1,000 by default.
+    /// Maximum number of model calls; 1,000 by default.
     #[arg(long, value_name = "NUMBER")]
     pub(crate) max_calls: Option<u64>,
-    /// Tokens of all requests and answers together; none by default.
+    /// Maximum tokens of all requests and answers; unlimited by default.
     #[arg(long, value_name = "NUMBER")]
     pub(crate) max_tokens_total: Option<u64>,
-    /// US dollars that all answers may cost together; none by default.
+    /// Maximum cost of all answers in US dollars; unlimited by default.
     #[arg(long, value_name = "USD", value_parser = amount)]
     pub(crate) max_cost: Option<f64>,
-    /// Scripts that call each other; 64 by default.
+    /// Maximum depth of nested script calls; 64 by default.
     #[arg(long, value_name = "NUMBER")]
     pub(crate) max_depth: Option<usize>,
-    /// Seconds of the whole run, with all that it waits for.
+    /// Timeout of the whole run in seconds.
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub(crate) timeout: Option<f64>,
 }
 
-/// Conversations that are kept in files.
+/// Options that store conversations in files.
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Conversations")]
 pub(crate) struct Chats {
-    /// Keep the dialogue in DIR/ID/history.yaml, and go on with it.
+    /// Store the conversation in DIR/ID/history.yaml and continue it.
     #[arg(long, value_name = "DIR")]
     pub(crate) histories: Option<PathBuf>,
-    /// Begin a new one; the one before gets another name.
+    /// Start a new conversation and rename the previous one.
     #[arg(short, long, requires = "histories")]
     pub(crate) new_chat: bool,
-    /// Keep a copy of the one before.
+    /// Back up the previous conversation.
     #[arg(short = 'k', long, requires = "histories")]
     pub(crate) backup_chat: bool,
-    /// Neither read nor write it.
+    /// Neither read nor write stored conversations.
     #[arg(long)]
     pub(crate) no_chats: bool,
 }
 
-/// How messages are shown.
+/// How `--echo` shows messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum EchoMode {
-    /// Whole messages.
+    /// Complete messages.
     True,
-    /// Not at all.
+    /// No messages.
     False,
-    /// Answers as they come, line by line.
+    /// Answers as they stream, line by line.
     Line,
 }
 
-/// Runs tests of scripts and prompts.
+/// Run the tests of scripts and prompts.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  quillet test translator.fixture.yaml      the tests of one file
+  quillet test translator.fixture.yaml      run the tests of one file
   quillet test support.prompty -m gpt-6-sol -m claude-sonnet-5-5
-                                            those of a prompt, with two models and a table
-  quillet test scripts/ --junit out.xml     all below a folder, with a report for CI
-  quillet test a.fixture.yaml -i 2 -c 5     the second test, five times
-  quillet test a.fixture.yaml --update      keep the requests as they are now
+                                            compare two models on a prompt
+  quillet test scripts/ --junit out.xml     run a folder, with a report for CI
+  quillet test a.fixture.yaml -i 2 -c 5     run the second test five times
+  quillet test a.fixture.yaml --update      update the snapshots
 
-Exit codes: 0 all passed, 1 something was not as wanted, 3 a script or fixture is broken.")]
+Exit codes: 0 all passed, 1 a test failed, 3 a script or fixture is invalid.")]
 pub(crate) struct Test {
-    /// Fixtures, the scripts and prompts beside them, and folders of them.
+    /// Fixture files, scripts or prompts with fixtures, or folders.
     #[arg(value_name = "PATH", required = true)]
     pub(crate) paths: Vec<PathBuf>,
-    /// Only the tests of these numbers.
+    /// Run only the tests with these numbers.
     #[arg(short, long, value_name = "NUMBER", value_delimiter = ',')]
     pub(crate) include: Vec<usize>,
-    /// Not the tests of these numbers.
+    /// Skip the tests with these numbers.
     #[arg(short = 'x', long, value_name = "NUMBER", value_delimiter = ',')]
     pub(crate) exclude: Vec<usize>,
-    /// Only tests with this text in their title.
+    /// Run only tests whose title contains this text.
     #[arg(short, long, value_name = "TEXT")]
     pub(crate) title: Option<String>,
-    /// Write outputs into fixtures, behind tests that expect none yet.
+    /// Add outputs to fixtures for tests without an expected output.
     #[arg(short, long)]
     pub(crate) generate: bool,
-    /// Run each test so often; all runs have to pass.
+    /// Number of runs of each test; all must pass.
     #[arg(short, long, value_name = "NUMBER", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) count: u32,
-    /// Write snapshots anew.
+    /// Update snapshots.
     #[arg(long)]
     pub(crate) update: bool,
-    /// Ask models, and write down what they answer where a fixture has a cassette.
+    /// Call models and record their responses for fixtures with a cassette.
     #[arg(long)]
     pub(crate) record_cassettes: bool,
-    /// The model that decides about judge:.
+    /// Model that evaluates `judge:` expectations.
     #[arg(long, value_name = "MODEL")]
     pub(crate) judge: Option<String>,
-    /// Write a report as JUnit XML.
+    /// Write a JUnit XML report.
     #[arg(long, value_name = "FILE")]
     pub(crate) junit: Option<PathBuf>,
-    /// Print a report as JSON.
+    /// Print a JSON report.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Ask for whole answers.
+    /// Request answers without streaming.
     #[arg(long)]
     pub(crate) no_stream: bool,
     #[command(flatten)]
@@ -236,24 +234,24 @@ pub(crate) struct Test {
     pub(crate) with: ScriptArgs,
 }
 
-/// Serves an editor.
+/// Start the language server.
 #[derive(Debug, Args)]
 pub(crate) struct Lsp {
-    /// A folder in which scripts are looked for, besides those of the editor.
+    /// Folder to search for scripts, in addition to the editor's folders; repeatable.
     #[arg(short = 'I', long, value_name = "DIR")]
     pub(crate) search: Vec<PathBuf>,
-    /// What editors say of their own accord; there is no other way.
+    /// Accepted because editors pass it; standard input and output are the only transport.
     #[arg(long, hide = true)]
     pub(crate) stdio: bool,
 }
 
-/// Formats scripts.
+/// Format scripts.
 #[derive(Debug, Args)]
 pub(crate) struct Fmt {
-    /// Scripts, or - for standard input, whose result goes to standard output.
+    /// Script files, or - to format standard input to standard output.
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<String>,
-    /// Write nothing; exit with 1 if something would change.
+    /// Check only; exit with 1 if a file would change.
     #[arg(long)]
     pub(crate) check: bool,
 }
@@ -261,13 +259,13 @@ pub(crate) struct Fmt {
 fn seconds(text: &str) -> Result<f64, String> {
     let number = text.parse().ok();
     let number = number.filter(|number| *number > 0.0 && *number < 1e9);
-    number.ok_or_else(|| "a number of seconds above 0 is wanted".to_owned())
+    number.ok_or_else(|| "expected a number of seconds above 0".to_owned())
 }
 
 fn amount(text: &str) -> Result<f64, String> {
     let number = text.parse().ok();
     let number = number.filter(|number: &f64| number.is_finite() && *number >= 0.0);
-    number.ok_or_else(|| "an amount of money is wanted, such as 0.50".to_owned())
+    number.ok_or_else(|| "expected an amount of money, such as 0.50".to_owned())
 }
 
 impl ScriptArgs {
@@ -280,17 +278,18 @@ impl ScriptArgs {
         set(flags, &settings::BASE_URL, "--base-url", base_url);
     }
 
-    /// The model that provider and model name together: the first, where several are named.
+    /// Returns the first model that `--provider` and `--model` select.
     pub(crate) fn named(&self) -> Option<String> {
         self.models().into_iter().next()
     }
 
-    /// All models that are named.
+    /// Returns all models that `--provider` and `--model` select.
     pub(crate) fn models(&self) -> Vec<String> {
         let Some(provider) = &self.provider else {
             return self.model.clone();
         };
         if self.model.is_empty() {
+            // `-P openai://MODEL` already contains the model.
             let is_whole = provider.contains("://");
             let all = if is_whole { "" } else { "://" };
             return vec![format!("{provider}{all}")];

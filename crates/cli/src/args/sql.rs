@@ -8,7 +8,7 @@ use quillet::settings::{self, Flags};
 
 use super::set;
 
-/// Asks a database.
+/// Ask a database a question.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   quillet sql \"Which five products brought in the most?\" --db demo
@@ -18,211 +18,212 @@ use super::set;
   quillet sql tables \"customers and their orders\" --db shop
   quillet sql add shop postgresql://ann@db/shop --password
 
-Queries only read: each is checked, runs in a read-only transaction and is rolled back.
-Exit codes: 0 fine, 1 failure, 2 usage, 3 prompt or catalogue, 4 model, 5 refused, 130 interrupted.")]
+Queries are read-only: each is checked, runs in a read-only transaction and is rolled back.
+Exit codes: 0 success, 1 failure, 2 usage, 3 prompt or catalogue, 4 model, 5 permission denied,
+130 interrupted.")]
 pub(crate) struct Sql {
     #[command(subcommand)]
     pub(crate) command: Option<SqlCommand>,
-    /// What is asked, in any language; - for standard input.
+    /// Question in any language; - for standard input.
     #[arg(value_name = "QUESTION")]
     pub(crate) question: Vec<String>,
     #[command(flatten)]
     pub(crate) with: SqlWith,
     #[command(flatten)]
     pub(crate) chain: ChainArgs,
-    /// Run this query, which you wrote, in place of asking a model.
+    /// Run this query instead of asking a model.
     #[arg(long, value_name = "QUERY", conflicts_with_all = ["question", "dry_run", "no_run"])]
     pub(crate) sql: Option<String>,
-    /// Run the query without asking.
+    /// Run the query without confirmation.
     #[arg(long, conflicts_with = "no_run")]
     pub(crate) run: bool,
-    /// Print the query and do not run it.
+    /// Print the query without running it.
     #[arg(long)]
     pub(crate) no_run: bool,
     #[command(flatten)]
     pub(crate) show: ShowRows,
 }
 
-/// Which database, and who writes queries for it.
+/// Options that select the database and the model.
 #[derive(Debug, Args)]
 pub(crate) struct SqlWith {
-    /// The database: a name in the store, an address, a file of SQLite, or demo; or files of rows
-    /// (CSV, TSV, JSON lines, Parquet), one --db for each, or a folder of them.
+    /// Database: a stored name, an address, an SQLite file or demo; or data files (CSV, TSV, JSON
+    /// lines, Parquet), one --db each, or a folder of them.
     #[arg(long, global = true, value_name = "NAME|URL|FILE")]
     pub(crate) db: Vec<String>,
-    /// Ask for the database's password without showing it, or read it from standard input.
+    /// Prompt for the database password, or read it from standard input.
     #[arg(short = 'W', long, global = true)]
     pub(crate) password: bool,
-    /// The model: gpt-6-sol, claude-…, gemini-…, PROVIDER/NAME, or mock.
+    /// Model: gpt-6-sol, claude-…, gemini-…, PROVIDER/NAME, or mock.
     #[arg(short, long, global = true, value_name = "NAME")]
     pub(crate) model: Option<String>,
-    /// The address of the server that speaks OpenAI's wire.
+    /// Address of an OpenAI-compatible API.
     #[arg(short = 'u', long, global = true, value_name = "URL")]
     pub(crate) base_url: Option<String>,
-    /// The store of connections: dir:PATH, redis://HOST, sqlite:PATH.
+    /// Store of connections: dir:PATH, redis://HOST, sqlite:PATH.
     #[arg(short, long, global = true, value_name = "URL")]
     pub(crate) store: Option<String>,
-    /// Print everything as JSON.
+    /// Print all output as JSON.
     #[arg(long, global = true)]
     pub(crate) json: bool,
 }
 
-/// How a model is asked for the query.
+/// Options of the text-to-SQL pipeline.
 #[derive(Debug, Args)]
 pub(crate) struct ChainArgs {
-    /// How tables are chosen: budget (by tokens) or seed (by their number).
+    /// How to select tables: budget (by tokens) or seed (by number).
     #[arg(long, value_name = "MODE", value_parser = ["budget", "seed"])]
     pub(crate) chain: Option<String>,
-    /// Show what the model is asked on standard error.
+    /// Show the prompts sent to the model on standard error.
     #[arg(long)]
     pub(crate) show_prompts: bool,
-    /// Print what a model would be asked and ask none; the mock chooses the tables.
+    /// Print the prompts without sending them; the mock model selects the tables.
     #[arg(long, conflicts_with_all = ["run", "show_prompts"])]
     pub(crate) dry_run: bool,
 }
 
-/// How rows are read and shown.
+/// Options for rows: limits and output.
 #[derive(Debug, Default, Args)]
 pub(crate) struct ShowRows {
-    /// The form of the rows; by default the ending of --output says, else a table.
+    /// Output format; by default the file ending of --output, or a table.
     #[arg(short = 'o', long, value_name = "FORM")]
     pub(crate) format: Option<OutputFormat>,
-    /// Where to write them.
+    /// Output file.
     #[arg(long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// Write over the file of --output if it is there.
+    /// Replace an existing --output file.
     #[arg(long)]
     pub(crate) force: bool,
-    /// Show each row as lines of name and value.
+    /// Show each row as lines of column and value.
     #[arg(short = 'x', long)]
     pub(crate) expanded: bool,
-    /// Most rows that are read.
+    /// Maximum number of rows.
     #[arg(long, value_name = "ROWS", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) limit: Option<u64>,
-    /// Seconds that the query may take.
+    /// Timeout of the query in seconds.
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub(crate) timeout: Option<Duration>,
 }
 
-/// A form of rows.
+/// Output format of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum OutputFormat {
-    /// A table for people.
+    /// Text table.
     Table,
-    /// One JSON array of objects.
+    /// JSON array of objects.
     Json,
-    /// One JSON object a line.
+    /// One JSON object per line.
     Ndjson,
     /// Comma-separated values.
     Csv,
-    /// A table of Markdown.
+    /// Markdown table.
     Markdown,
-    /// Arrow's IPC file.
+    /// Arrow IPC file.
     Arrow,
-    /// Parquet.
+    /// Parquet file.
     Parquet,
-    /// A workbook of Excel.
+    /// Excel workbook.
     Xlsx,
 }
 
-/// What else there is to do with databases.
+/// Subcommands of `quillet sql`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum SqlCommand {
-    /// Run a query that you wrote, under the same guard.
+    /// Run your own query, with the same checks.
     Run {
-        /// The query; - or nothing for standard input.
+        /// Query; - or no argument for standard input.
         sql: Option<String>,
         #[command(flatten)]
         show: ShowRows,
     },
-    /// List tables: all, those of a name such as 'order*', or those that a question is about.
+    /// List all tables, those matching a pattern such as 'order*', or those relevant to a question.
     Tables {
-        /// A name, a pattern with *, or words.
+        /// Name, pattern with *, or words of a question.
         words: Option<String>,
-        /// Most tables that a question may find.
+        /// Maximum number of tables for a question.
         #[arg(short = 'n', long = "number", value_name = "N", default_value = "10")]
         most: usize,
     },
-    /// Show columns, keys and comments of tables; without any, of all.
+    /// Show columns, keys and comments of tables.
     Schema {
-        /// Names of tables.
+        /// Table names; all tables by default.
         tables: Vec<String>,
     },
-    /// Read the catalogue of a database anew.
+    /// Refresh the catalogue of a database.
     Refresh,
-    /// Measure how well tables are chosen for questions whose tables are known.
+    /// Measure how well tables are selected for questions with known tables.
     Eval(SqlEval),
-    /// Keep a connection in the store, after a look whether it works.
+    /// Test a connection and save it in the store.
     Add {
-        /// Its name.
+        /// Name of the connection.
         name: String,
-        /// Its address: postgresql://user@host/name, mysql://user@host/name, sqlite:FILE.
+        /// Address: postgresql://user@host/name, mysql://user@host/name, sqlite:FILE.
         url: String,
-        /// What it holds, for people and models.
+        /// Description of the data, for people and models.
         #[arg(long, value_name = "TEXT")]
         description: Option<String>,
-        /// Do without TLS.
+        /// Connect without TLS.
         #[arg(long)]
         ssl_disabled: bool,
-        /// A file of what its users say and what its tables call it.
+        /// Glossary file that maps the users' terms to tables and columns.
         #[arg(long, value_name = "FILE")]
         glossary: Option<PathBuf>,
-        /// Whether values of its short text columns are read and shown to models.
+        /// Read values of short text columns and show them to models.
         #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
         values: Option<bool>,
-        /// Replace a connection of that name.
+        /// Replace an existing connection.
         #[arg(long)]
         force: bool,
     },
-    /// List the connections of the store.
+    /// List stored connections.
     List,
-    /// Forget a connection, its catalogue and its history.
+    /// Remove a connection with its catalogue and history.
     #[command(visible_alias = "rm")]
     Remove {
-        /// Its name.
+        /// Name of the connection.
         name: String,
     },
-    /// Look whether connections work and what their roles may do; without one, all.
+    /// Test connections and show the privileges of their roles.
     Test {
-        /// A name, an address or a file.
+        /// Name, address or file; all stored connections by default.
         database: Option<String>,
     },
-    /// List queries that ran, newest first.
+    /// List past queries, newest first.
     History {
-        /// Words that the query or its question has.
+        /// Words to search for in queries and questions.
         words: Vec<String>,
-        /// Accept the query of this number as an answer to its question: an example for others.
+        /// Accept the query with this id as an example for similar questions.
         #[arg(long, value_name = "ID", conflicts_with_all = ["words", "unaccept"])]
         accept: Option<u64>,
-        /// Accept it no longer.
+        /// Withdraw the acceptance of a query.
         #[arg(long, value_name = "ID", conflicts_with = "words")]
         unaccept: Option<u64>,
-        /// How many.
+        /// Maximum number of queries.
         #[arg(short = 'n', long = "number", value_name = "N", default_value = "20", value_parser = clap::value_parser!(u64).range(1..=100))]
         most: u64,
     },
-    /// Lay out a query.
+    /// Format a query.
     Format {
-        /// The query, a file of it, or - for standard input.
+        /// Query, file, or - for standard input.
         #[arg(default_value = "-")]
         sql: String,
-        /// Whose SQL it is: postgresql, mysql or sqlite.
+        /// SQL dialect: postgresql, mysql or sqlite.
         #[arg(long, value_name = "DIALECT", default_value = "postgresql")]
         dialect: String,
     },
 }
 
-/// Measures the choice of tables.
+/// Measure the selection of tables.
 #[derive(Debug, Args)]
 pub(crate) struct SqlEval {
-    /// Files of questions and the tables that they need.
+    /// Files with questions and the tables that each needs.
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// Recorded answers of a model: chosen tables are scored with and without repair, queries with
     /// --db.
     #[arg(long, value_name = "FILE")]
     pub(crate) recorded: Option<PathBuf>,
-    /// How many of the best tables are looked at.
+    /// Numbers of top-ranked tables to evaluate.
     #[arg(
         short,
         value_name = "K,K…",
@@ -235,7 +236,7 @@ pub(crate) struct SqlEval {
 fn seconds(text: &str) -> Result<Duration, String> {
     let number = text.parse::<f64>().ok().filter(|seconds| *seconds > 0.0);
     let time = number.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    time.ok_or_else(|| "a number of seconds above 0 is wanted".to_owned())
+    time.ok_or_else(|| "expected a number of seconds above 0".to_owned())
 }
 
 impl Sql {
@@ -269,7 +270,7 @@ impl Sql {
         );
     }
 
-    /// How rows are shown, whatever gives them.
+    /// Returns the row options of the active subcommand.
     pub(crate) fn shown(&self) -> &ShowRows {
         match &self.command {
             Some(SqlCommand::Run { show, .. }) => show,

@@ -2,7 +2,7 @@
 
 use quillet_core::Span;
 
-use super::{
+use super::syntax::{
     BraceWarning, LONGEST, TemplateDialect, group_end, is_json, is_path, jinja_block, of_jinja,
 };
 
@@ -55,9 +55,9 @@ fn is_code(inner: &str) -> bool {
 
 fn code(group: &str, start: usize) -> BraceWarning {
     let help = if group.len() <= LONGEST {
-        format!("double the braces that are text: {}", escaped(group))
+        format!("double the braces of plain text: {}", escaped(group))
     } else {
-        "double the braces that are text: {{ and }}".to_owned()
+        "double the braces of plain text: {{ and }}".to_owned()
     };
     let what = if is_json(&group[1..]) { "JSON" } else { "code" };
     BraceWarning {
@@ -65,7 +65,7 @@ fn code(group: &str, start: usize) -> BraceWarning {
             start,
             end: start + 1,
         },
-        message: format!("this looks like {what}, but a single brace begins a field"),
+        message: format!("this looks like {what}, but a single brace starts a field"),
         help,
     }
 }
@@ -112,7 +112,7 @@ fn doubled_name(rest: &str, start: usize) -> Option<BraceWarning> {
     let end = start + inner.len() + 4;
     Some(BraceWarning {
         span: Span { start, end },
-        message: format!("{{{{{inner}}}}} prints {{{inner}}} and no variable"),
+        message: format!("{{{{{inner}}}}} prints {{{inner}}}, not a variable"),
         help: format!("write {written} for the variable, or set the format to {format}"),
     })
 }

@@ -4,7 +4,7 @@
 use quillet_core::Span;
 use quillet_template::TemplateFormat;
 
-use super::{
+use super::syntax::{
     BraceWarning, LONGEST, TemplateDialect, group_end, is_json, is_path, jinja_block, of_jinja,
 };
 
@@ -98,7 +98,7 @@ impl TagScanner<'_> {
         let written = path.and_then(|path| self.dialect.variable(path));
         Some(BraceWarning {
             span,
-            message: format!("{{{{{inner}}}}} is how {other} writes it; this template is {own}"),
+            message: format!("{{{{{inner}}}}} is {other} syntax, but the template format is {own}"),
             help: match written {
                 Some(written) => format!("write {written}, or set the format to {other}"),
                 None => format!("set the format to {other}"),
@@ -175,15 +175,15 @@ impl TagScanner<'_> {
         let group = group_end(self.text, start).map(|end| &self.text[start..end]);
         let group = group.filter(|group| group.len() <= LONGEST);
         let help = match group {
-            None => "single braces are text here: write { and }".to_owned(),
+            None => "use single braces for plain text: { and }".to_owned(),
             Some(group) if has_tags(group) => {
                 // Only the braces around are doubled by mistake.
                 let single = group.get(1..group.len() - 1).unwrap_or_default();
-                format!("single braces are text here: {single}")
+                format!("use single braces for plain text: {single}")
             }
             Some(group) => {
                 let single = group.replace("{{", "{").replace("}}", "}");
-                let help = format!("single braces are text here: {single}");
+                let help = format!("use single braces for plain text: {single}");
                 match self.format.escape(group) {
                     Some(escaped) => {
                         format!("{help}; to print two of them, write {escaped}")
@@ -197,7 +197,7 @@ impl TagScanner<'_> {
                 start,
                 end: start + 2,
             },
-            message: "this looks like JSON, but two braces begin a tag".to_owned(),
+            message: "this looks like JSON, but two braces start a tag".to_owned(),
             help,
         }
     }
@@ -218,7 +218,7 @@ impl TagScanner<'_> {
             let written = self.dialect.variable(name)?;
             Some(BraceWarning {
                 span: Span { start, end },
-                message: format!("{shown} is text in {own}, and the template has no tags"),
+                message: format!("{shown} is plain text in {own}, and the template has no tags"),
                 help: if dollar {
                     format!("write {written} for the variable")
                 } else {

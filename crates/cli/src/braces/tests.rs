@@ -5,7 +5,8 @@ use quillet_template::{
     CompileOptions, NoFunctions, Render, RenderLimits, TemplateFactory, TemplateSource, render,
 };
 
-use super::{TemplateDialect, check_braces};
+use super::check_braces;
+use super::syntax::TemplateDialect;
 
 fn found(format: &str, text: &str) -> Vec<quillet_core::Diagnostic> {
     found_with(format, text, |name| name == "tool")
@@ -31,7 +32,7 @@ const DOUBTS: &[(&str, &str, usize, &str)] = &[
         "f-string",
         "A: {\"a\": 1}",
         4,
-        "double the braces that are text: {{\"a\": 1}}",
+        "double the braces of plain text: {{\"a\": 1}}",
     ),
     (
         "f-string",
@@ -50,31 +51,31 @@ const DOUBTS: &[(&str, &str, usize, &str)] = &[
         "jinja",
         "{{\"a\": 1}}",
         1,
-        "single braces are text here: {\"a\": 1}; to print two of them, write ",
+        "use single braces for plain text: {\"a\": 1}; to print two of them, write ",
     ),
     (
         "go",
         "{{\"a\": {{.x}}}}",
         1,
-        "single braces are text here: {\"a\": {{.x}}}",
+        "use single braces for plain text: {\"a\": {{.x}}}",
     ),
     (
         "handlebars",
         "{{ \"a\": 1 }}",
         1,
-        "single braces are text here: { \"a\": 1 }",
+        "use single braces for plain text: { \"a\": 1 }",
     ),
     (
         "mustache",
         "{{'a': 1}}",
         1,
-        "single braces are text here: {'a': 1}",
+        "use single braces for plain text: {'a': 1}",
     ),
     (
         "semantic-kernel",
         "{{\"a\": 1}}",
         1,
-        "single braces are text here: {\"a\": 1}",
+        "use single braces for plain text: {\"a\": 1}",
     ),
     // Another format's variable.
     (

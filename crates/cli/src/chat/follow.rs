@@ -1,4 +1,4 @@
-//! Following a run to its end, and stopping it where somebody presses control-C.
+//! Follows a run to its end, and stops it on Control-C.
 
 use std::pin::pin;
 
@@ -10,11 +10,11 @@ use tokio::signal::ctrl_c;
 use super::{ChatPrinter, IdleIndicator, ToolCallDisplay};
 use crate::failure::CliError;
 
-/// Shows a run until it is over, and collects its calls. Control-C asks it to stop,
-/// which ends the call of the model at once; a second one does not wait for the end.
+/// Shows a run until it ends, and collects its tool calls. The first Control-C stops the run and
+/// cancels the model call; a second one returns without waiting.
 ///
 /// # Errors
-/// The reader of the text left, or control-C was pressed twice.
+/// The reader closed the output, or Control-C was pressed twice.
 pub(crate) async fn follow(
     running: &mut RunHandle,
     screen: &mut ChatPrinter,
@@ -23,6 +23,8 @@ pub(crate) async fn follow(
     let mut is_stopping = false;
     let mut waiting = IdleIndicator::new();
     loop {
+        // One future per Control-C, pinned outside the inner loop: `running.next()` is cancelled by
+        // `select!` without losing an event, but a new signal future per event could miss a signal.
         let mut interrupted = pin!(ctrl_c());
         loop {
             let event = tokio::select! {
@@ -35,9 +37,14 @@ pub(crate) async fn follow(
                 Some(AgentEvent::Ended(outcome)) => return Ok(outcome),
                 Some(event) => {
                     ToolCallDisplay::record_event(calls, &event);
+                    // A closed output ends the command here; dropping the run stops it.
                     screen.show(&event)?;
                 }
-                None => return Err(CliError::Other("the run ended without an end".to_owned())),
+                None => {
+                    return Err(CliError::Other(
+                        "the run ended without a final event".to_owned(),
+                    ));
+                }
             }
         }
         if is_stopping {
@@ -48,10 +55,10 @@ pub(crate) async fn follow(
     }
 }
 
-/// What a command that ends with its run comes to.
+/// Returns the result of a command from the end of its run.
 pub(crate) fn ended(ending: EndReason) -> Result<(), CliError> {
     match ending {
-        // What was said is on the screen; whoever reads the code is told that it is not all.
+        // The partial answer was printed, so only the exit code can report that it is incomplete.
         EndReason::Finished(reason) => reason.whole().map_err(|cut| {
             let error = ModelError::new(ModelErrorKind::Cut, cut.to_string());
             AgentError::Model(error).into()

@@ -1,4 +1,4 @@
-//! A sign of life while a model says nothing: a line on the terminal that goes away again.
+//! Idle indicator: a line on the terminal while a model sends nothing.
 
 use std::pin::pin;
 use std::time::Duration;
@@ -7,20 +7,20 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::terminal::{self, Stream};
 
-/// A shorter silence is no silence.
+/// Idle time before the indicator appears.
 const SOON: Duration = Duration::from_secs(2);
 const TICK: Duration = Duration::from_secs(1);
 
-/// Goes to the beginning of the line and takes away what stands there.
+/// Moves to the start of the line and clears it.
 const TAKE_AWAY: &str = "\r\u{1b}[2K";
 
-/// How long a model has said nothing.
+/// Indicator of the time since the last event.
 #[derive(Debug)]
 pub(crate) struct IdleIndicator {
     since: Instant,
     next: Instant,
     is_shown: bool,
-    /// Whether somebody looks, at a terminal that can take a line away.
+    /// Whether standard error is a terminal that can clear a line.
     is_seen: bool,
 }
 
@@ -32,12 +32,13 @@ impl IdleIndicator {
             next: now + SOON,
             is_shown: false,
             is_seen: Stream::Err.is_terminal()
+                // A dumb terminal cannot clear a line, so each tick would add one.
                 && std::env::var("TERM").is_ok_and(|it| it != "dumb"),
         }
     }
 
-    /// Shows how long it has been, once a second; `may_show` says whether no line stands open.
-    /// Never ends where nobody looks.
+    /// Shows the idle time once a second; `may_show` is whether the cursor is at the start of a
+    /// line. Never completes if the indicator cannot be shown.
     pub(crate) async fn tick(&mut self, may_show: bool) {
         if !self.is_seen || !may_show {
             return std::future::pending().await;
@@ -49,13 +50,13 @@ impl IdleIndicator {
         terminal::piece(&format!("{TAKE_AWAY}waiting for the model, {seconds} s"));
     }
 
-    /// What a future gives; meanwhile it is shown how long that takes.
+    /// Awaits a future and shows the idle time meanwhile.
     pub(crate) async fn until<T>(&mut self, done: impl Future<Output = T>) -> T {
         let mut done = pin!(done);
         let done = loop {
             tokio::select! {
                 biased;
-                // First, so that nothing is drawn any more once the answer is there.
+                // Polled first, so that nothing is drawn once the answer has arrived.
                 done = &mut done => break done,
                 () = self.tick(true) => {}
             }
@@ -64,7 +65,7 @@ impl IdleIndicator {
         done
     }
 
-    /// Something was said: the line goes away, and time counts from now.
+    /// Clears the line and restarts the idle time.
     pub(crate) fn reset(&mut self) {
         if std::mem::take(&mut self.is_shown) {
             terminal::piece(TAKE_AWAY);

@@ -38,7 +38,7 @@ pub(crate) use sanitize::{one_line, sanitize};
 pub(crate) use show::ChatPrinter;
 pub(crate) use writer::ProseWriter;
 
-const NO_MODEL: &str = "no model is named: pass -m MODEL (gpt-6-sol, claude-…, gemini-…, or mock to try it offline), or set QUILLET_MODEL or model.name; keys are OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY or `quillet keys set PROVIDER`";
+const NO_MODEL: &str = "no model is set: pass -m MODEL (gpt-6-sol, claude-…, gemini-…, or mock to try it offline), or set QUILLET_MODEL or model.name; keys are OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY or `quillet keys set PROVIDER`";
 
 /// Sessions and traces of a user's commands are stored in the user's folder, unless a
 /// setting says otherwise.
@@ -53,7 +53,7 @@ pub(crate) fn rest_with_the_user(config: &mut Settings) {
     // A question needs neither: in a container there may be no home at all.
     if let Err(failure) = traces::can_write(&folder.join("sessions.db")) {
         terminal::warning(&format!(
-            "sessions and traces are not kept: {failure}; XDG_DATA_HOME names another place"
+            "sessions and traces are not saved: {failure}; set XDG_DATA_HOME to another folder"
         ));
         return;
     }
@@ -91,7 +91,7 @@ impl ChatClient {
         let given = args.store.store.as_deref().unwrap_or_default();
         if given.contains(char::is_whitespace) && !given.contains(':') {
             return Err(CliError::Usage(format!(
-                "-s names a store, and {given:?} is none; --system TEXT gives the model instructions"
+                "invalid store {given:?}: -s sets the store; for a system prompt use --system TEXT"
             )));
         }
         // An agent is in a store: without one, that is what is missing.
@@ -205,7 +205,7 @@ fn skills_of(args: &ModelArgs) -> Result<Vec<skills::SkillDefinition>, CliError>
         }
         if skills.is_empty() {
             return Err(CliError::Usage(format!(
-                "there is no skill in {}: a skill is a folder with a SKILL.md",
+                "no skill in {}: a skill is a folder with a SKILL.md",
                 folder.display()
             )));
         }

@@ -79,22 +79,19 @@ impl ChatPrinter {
             }
             AgentEvent::CallRequired { name, .. } => {
                 self.note(&format!(
-                    "the model wants {} called, which nobody here can",
+                    "the model called {}, which must be executed by the client",
                     one_line(name, 64)
                 ))?;
             }
             AgentEvent::Compacted(report) => self.note(&compacted(report))?,
             AgentEvent::ToolLimitReached { rounds } => {
-                self.note(&format!("{rounds} rounds of calls are the limit on agent.tool_rounds: the model answers now"))?;
+                self.note(&format!("limit of {rounds} tool rounds reached (agent.tool_rounds): the model must answer now"))?;
             }
             AgentEvent::SkillLoaded { name } => {
-                self.note(&format!("skill {} is loaded", one_line(name, 64)))?;
+                self.note(&format!("loaded skill {}", one_line(name, 64)))?;
             }
             AgentEvent::ApprovalRequired { name, .. } => {
-                self.note(&format!(
-                    "{} waits for somebody to agree",
-                    one_line(name, 64)
-                ))?;
+                self.note(&format!("{} needs approval", one_line(name, 64)))?;
             }
             AgentEvent::Text(_) | AgentEvent::Resumed { .. } | AgentEvent::Ended(_) => {}
         }
@@ -146,7 +143,7 @@ impl ChatPrinter {
 
 fn compacted(report: &CompactionReport) -> String {
     format!(
-        "the conversation was cut from {} to {} tokens to fit the model ({})",
+        "shortened the conversation from {} to {} tokens to fit the model ({})",
         report.tokens_before,
         report.tokens_after,
         report.strategies.join(", ")

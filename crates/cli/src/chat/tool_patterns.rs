@@ -100,7 +100,7 @@ fn matches_something(pattern: &str, known: &[Callable]) -> Result<(), CliError> 
     let near = nearest(pattern, known.iter().flat_map(Callable::names));
     let hint = match near {
         Some(near) => format!("did you mean {near}?"),
-        None => "`quillet tool list` shows what is stored; name a store with --store".to_owned(),
+        None => "`quillet tool list` lists stored tools; set the store with --store".to_owned(),
     };
     Err(CliError::Usage(format!(
         "--tool {pattern} matches no tool, prompt or built-in tool; {hint}"

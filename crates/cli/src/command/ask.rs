@@ -50,7 +50,7 @@ pub(crate) async fn run(args: &AskArgs, config: &Settings) -> Result<(), CliErro
     screen.end()?;
     if let EndReason::Silent { reason } = &outcome.ending {
         terminal::note(&format!(
-            "the model chose to say nothing: {}",
+            "the model refused to answer: {}",
             crate::chat::one_line(reason, 200)
         ));
     }
@@ -72,7 +72,7 @@ async fn prompt_name<'a>(
     }
     if has_variables {
         Err(CliError::Usage(
-        "-D and -d are variables of a prompt, and no prompt is named: `quillet ask FILE -D name=…`"
+        "-D and -d set variables of a prompt, and no prompt file was given: `quillet ask FILE -D name=…`"
             .into(),
     ))
     } else {
@@ -94,7 +94,7 @@ async fn of_prompt(
     ];
     if let Some((_, flag)) = unfit.iter().find(|(is_given, _)| *is_given) {
         return Err(CliError::Usage(format!(
-            "{flag} goes with a question, and {name} is a prompt, which has all its messages itself"
+            "{flag} cannot be used with a prompt: {name} already contains all its messages"
         )));
     }
     let variables = source::variables(args.data.as_deref(), &args.define)?;
@@ -119,7 +119,7 @@ fn content(args: &AskArgs) -> Result<MessageContent, CliError> {
     let text = question(args)?;
     if text.trim().is_empty() {
         return Err(CliError::Usage(
-            "there is no question: pass one, or write it to standard input".into(),
+            "missing question: pass it as an argument or on standard input".into(),
         ));
     }
     if args.image.is_empty() {
@@ -165,7 +165,8 @@ fn image_url(image: &str) -> Result<String, CliError> {
         return Err(refuse(format!("is larger than {MOST_IMAGE_BYTES} bytes")));
     }
     let bytes = std::fs::read(path).map_err(|error| refuse(error.to_string()))?;
-    let kind = kind_of(&bytes).ok_or_else(|| refuse("is no PNG, JPEG, GIF or WebP".to_owned()))?;
+    let kind = kind_of(&bytes)
+        .ok_or_else(|| refuse("is not a PNG, JPEG, GIF or WebP image".to_owned()))?;
     Ok(format!("data:{kind};base64,{}", STANDARD.encode(bytes)))
 }
 

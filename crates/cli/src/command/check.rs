@@ -1,4 +1,4 @@
-//! `quillet check`: everything that is wrong with templates and definitions.
+//! `quillet check`: diagnostics of templates and definitions.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -31,7 +31,7 @@ use crate::source::{self, InputFileKind};
 use crate::terminal::{self, Stream};
 use crate::walk;
 
-/// What to look at.
+/// Files to check.
 #[derive(Default)]
 struct CheckTargets {
     /// Files, by the id that stands for each; `true` for those that are templates
@@ -41,7 +41,7 @@ struct CheckTargets {
     partials: BTreeSet<String>,
 }
 
-/// What was looked at and found.
+/// Checked items and their diagnostics.
 #[derive(Default)]
 struct CheckReport {
     found: Vec<LocatedDiagnostic>,
@@ -72,15 +72,15 @@ pub(crate) async fn run(args: &CheckArgs, config: &Settings) -> Result<(), CliEr
     }
 }
 
-/// A path that is misspelt in CI must not pass.
+/// Returns the error if nothing was checked: a misspelled path in CI must fail.
 fn nothing(args: &CheckArgs) -> String {
     let paths: Vec<_> = args.paths.iter().map(|path| path.display()).collect();
     let paths: Vec<String> = paths.iter().map(ToString::to_string).collect();
     if paths.is_empty() {
-        "there is nothing to check: the store has no definition".to_owned()
+        "nothing to check: the store is empty".to_owned()
     } else {
         format!(
-            "there is nothing to check in {}: no template, prompt, script or definition",
+            "nothing to check in {}: no template, prompt, script or definition",
             paths.join(", ")
         )
     }
@@ -99,7 +99,7 @@ async fn look_at_all(args: &CheckArgs, config: &Settings) -> Result<CheckReport,
     }
     let mut loose = Vec::new();
     for path in &args.paths {
-        // What was found in a folder may be as it likes; what was asked for has to be there.
+        // A file found in a folder may be invalid, but a named file must exist.
         if path != Path::new("-")
             && let Err(error) = fs::metadata(path)
         {
@@ -141,13 +141,13 @@ async fn look_at_all(args: &CheckArgs, config: &Settings) -> Result<CheckReport,
     Ok(findings)
 }
 
-/// Which versions were looked at.
+/// Describes which versions were checked.
 fn which(label: Option<&str>) -> String {
     match label {
-        None => "of prompts with labels the version that readers get was looked at: production, else the newest; --label latest looks at what was written last".to_owned(),
-        Some(LATEST) => "of prompts the newest version was looked at".to_owned(),
+        None => "checked the served version of each prompt with labels: production, or else the newest; --label latest checks the newest versions".to_owned(),
+        Some(LATEST) => "checked the newest version of each prompt".to_owned(),
         Some(label) => format!(
-            "of prompts with the label {label} that version was looked at, of others the one that readers get"
+            "checked the version labelled {label} of each prompt that has one, and the served version of the others"
         ),
     }
 }
@@ -240,10 +240,10 @@ fn unreadable(path: &Path, message: &str) -> LocatedDiagnostic {
 /// What of a folder is looked at.
 fn collect(folder: &Path, files: &mut Vec<PathBuf>, findings: &mut CheckReport) {
     for path in walk::files(folder).into_iter().filter(|path| is_ours(path)) {
-        // Not opened: opening a pipe waits for whoever writes.
+        // Not opened, because opening a named pipe blocks until a writer appears.
         match fs::metadata(&path) {
             Ok(about) if about.is_file() => files.push(path),
-            Ok(_) => findings.unread(&path, "it is not a regular file: left out"),
+            Ok(_) => findings.unread(&path, "skipped: not a regular file"),
             Err(error) => findings.unread(&path, &error.to_string()),
         }
     }
@@ -326,7 +326,7 @@ fn loose(path: &str, args: &CheckArgs) -> Result<Option<(EntryKind, String, bool
     }
     Ok(source::kind_of(&value).map(|kind| {
         let definition = match form {
-            // As it stands, so that places in it are right.
+            // Unchanged, so that locations in it are correct.
             InputFileKind::Json => text,
             _ => json::to_string(&value),
         };
@@ -408,7 +408,7 @@ impl CheckReport {
         }
     }
 
-    /// What is wrong in a partial is found in each prompt that calls it, and reported once.
+    /// Adds diagnostics once, because an error in a partial is found in each prompt that calls it.
     fn extend(&mut self, more: Vec<LocatedDiagnostic>) {
         for finding in more {
             let known = |known: &LocatedDiagnostic| known.diagnostic == finding.diagnostic;

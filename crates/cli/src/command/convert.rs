@@ -86,7 +86,7 @@ impl ConvertJob<'_> {
     fn folder(&self, folder: &Path) -> Result<(), CliError> {
         let Some(output) = self.args.output.as_deref().filter(|path| *path != "-") else {
             return Err(CliError::Usage(
-                "a folder is converted into another one: pass --output FOLDER".into(),
+                "missing output folder: pass --output FOLDER".into(),
             ));
         };
         let paths = convertible(folder);
@@ -122,6 +122,7 @@ impl ConvertJob<'_> {
         let converted = self.convert(&name, &text, from, to)?;
         let inside = path.strip_prefix(folder).unwrap_or(path);
         let stem = file::stem(&name);
+        // A Semantic Kernel prompt is named after its folder, so the folder level is dropped.
         let parent = if name.ends_with("skprompt.txt") {
             inside.parent().and_then(Path::parent)
         } else {
@@ -133,9 +134,10 @@ impl ConvertJob<'_> {
 
     fn write(&self, path: &Path, text: &str) -> Result<(), CliError> {
         let fail = |error: std::io::Error| CliError::Other(format!("{}: {error}", path.display()));
+        // Converted files are usually edited afterwards, so they are never overwritten by default.
         if path.exists() && !self.args.force {
             return Err(CliError::Other(format!(
-                "{}: is there already; pass --force to replace it",
+                "{}: file already exists; pass --force to replace it",
                 path.display()
             )));
         }
@@ -171,7 +173,7 @@ impl ConvertJob<'_> {
             Some(InputFileKind::Toml) | None => {
                 let shown = source::shown(name);
                 return Err(CliError::Usage(format!(
-                    "{shown} does not say what it is: pass --from"
+                    "unknown format of {shown}: pass --from"
                 )));
             }
         })
@@ -182,10 +184,13 @@ impl ConvertJob<'_> {
     fn to(&self, from: FileClass) -> Result<FileClass, CliError> {
         let asked = match (&self.args.to, self.args.output.as_deref()) {
             (Some(asked), _) => asked.as_str(),
-            (None, Some(output)) => by_name(output).ok_or_else(|| {
-                CliError::Usage(format!("{output} does not say what it is: pass --to"))
-            })?,
-            (None, None) => return Err(CliError::Usage("pass --to FORMAT".into())),
+            (None, Some(output)) => by_name(output)
+                .ok_or_else(|| CliError::Usage(format!("unknown format of {output}: pass --to")))?,
+            (None, None) => {
+                return Err(CliError::Usage(
+                    "missing target format: pass --to FORMAT".into(),
+                ));
+            }
         };
         let language = self.language(asked).map(FileClass::Template);
         let target = self.target(asked).map(FileClass::Prompt);
@@ -217,9 +222,9 @@ impl ConvertJob<'_> {
         let near = quillet_core::nearest(name, known.iter().copied());
         let help = match near {
             Some(near) => format!("did you mean {near}?"),
-            None => format!("known are {}", known.join(", ")),
+            None => format!("expected one of {}", known.join(", ")),
         };
-        CliError::Usage(format!("nothing is converted as {name:?}: {help}"))
+        CliError::Usage(format!("unknown format {name:?}: {help}"))
     }
 
     fn convert(
@@ -244,7 +249,7 @@ impl ConvertJob<'_> {
                 self.template(name, text, Language::SemanticKernel, to)
             }
             (FileClass::Prompt(_), FileClass::Template(to)) => Err(CliError::Usage(format!(
-                "{} is a prompt file, and {} a template alone; prompt files become dotprompt, prompty, semantic-kernel or json",
+                "cannot convert the prompt file {} to {}, a plain template; convert it to dotprompt, prompty, semantic-kernel or json",
                 source::shown(name),
                 to.name()
             ))),

@@ -48,10 +48,10 @@ pub(crate) async fn run() -> Result<(), CliError> {
         .unwrap_or_default();
 
     tour.step(
-        "A prompt is a template. Other programs write shared variables and tools beside it.",
+        "A prompt is a template. It uses shared variables and tools that other programs provide.",
     )?;
     tour.show(TEMPLATE)?;
-    tour.step("A request brings its own variables.")?;
+    tour.step("Each request has its own variables.")?;
     tour.show(&json::to_string(&variables.clone().into()))?;
     let begun = Instant::now();
     let outcome = service
@@ -59,20 +59,18 @@ pub(crate) async fn run() -> Result<(), CliError> {
         .await?;
     let took = begun.elapsed();
     tour.step(&format!(
-        "Rendered in {} ms. Two tools of {} ms each were called while it rendered, at the same time.",
+        "Rendered in {} ms. Rendering called two tools of {} ms each, concurrently.",
         took.as_millis(),
         TOOL_TIME.as_millis()
     ))?;
     tour.show(&text(outcome.prompt))?;
-    tour.step("A mistake is found before anything is sent, and comes with its mend.")?;
+    tour.step("Mistakes are reported before anything is sent, with a fix.")?;
     tour.show(&mistake(&service, &variables).await)?;
     tour.step(
         "Sent to the built-in mock model. A real one needs OPENAI_API_KEY or OPENAI_BASE_URL.",
     )?;
     tour.show(&answer(&service, &variables).await?)?;
-    tour.step(
-        "A question to a database: a query is written, checked, and run where it cannot change anything.",
-    )?;
+    tour.step("Ask a database: Quillet writes the query, checks it, and runs it read-only.")?;
     tour.show(&super::sql::tour().await?)?;
     tour.step("Next: `quillet serve --demo`, `quillet sql \"…\" --db demo`, or `quillet render FILE -D name=value`.")
 }

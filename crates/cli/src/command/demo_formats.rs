@@ -48,7 +48,7 @@ pub(crate) async fn run() -> Result<(), CliError> {
     let service = demo::service_of(prompts.into_iter().chain([tool]));
     service.load().await?;
     let tour = DemoTour::new();
-    tour.step("One prompt in six template formats. A prompt names its format; one process serves them all.")?;
+    tour.step("One prompt in six template formats. Each prompt sets its format; one process serves them all.")?;
     tour.show(&table(PROMPTS))?;
     let variables = [("name", "Ada".into()), ("language", "Rust".into())];
     let variables: Map = variables.into_iter().collect();
@@ -57,7 +57,7 @@ pub(crate) async fn run() -> Result<(), CliError> {
     let rendered = try_join_all(PROMPTS.map(render)).await?;
     let calls: usize = rendered.iter().map(|(.., calls)| calls).sum();
     tour.step(&format!(
-        "All six rendered in {} ms. Each called the tool issues_open, {calls} calls of {} ms at the same time.",
+        "All six rendered in {} ms. Each called the tool issues_open: {calls} concurrent calls of {} ms.",
         begun.elapsed().as_millis(),
         TOOL_TIME.as_millis()
     ))?;
@@ -66,7 +66,7 @@ pub(crate) async fn run() -> Result<(), CliError> {
             .iter()
             .map(|(format, text, _)| (*format, text.as_str())),
     ))?;
-    tour.step("Next: `quillet render FILE --format NAME`; docs/formats has a page for each.")
+    tour.step("Next: `quillet render FILE --format NAME`; docs/formats has a page for each format.")
 }
 
 /// The text of the prompt in that format, and how many calls it made.

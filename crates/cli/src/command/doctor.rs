@@ -1,4 +1,4 @@
-//! `quillet doctor`: does everything that is configured work?
+//! `quillet doctor`: checks that the configuration works.
 
 use std::time::Duration;
 
@@ -21,8 +21,8 @@ use crate::deprecations;
 use crate::failure::CliError;
 use crate::terminal::{self, Stream, TextStyle};
 
-/// How long a connection to the model may take here.
-const PATIENCE: Duration = Duration::from_secs(3);
+/// Timeout of a test connection to a provider.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum CheckStatus {
@@ -31,7 +31,7 @@ enum CheckStatus {
     Broken,
 }
 
-/// One line: its state, what was found, and how to fix it.
+/// One line of the report: status, subject and text.
 struct CheckLine(CheckStatus, &'static str, String);
 
 pub(crate) async fn run(args: &Doctor, config: &Settings) -> Result<(), CliError> {
@@ -77,7 +77,7 @@ fn files(config: &Settings) -> CheckLine {
         .map(|path| path.display().to_string())
         .collect();
     let text = if names.is_empty() {
-        "no file, defaults and environment only".to_owned()
+        "no file; using defaults and the environment".to_owned()
     } else {
         names.join(", ")
     };
@@ -89,8 +89,8 @@ async fn store(config: &Settings, today: Date) -> Vec<CheckLine> {
     let store = match components::optional_store(config).await {
         Ok(Some(store)) => store,
         Ok(None) => {
-            let mend = "none is set; set store.url, QUILLET_STORE or REDIS_URL";
-            return line(CheckStatus::Mind, mend.into());
+            let fix = "no store is set; set store.url, QUILLET_STORE or REDIS_URL";
+            return line(CheckStatus::Mind, fix.into());
         }
         Err(failure) => return line(CheckStatus::Broken, failure.to_string()),
     };
@@ -100,21 +100,21 @@ async fn store(config: &Settings, today: Date) -> Vec<CheckLine> {
         Ok(catalogue) => match load(&catalogue).await {
             Ok(environs) => {
                 let snapshot = catalogue.snapshot();
-                // What cannot be read is said by those who need it.
+                // A failure to read agents is reported by the commands that need them.
                 let agents = store.load(EntryKind::Agent).await.unwrap_or_default();
                 let mut lines = contents(&name, &snapshot, environs);
                 lines.extend(stored_endings(&snapshot, &agents, today));
                 lines
             }
-            Err(why) => {
-                let mend = "is it running, and is store.url right?";
-                line(CheckStatus::Broken, format!("{why}; {mend}"))
+            Err(reason) => {
+                let fix = "check that it is running and that store.url is correct";
+                line(CheckStatus::Broken, format!("{reason}; {fix}"))
             }
         },
     }
 }
 
-/// How many shared variables there are, or why the store, which it names, does not answer.
+/// Loads the catalogue; returns the number of shared variables, or why the store is unavailable.
 async fn load(catalogue: &Catalogue) -> Result<usize, String> {
     let store = catalogue.store();
     let loaded = match catalogue.load().await {
@@ -158,7 +158,7 @@ fn found<T>(what: &'static str, definition: &Definition<T>) -> Vec<CheckLine> {
     definition.diagnostics.iter().map(line).collect()
 }
 
-/// Models of prompts and agents that end soon, or have ended.
+/// Returns deprecation warnings for models of prompts and agents.
 fn stored_endings(
     snapshot: &CatalogueSnapshot,
     agents: &[StoreEntry],
@@ -183,7 +183,7 @@ fn stored_endings(
     prompts.chain(agents).collect()
 }
 
-/// Models of the settings that end soon, or have ended.
+/// Returns deprecation warnings for configured models.
 fn configured_endings(config: &Settings, today: Date) -> Vec<CheckLine> {
     let said = |setting: &'static Setting| {
         let ending = deprecations::of_model(config.text(setting)?, today)?;
@@ -197,9 +197,9 @@ fn configured_endings(config: &Settings, today: Date) -> Vec<CheckLine> {
     named.into_iter().filter_map(said).collect()
 }
 
-/// The databases of the store: whether each answers, and what its role may do besides reading.
+/// Checks the stored databases: connection, and privileges beyond reading.
 async fn connections(config: &Settings) -> Vec<CheckLine> {
-    // That there is no store, or none that answers, was said.
+    // A missing or unavailable store was reported by `store`.
     let Ok(Some(store)) = components::optional_store(config).await else {
         return Vec::new();
     };
@@ -212,22 +212,22 @@ async fn connections(config: &Settings) -> Vec<CheckLine> {
     found.into_iter().map(line).collect()
 }
 
-/// The user's file of keys, if there is one.
+/// Checks the user's key file, if it exists.
 fn keys() -> Option<CheckLine> {
     let file = KeyFile::of_user()?;
     let path = file.path().display();
     if file.is_open_to_others() {
-        let text = format!("others can read {path}: chmod 600 {path}");
+        let text = format!("{path} is readable by other users; run `chmod 600 {path}`");
         return Some(CheckLine(CheckStatus::Mind, "keys", text));
     }
-    // It was read with the configuration, so that it is right.
+    // The configuration has read the file, so it is valid.
     let keys = file.read().ok().filter(|keys| !keys.is_empty())?;
     let names: Vec<&str> = keys.iter().map(|(provider, _)| provider.name()).collect();
     let text = format!("{path}: {}", names.join(", "));
     Some(CheckLine(CheckStatus::Fine, "keys", text))
 }
 
-/// A line for each provider that has a key or an address, and one for what is missing.
+/// Checks each provider with a key or an address, and the default model.
 async fn models(config: &Settings, offline: bool) -> Vec<CheckLine> {
     let line = |verdict, text: String| CheckLine(verdict, "model", text);
     let door = match agents::models(config) {
@@ -242,8 +242,8 @@ async fn models(config: &Settings, offline: bool) -> Vec<CheckLine> {
     }
     let vendors = door.configured();
     if vendors.is_empty() && default.is_none() {
-        let mend = "none is set, prompts render and do not chat; set OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY or OPENAI_BASE_URL, or QUILLET_MODEL=mock";
-        return vec![line(CheckStatus::Mind, mend.into())];
+        let fix = "no model is set, so prompts can only be rendered; set OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY or OPENAI_BASE_URL, or QUILLET_MODEL=mock";
+        return vec![line(CheckStatus::Mind, fix.into())];
     }
     // The provider of the configured model comes first, whether it can be asked or not.
     let chosen = default.map(|name| door.choose(name).0);
@@ -261,7 +261,7 @@ async fn models(config: &Settings, offline: bool) -> Vec<CheckLine> {
     lines
 }
 
-/// Whether a provider can be asked, and whether it is there.
+/// Checks that a provider is configured and reachable.
 async fn check_provider(
     provider: &Provider,
     default: Option<&str>,
@@ -275,15 +275,18 @@ async fn check_provider(
         return (CheckStatus::Fine, format!("{name}: not contacted"));
     }
     let (host, port) = provider.host();
-    match tokio::time::timeout(PATIENCE, TcpStream::connect((host, port))).await {
+    // Only a TCP connection: a request would cost money or need a valid key.
+    match tokio::time::timeout(CONNECT_TIMEOUT, TcpStream::connect((host, port))).await {
         Ok(Ok(_)) => (CheckStatus::Fine, format!("{name}: reachable")),
         Ok(Err(error)) => (
             CheckStatus::Broken,
-            format!("{name}: {error}; is it running and the address right?"),
+            format!("{name}: {error}; check that it is running and the address is correct"),
         ),
         Err(_) => (
             CheckStatus::Broken,
-            format!("{name}: no connection within {PATIENCE:?}; is a proxy needed?"),
+            format!(
+                "{name}: no connection within {CONNECT_TIMEOUT:?}; check whether a proxy is needed"
+            ),
         ),
     }
 }

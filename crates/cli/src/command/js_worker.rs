@@ -1,5 +1,5 @@
-//! The hidden command that others start: JavaScript of one script's run, in a process that can be
-//! killed.
+//! Hidden command, started by other commands: runs the JavaScript of one script run in a process
+//! that can be killed.
 
 use std::io;
 
@@ -7,16 +7,16 @@ use quillet_script::js::{Transport, WorkerProgram, serve_process};
 
 use crate::failure::CliError;
 
-/// Serves until the run that started it closes the pipes. It needs neither settings nor a runtime.
+/// Serves until the parent closes the pipes. Needs no settings and no runtime.
 pub(crate) fn run() -> Result<(), CliError> {
     serve_process(io::stdin(), io::stdout(), || std::process::exit(0))
         .map_err(|error| CliError::Other(format!("JavaScript: {error}")))
 }
 
-/// JavaScript in this very program, started again.
+/// Returns the transport that runs JavaScript in a child process of this program.
 ///
 /// # Errors
-/// That the system does not say which file this program is.
+/// The path of this program is unknown.
 pub(crate) fn transport() -> io::Result<Transport> {
     Ok(Transport::Process(WorkerProgram {
         path: std::env::current_exe()?,

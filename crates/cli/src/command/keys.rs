@@ -11,13 +11,12 @@ use crate::failure::CliError;
 use crate::source;
 use crate::terminal;
 
-/// A shorter key is not shown at all: its end would be most of it.
+/// Keys shorter than this are hidden completely, because four characters would be much of them.
 const LEAST_TO_SHOW: usize = 16;
 
 pub(crate) fn run(command: &KeysCommand, config: &Settings) -> Result<(), CliError> {
-    let file = KeyFile::of_user().ok_or_else(|| {
-        CliError::Usage("there is no folder for keys: set HOME or XDG_CONFIG_HOME".into())
-    })?;
+    let file = KeyFile::of_user()
+        .ok_or_else(|| CliError::Usage("no folder for keys: set HOME or XDG_CONFIG_HOME".into()))?;
     match command {
         KeysCommand::List { json } => list(*json, config, &file),
         KeysCommand::Set { provider } => set(*provider, config, &file),
@@ -26,7 +25,7 @@ pub(crate) fn run(command: &KeysCommand, config: &Settings) -> Result<(), CliErr
                 Ok(())
             } else {
                 Err(CliError::Other(format!(
-                    "there is no key for {} in {}",
+                    "no key for {} in {}",
                     provider.name(),
                     file.path().display()
                 )))
@@ -56,7 +55,7 @@ fn list(json: bool, config: &Settings, file: &KeyFile) -> Result<(), CliError> {
     }
     if file.is_open_to_others() {
         terminal::warning(&format!(
-            "others can read {0}: chmod 600 {0}",
+            "{0} is readable by other users; run `chmod 600 {0}`",
             file.path().display()
         ));
     }
@@ -73,7 +72,7 @@ fn row(provider: Provider, config: &Settings) -> Value {
     row
 }
 
-/// The last four characters of a long key.
+/// Returns the last four characters of a long key.
 fn ending(key: &str) -> String {
     let count = key.chars().count();
     if count < LEAST_TO_SHOW {
@@ -93,18 +92,18 @@ fn set(provider: Provider, config: &Settings, file: &KeyFile) -> Result<(), CliE
     let is_right = !key.is_empty() && key.chars().all(|c| c.is_ascii_graphic());
     if !is_right {
         return Err(CliError::Usage(
-            "a key is letters, digits and signs without spaces: write it to standard input, as in `quillet keys set openai < FILE`".into(),
+            "invalid key: expected letters, digits and symbols without spaces; pass it on standard input, as in `quillet keys set openai < FILE`".into(),
         ));
     }
     file.set(provider, Some(key))?;
-    terminal::note(&format!("kept in {}", file.path().display()));
+    terminal::note(&format!("saved in {}", file.path().display()));
     match config.origin(provider.setting()) {
         Some(origin @ (SettingOrigin::Environment(_) | SettingOrigin::Flag(_))) => {
-            terminal::warning(&format!("{origin} is set and wins over it"));
+            terminal::warning(&format!("{origin} is set and takes precedence"));
         }
         Some(SettingOrigin::File(path, line)) if path != file.path() => {
             terminal::warning(&format!(
-                "{}:{line} sets another and wins over it",
+                "{}:{line} sets another key, which takes precedence",
                 path.display()
             ));
         }

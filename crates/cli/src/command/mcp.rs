@@ -1,5 +1,4 @@
-//! `quillet mcp`: the stored prompts and tools for one MCP client, on standard input
-//! and output.
+//! `quillet mcp`: MCP server for one client on standard input and output.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -23,8 +22,11 @@ pub(crate) async fn run(config: &Settings) -> Result<(), CliError> {
     let model = components::asked(config, &models)?;
     let service = components::service(config, store.clone(), Some(model), retries)?;
     let service = Arc::new(service);
+    // A client starts this command once, so an unavailable store must not end it.
     if let Err(error) = service.load().await {
-        terminal::warning(&format!("{error}; offering what is known until it answers"));
+        terminal::warning(&format!(
+            "{error}; serving cached definitions until the store answers"
+        ));
     }
     let traces = Traces::open(config).await?;
     let asked = agents::service(
@@ -39,13 +41,14 @@ pub(crate) async fn run(config: &Settings) -> Result<(), CliError> {
     let databases = ServedDatabases::open(config, store, &service, models, false).await?;
     let offer = StoredOffer::new(service.clone()).with_agents(agents, Principal::at("terminal"));
     let offer = Arc::new(offer);
+    // Never ends on its own: the session ends when the client closes standard input.
     let watching = async {
         tokio::join!(service.watch(), databases.follow());
         std::future::pending::<Infallible>().await
     };
     tokio::select! {
         served = stdio(offer) => {
-            served.map_err(|error| CliError::Other(format!("the MCP client is gone: {error}")))
+            served.map_err(|error| CliError::Other(format!("lost the MCP client: {error}")))
         }
         never = watching => match never {},
     }

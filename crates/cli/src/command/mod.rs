@@ -1,4 +1,4 @@
-//! One module for each command.
+//! Commands, one module each.
 
 pub(crate) mod ask;
 pub(crate) mod batch;

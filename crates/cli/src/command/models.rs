@@ -1,4 +1,4 @@
-//! `quillet models`: what is known of models, and which can be reached.
+//! `quillet models`: models, their capabilities, and the configured providers.
 
 use jiff::civil::Date;
 use quillet::components;
@@ -34,7 +34,7 @@ pub(crate) async fn run(args: &ModelsArgs, config: &Settings) -> Result<(), CliE
     }
 }
 
-/// Who can be asked, and where the key is from; never the key.
+/// Returns the providers with the origin of their keys, never the keys.
 fn providers(config: &Settings, door: &Door) -> Vec<Value> {
     let configured = door.configured();
     let row = |provider: Provider| {
@@ -49,13 +49,13 @@ fn providers(config: &Settings, door: &Door) -> Vec<Value> {
     Provider::ALL.into_iter().map(row).collect()
 }
 
-/// Those that have not ended.
+/// Returns the models that are still available.
 fn models(door: &Door, today: Date) -> Vec<Value> {
     let names = door.facts().names(today).into_iter();
     names.map(|name| described(name, door, today)).collect()
 }
 
-/// What the facts are from.
+/// Returns the source of the model info.
 fn source(door: &Door) -> Value {
     let source = door.facts().source();
     source.map_or(
@@ -112,7 +112,7 @@ fn supports(facts: &ModelInfo) -> Vec<&'static str> {
         .collect()
 }
 
-/// Agents of the store: they are models for whoever asks.
+/// Returns the stored agents, which clients can use as models.
 async fn stored(config: &Settings) -> Result<Vec<String>, CliError> {
     let Some(store) = components::optional_store(config).await? else {
         return Ok(Vec::new());
@@ -158,13 +158,13 @@ fn one(model: &str, door: &Door, json: bool, today: Date) -> Result<(), CliError
         let near = door.facts().nearest(model);
         let near = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
         terminal::warning(&format!(
-            "{model} is not known: its window and its answer are a guess{near}"
+            "unknown model {model}: its limits are estimates{near}"
         ));
     }
     if shown["is_reachable"] == false {
         let provider = text("provider");
         terminal::note(&format!(
-            "there is no key for {provider}: `quillet keys set {provider}`"
+            "no key for {provider}: run `quillet keys set {provider}`"
         ));
     }
     Ok(())
@@ -186,7 +186,7 @@ fn page(all: &Value) -> String {
     for provider in list("providers") {
         let key = match (&provider["key"], provider["is_reachable"] == true) {
             (Value::String(origin), _) => format!("key from {origin}"),
-            (_, true) => "an address and no key".to_owned(),
+            (_, true) => "address without key".to_owned(),
             _ => "no key".to_owned(),
         };
         page.push_str(&format!("  {:<34} {key}\n", plain(&provider["provider"])));
@@ -215,7 +215,7 @@ fn page(all: &Value) -> String {
     }
     if let Value::Object(source) = &all["facts"] {
         let (version, day) = (plain(&source["litellm"]), plain(&source["day"]));
-        page.push_str(&format!("  as LiteLLM {version} of {day} has them\n"));
+        page.push_str(&format!("  data from LiteLLM {version} of {day}\n"));
     }
     let agents = list("agents");
     if !agents.is_empty() {

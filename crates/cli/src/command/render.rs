@@ -1,4 +1,4 @@
-//! `quillet render`: a file or a stored prompt, with the variables of the command line.
+//! `quillet render`: renders a file or a stored prompt.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::terminal::{self, Stream};
 pub(crate) async fn run(args: &Render, config: &Settings) -> Result<(), CliError> {
     if args.target == "-" && args.data.as_deref() == Some("-") {
         return Err(CliError::Usage(
-            "standard input cannot be the template and the data at once".into(),
+            "standard input cannot be both the template and the data".into(),
         ));
     }
     let variables = source::variables(args.data.as_deref(), &args.define)?;
@@ -55,7 +55,7 @@ fn print(json: bool, outcome: &RenderOutcome) -> Result<(), CliError> {
         RenderedPrompt::Text(text) => text.clone(),
         RenderedPrompt::Messages(messages) => as_text(messages),
     };
-    // A file gets what was rendered and nothing more; a person gets a whole line.
+    // A file or pipe gets exactly the rendered text; a terminal also gets a final new line.
     let written = if Stream::Out.is_terminal() {
         terminal::line(&text)
     } else {
@@ -64,7 +64,7 @@ fn print(json: bool, outcome: &RenderOutcome) -> Result<(), CliError> {
     Ok(written?)
 }
 
-/// Messages as people read them.
+/// Formats messages as text.
 pub(crate) fn as_text(messages: &[Message]) -> String {
     let shown = messages
         .iter()

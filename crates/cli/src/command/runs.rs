@@ -1,4 +1,4 @@
-//! `quillet runs`: durable runs, what they did, and what people decide about them.
+//! `quillet runs`: durable runs, their events and approvals.
 
 use quillet::Host;
 use quillet::components;
@@ -15,7 +15,7 @@ use crate::chat::{ChatPrinter, ended, follow, one_line};
 use crate::failure::CliError;
 use crate::terminal;
 
-/// Steps of a run that are shown.
+/// Maximum number of events shown.
 const MOST_STEPS: usize = 10_000;
 
 pub(crate) async fn run(command: &Runs, config: &Settings) -> Result<(), CliError> {
@@ -49,7 +49,7 @@ pub(crate) async fn run(command: &Runs, config: &Settings) -> Result<(), CliErro
             };
             let call = agents.decide(&who, &id, deciding).await?;
             terminal::note(&format!(
-                "decided about {call}: whoever serves this journal goes on, or `quillet runs resume {id}`"
+                "decided {call}: a server with this journal resumes the run, or use `quillet runs resume {id}`"
             ));
             Ok(())
         }
@@ -86,7 +86,7 @@ pub(crate) async fn run(command: &Runs, config: &Settings) -> Result<(), CliErro
     done
 }
 
-/// Goes on with a run in this process, on the terminal.
+/// Resumes a run in this process and shows its output.
 async fn resume_run(
     agents: &std::sync::Arc<AgentService>,
     run: &str,
@@ -94,7 +94,7 @@ async fn resume_run(
 ) -> Result<(), CliError> {
     let Some(mut running) = agents.take_up(run).await? else {
         return Err(CliError::Other(format!(
-            "the run {run} is in other hands, waits for somebody, or is over: `quillet runs show {run}`"
+            "run {run} is running elsewhere, needs approval, or has ended: see `quillet runs show {run}`"
         )));
     };
     let mut screen = ChatPrinter::new(true, ReasoningDisplay::Auto, config);
@@ -112,7 +112,9 @@ async fn list(
 ) -> Result<(), CliError> {
     let state = state.map(|name| {
         RunState::named(name).ok_or_else(|| {
-            let what = format!("--state: {name:?} is none of running, waiting, ready and ended");
+            let what = format!(
+                "--state: invalid state {name:?}; expected running, waiting, ready or ended"
+            );
             CliError::Usage(what)
         })
     });
@@ -126,7 +128,7 @@ async fn list(
         return Ok(terminal::line(&format!("{:#}", json!(heads)))?);
     }
     if heads.is_empty() {
-        terminal::note("there are no durable runs");
+        terminal::note("no durable runs");
     }
     let mut shown = String::new();
     for head in heads {
@@ -172,11 +174,11 @@ fn show(head: &RunHead, journal: &[JournalEntry], json: bool) -> Result<(), CliE
     Ok(terminal::result(&shown)?)
 }
 
-/// The state, and what it means.
+/// Describes the state of a run.
 fn explained(head: &RunHead) -> String {
     let what = match head.standing.state {
-        RunState::Running => "somebody goes on with it, or takes it up when its process is gone",
-        RunState::Ready => "decided about; whoever serves the journal goes on with it",
+        RunState::Running => "a process runs it, or another resumes it if that process stops",
+        RunState::Ready => "decided; a server with the journal resumes it",
         RunState::Ended => "over",
         RunState::Waiting => {
             let calls = head.standing.waiting.iter();
@@ -191,7 +193,7 @@ fn explained(head: &RunHead) -> String {
                     )
                 })
                 .collect();
-            return format!("waiting for somebody to decide: {}", calls.join("; "));
+            return format!("pending approvals: {}", calls.join("; "));
         }
     };
     format!("{}: {what}", head.standing.state.as_str())

@@ -1,4 +1,4 @@
-//! `quillet serve`: the prompt service over HTTP, until a signal says stop.
+//! `quillet serve`: the HTTP server, until a signal stops it.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -19,13 +19,14 @@ use crate::args::Serve;
 use crate::failure::CliError;
 use crate::terminal;
 
-const NO_MODEL: &str = "none, prompts render and do not chat (set OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY or OPENAI_BASE_URL, or pass --model mock)";
-const NO_STORE: &str = "no store is set: serving as a gateway to models, with nothing stored beyond this process (--store dir:PATH or --store redis://HOST serves prompts)";
+const NO_MODEL: &str = "none, so prompts can only be rendered (set OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY or OPENAI_BASE_URL, or pass --model mock)";
+const NO_STORE: &str = "no store is set: serving as a model gateway without persistent data (use --store dir:PATH or --store redis://HOST to serve prompts)";
 
 pub(crate) async fn run(args: &Serve, config: &Settings) -> Result<(), CliError> {
     let server_config = serving::server_config(config)?;
     let store = store(config).await?;
     let host = Host::over(config, store.clone(), args.demo).await?;
+    // Connects to MCP servers in the background, so a slow server does not delay the start.
     host.agents().greet_servers();
     tell_idle_names(config, store.as_ref(), host.prompts()).await;
     let services = Services {
@@ -39,25 +40,29 @@ pub(crate) async fn run(args: &Serve, config: &Settings) -> Result<(), CliError>
         }
         _ => CliError::Usage(error.to_string()),
     })?;
+    // Installed after binding and before serving: until then a signal simply kills the process.
     let stop = stop_signal()?;
     print_banner(args, config, host.prompts(), server.local_addr());
     let watching = async {
         host.watch().await;
-        // A store that reports no more changes is served as it is.
+        // If the store stops reporting changes, the server continues with the current definitions.
         std::future::pending::<Infallible>().await
     };
     let cut = tokio::select! {
         cut = server.run(stop) => cut,
         never = watching => match never {},
     };
+    // After the last response, because responses write traces.
     host.flush().await;
     if cut > 0 {
-        terminal::warning(&format!("{cut} connections were cut off"));
+        terminal::warning(&format!(
+            "closed {cut} connections before their responses ended"
+        ));
     }
     Ok(())
 }
 
-/// The configured store; without one the server is a gateway to models, and says so.
+/// Opens the configured store; without one, the server is only a model gateway.
 async fn store(config: &Settings) -> Result<Arc<dyn Store>, CliError> {
     if let Some(store) = components::optional_store(config).await? {
         return Ok(store);
@@ -66,7 +71,7 @@ async fn store(config: &Settings) -> Result<Arc<dyn Store>, CliError> {
     Ok(Arc::new(MemoryStore::new()))
 }
 
-/// Says which names in stored agents nothing answers to. That a store is away is told already.
+/// Warns about unknown names in stored agents. An unavailable store was already reported.
 async fn tell_idle_names(config: &Settings, store: &dyn Store, service: &PromptService) {
     let Ok(agents) = store.load(EntryKind::Agent).await else {
         return;
@@ -86,7 +91,7 @@ async fn tell_idle_names(config: &Settings, store: &dyn Store, service: &PromptS
     }
 }
 
-/// What a person wants to know first, on standard error.
+/// Prints addresses, store and model on standard error.
 fn print_banner(args: &Serve, config: &Settings, service: &PromptService, address: SocketAddr) {
     let snapshot = service.catalogue().snapshot();
     let prefix = config.text(&settings::PREFIX).unwrap_or_default();
@@ -108,7 +113,7 @@ fn print_banner(args: &Serve, config: &Settings, service: &PromptService, addres
     match broken.count() {
         0 => {}
         count => terminal::warning(&format!(
-            "{count} broken prompts; `quillet doctor` says why"
+            "{count} invalid prompts; run `quillet doctor` for details"
         )),
     }
     if args.demo {
@@ -122,15 +127,16 @@ fn print_banner(args: &Serve, config: &Settings, service: &PromptService, addres
     }
 }
 
-/// Ready when the process is asked to end; from now on it is not killed by that.
+/// Installs the signal handlers and returns a future that completes on the first signal.
 #[cfg(unix)]
 fn stop_signal() -> Result<impl Future<Output = ()>, CliError> {
     use tokio::signal::unix::{SignalKind, signal};
-    let catch =
-        |kind| signal(kind).map_err(|error| CliError::Other(format!("no signals: {error}")));
+    let catch = |kind| {
+        signal(kind).map_err(|error| CliError::Other(format!("cannot handle signals: {error}")))
+    };
     let mut interrupt = catch(SignalKind::interrupt())?;
     let mut terminate = catch(SignalKind::terminate())?;
-    // The terminal is closed: whoever is being answered gets the rest.
+    // The terminal was closed; running responses are still completed.
     let mut hang_up = catch(SignalKind::hangup())?;
     Ok(async move {
         tokio::select! {
@@ -141,7 +147,7 @@ fn stop_signal() -> Result<impl Future<Output = ()>, CliError> {
     })
 }
 
-/// Ready when the process is asked to end.
+/// Returns a future that completes on Control-C.
 #[cfg(not(unix))]
 fn stop_signal() -> Result<impl Future<Output = ()>, CliError> {
     Ok(async {

@@ -19,9 +19,7 @@ pub(crate) fn run(command: &ConfigCommand, config: &Settings) -> Result<(), CliE
             if paths.is_empty() {
                 let user = settings::user_file()
                     .map_or_else(String::new, |path| format!(" or {}", path.display()));
-                terminal::note(&format!(
-                    "no configuration file is there; write quillet.toml{user}"
-                ));
+                terminal::note(&format!("no configuration file; create quillet.toml{user}"));
             }
             Ok(())
         }

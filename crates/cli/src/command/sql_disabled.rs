@@ -17,5 +17,5 @@ pub(crate) async fn run(_: &Sql, _: &Settings) -> Result<(), CliError> {
 /// None.
 #[allow(clippy::unused_async)] // As where there are databases.
 pub(crate) async fn tour() -> Result<String, CliError> {
-    Ok(format!("Left out: {SQL}."))
+    Ok(format!("Skipped: {SQL}."))
 }

@@ -1,4 +1,4 @@
-//! `quillet agent|prompt|tool|var|ext`: what is in the store.
+//! `quillet agent|prompt|tool|var|ext`: definitions in the store.
 
 use std::sync::Arc;
 
@@ -106,7 +106,7 @@ async fn list(
             .iter()
             .filter(|found| found.severity == Severity::Error);
         for found in errors {
-            terminal::warning(&format!("{} is broken: {found}", row.id));
+            terminal::warning(&format!("{} is invalid: {found}", row.id));
         }
     }
     Ok(())
@@ -160,7 +160,7 @@ async fn get(
                 problem: Some(problem),
                 ..
             }) if kind == EntryKind::Environ => {
-                let message = format!("{id} is there and cannot be used: {problem}");
+                let message = format!("{id} exists but cannot be used: {problem}");
                 return Err(CliError::Other(message));
             }
             Some(entry) => return Ok(terminal::line(&pretty(&entry.text))?),
@@ -174,7 +174,7 @@ async fn get(
     Err(absent(kind, id, ids.iter().map(String::as_str)))
 }
 
-/// A prompt that an extension provides has no entry of its own.
+/// Returns a prompt that an extension provides; it has no entry of its own.
 async fn from_extension(
     id: &str,
     store: Arc<dyn Store>,
@@ -198,7 +198,7 @@ fn absent<'a>(kind: EntryKind, id: &str, known: impl Iterator<Item = &'a str>) -
     ))
 }
 
-/// JSON as people read it, a script as its file has it; anything else as it is.
+/// Indents JSON and extracts the text of a script; returns other text unchanged.
 pub(crate) fn pretty(text: &str) -> String {
     if let Some(script) = quillet_prompt::script_source(text) {
         return script.trim_end().to_owned();
@@ -207,7 +207,7 @@ pub(crate) fn pretty(text: &str) -> String {
     value.map_or_else(|_| text.to_owned(), |value| format!("{value:#}"))
 }
 
-/// What is added.
+/// A definition to add.
 struct NewDefinition<'a> {
     kind: EntryKind,
     id: &'a str,
@@ -237,7 +237,7 @@ async fn add(
     let entry = StoreEntry::new(key, text.as_str(), source::shown(source));
     let id = entry.key.id();
     let found = findings(&[(kind, entry)], store.clone(), config).await?;
-    refuse(&found, given.force, "--force writes it all the same")?;
+    refuse(&found, given.force, "save it anyway with --force")?;
     let write = Write {
         message: given.message,
         ..Write::new(kind, &id, text)
@@ -253,19 +253,20 @@ async fn add(
     } else {
         (
             kind.name(),
-            format!("is the same as version {number} in {place}"),
+            format!("is identical to version {number} in {place}"),
         )
     };
     terminal::note(&format!("{kind} {id} {what}"));
     Ok(())
 }
 
-/// The key of a shared variable: the one that has the id, or the id with colons for dots.
+/// Returns the key of a shared variable: the existing one for the id, or the id with colons for
+/// dots.
 async fn key(id: &str, store: &dyn Store) -> Result<EntryKey, CliError> {
     let wrong = id.is_empty() || id.chars().any(|c| c.is_whitespace() || c.is_control());
     if wrong || id.split(['.', ':']).any(str::is_empty) {
         return Err(CliError::Usage(format!(
-            "{id:?} is no id: names joined by dots, such as greet.hello, are"
+            "invalid id {id:?}: use dot-separated names, such as greet.hello"
         )));
     }
     let keys = store.keys(EntryKind::Environ).await?;
@@ -281,7 +282,7 @@ async fn key(id: &str, store: &dyn Store) -> Result<EntryKey, CliError> {
     }))
 }
 
-/// A variable's value as JSON: from a file (`@FILE`, `-`), as JSON, or as text.
+/// Returns the value of a variable as JSON: from a file (`@FILE`, `-`), JSON or text.
 fn value(given: &str) -> Result<String, CliError> {
     let text = match given.strip_prefix('@') {
         Some(path) => source::read(path)?,

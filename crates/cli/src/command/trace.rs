@@ -1,4 +1,4 @@
-//! `quillet trace`: what runs did.
+//! `quillet trace`: traces of runs.
 
 use std::collections::HashMap;
 
@@ -15,17 +15,19 @@ use crate::failure::CliError;
 use crate::terminal::{self, Stream, TextStyle, styled};
 use quillet::components::traces;
 
-/// Characters of an error in a list.
+/// Maximum characters of an error in a list.
 const MOST_OF_ERROR: usize = 60;
-/// Digits of an id in a list; `show` takes any beginning.
+/// Digits of an id in a list; `show` accepts any prefix.
 const ID_DIGITS: usize = 8;
-/// A deeper span is shown as if it were so deep.
+/// Maximum indentation depth of spans.
 const DEEPEST: usize = 32;
 
 pub(crate) async fn run(command: &Trace, config: &Settings) -> Result<(), CliError> {
     let store = traces::store(config).await?;
     let store = store.ok_or_else(|| {
-        CliError::Usage("no traces are kept: set agent.traces or QUILLET_TRACES to a file".into())
+        CliError::Usage(
+            "traces are not stored: set agent.traces or QUILLET_TRACES to a file".into(),
+        )
     })?;
     match command {
         Trace::List {
@@ -53,7 +55,7 @@ async fn find(store: &TraceStore, id: &str) -> Result<Whole, CliError> {
                 .await?
                 .into_iter()
                 .next();
-            let latest = latest.ok_or_else(|| CliError::Other("there is no trace yet".into()))?;
+            let latest = latest.ok_or_else(|| CliError::Other("no traces yet".into()))?;
             latest.id
         }
         id => id.to_owned(),
@@ -61,7 +63,7 @@ async fn find(store: &TraceStore, id: &str) -> Result<Whole, CliError> {
     let found = store.get(&id).await?;
     found.ok_or_else(|| {
         CliError::Other(format!(
-            "there is no trace {id:?}; `quillet trace list` shows all"
+            "unknown trace {id:?}; `quillet trace list` lists all traces"
         ))
     })
 }
@@ -73,7 +75,7 @@ fn list(found: &[TraceInfo], json: bool) -> Result<(), CliError> {
     let lines: String = found.iter().map(row).collect();
     terminal::result(&lines)?;
     if found.is_empty() {
-        terminal::note("there is no such trace");
+        terminal::note("unknown trace");
     }
     Ok(())
 }
@@ -95,7 +97,7 @@ fn row(info: &TraceInfo) -> String {
     )
 }
 
-/// A time of the clock in UTC.
+/// Formats a time in UTC.
 pub(crate) fn moment(us: u64) -> String {
     let us = i64::try_from(us).unwrap_or(i64::MAX);
     let moment = Timestamp::from_microsecond(us).unwrap_or(Timestamp::MAX);
@@ -131,7 +133,7 @@ fn show(trace: &Whole, json: bool) -> Result<(), CliError> {
     Ok(terminal::result(&shown)?)
 }
 
-/// How deep each span lies, by its id. Parents come before their children.
+/// Returns the depth of each span by id. Parents come before their children.
 fn depths(spans: &[Span]) -> HashMap<&str, usize> {
     let mut depths: HashMap<&str, usize> = HashMap::new();
     for span in spans {
@@ -142,7 +144,7 @@ fn depths(spans: &[Span]) -> HashMap<&str, usize> {
     depths
 }
 
-/// Each span before those that are part of it.
+/// Returns the spans with parents before children.
 fn in_order(spans: &[Span]) -> Vec<&Span> {
     let mut children: HashMap<Option<&str>, Vec<&Span>> = HashMap::new();
     let known: HashMap<&str, ()> = spans.iter().map(|span| (span.id.as_str(), ())).collect();
@@ -200,8 +202,7 @@ fn line(span: &Span, depth: usize, begun: u64, colour: bool) -> String {
     line
 }
 
-/// What is shown of a call besides its time: texts are there only where they were
-/// switched on.
+/// Returns the attributes to show for a span; texts are recorded only if enabled.
 fn span_attributes(span: &Span) -> Vec<(&'static str, String)> {
     let known = [
         ("gen_ai.tool.call.arguments", "arguments"),

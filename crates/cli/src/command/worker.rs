@@ -1,5 +1,5 @@
-//! `quillet worker`: hands over to a program of its own, since what speaks with Temporal is as large
-//! as all the rest.
+//! `quillet worker`: starts `quillet-worker`. The Temporal client is as large as the rest of
+//! Quillet, so it is a separate program.
 
 use std::env;
 use std::ffi::OsString;
@@ -12,7 +12,7 @@ use quillet_core::Exit;
 use crate::args::Cli;
 use crate::failure::CliError;
 
-/// Its name, without what the system puts after it.
+/// Name of the program, without the suffix of the system.
 const PROGRAM: &str = "quillet-worker";
 
 pub(crate) fn run(cli: &Cli, arguments: &[OsString]) -> Result<(), CliError> {
@@ -25,16 +25,18 @@ pub(crate) fn run(cli: &Cli, arguments: &[OsString]) -> Result<(), CliError> {
         command.arg("--log").arg(log);
     }
     command.args(arguments);
+    // The arguments are passed on unparsed: the two programs can have different versions.
     let done = become_it(&mut command);
     done.map_err(|error| CliError::Other(format!("{}: {error}", program.display())))
         .and_then(|code| match code {
             0 => Ok(()),
+            // The worker has printed its own error; only its exit code is passed on.
             2 => Err(CliError::Said(Exit::Usage)),
             _ => Err(CliError::Said(Exit::Failure)),
         })
 }
 
-/// In place of this process, so that signals reach it.
+/// Replaces this process, so that signals reach the worker.
 #[cfg(unix)]
 fn become_it(command: &mut Command) -> io::Result<i32> {
     use std::os::unix::process::CommandExt;
@@ -46,7 +48,7 @@ fn become_it(command: &mut Command) -> io::Result<i32> {
     Ok(command.status()?.code().unwrap_or(1))
 }
 
-/// Beside this program, else where programs are.
+/// Finds the program in the folder of this one, or in PATH.
 fn find() -> Option<PathBuf> {
     let name = format!("{PROGRAM}{}", env::consts::EXE_SUFFIX);
     let beside = env::current_exe().ok();
@@ -60,8 +62,8 @@ fn find() -> Option<PathBuf> {
 
 fn missing() -> CliError {
     CliError::Usage(format!(
-        "{PROGRAM} is neither beside this program nor in PATH: take it from the release, or build it \
-         with `cargo build --release --manifest-path temporal/Cargo.toml` and put \
+        "cannot find {PROGRAM} in the folder of this program or in PATH: install it from the release, or \
+         build it with `cargo build --release --manifest-path temporal/Cargo.toml` and copy \
          temporal/target/release/{PROGRAM} there"
     ))
 }

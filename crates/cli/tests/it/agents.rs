@@ -95,5 +95,5 @@ fn a_skill_is_offered_to_the_model() {
     }
     place
         .run(&["ask", "hi", "-m", "mock", "--skill", "."])
-        .fails(2, &["there is no skill in"]);
+        .fails(2, &["no skill in"]);
 }

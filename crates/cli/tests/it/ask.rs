@@ -134,14 +134,9 @@ fn what_is_missing_is_named_with_the_mend() {
     let cases: [(&[&str], &[&str]); 7] = [
         (
             &["ask", "hi"],
-            &[
-                "no model is named",
-                "-m MODEL",
-                "OPENAI_API_KEY",
-                "keys set",
-            ],
+            &["no model is set", "-m MODEL", "OPENAI_API_KEY", "keys set"],
         ),
-        (&["ask", "-m", "mock"], &["there is no question"]),
+        (&["ask", "-m", "mock"], &["missing question"]),
         (
             &["ask", "hi", "-m", "mock", "-t", "wether"],
             &["--tool wether matches no tool"],
@@ -156,7 +151,7 @@ fn what_is_missing_is_named_with_the_mend() {
         ),
         (
             &["ask", "hi", "-m", "mock", "--image", "a.txt"],
-            &["no PNG, JPEG, GIF or WebP"],
+            &["not a PNG, JPEG, GIF or WebP"],
         ),
         (
             &["ask", "hi", "-m", "mock", "--temperature", "3"],

@@ -141,7 +141,7 @@ fn the_tour_of_formats_renders_six_at_once() {
         );
     }
     assert!(
-        done.out.contains("6 calls of 50 ms at the same time"),
+        done.out.contains("6 concurrent calls of 50 ms"),
         "{}",
         done.out
     );

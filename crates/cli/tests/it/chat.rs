@@ -80,7 +80,7 @@ fn commands_do_what_they_say() {
 fn a_session_goes_on() {
     let place = Place::new();
     let none = place.run(&["chat", "-m", "mock", "--continue"]);
-    none.fails(1, &["there is no session"]);
+    none.fails(1, &["no session to continue"]);
     let provider = FakeProvider::start(ReplyScript::turns([ScriptedReply::text(["Yes."])]));
     let env = reach(&provider);
     for args in [
@@ -132,11 +132,11 @@ fn on_a_terminal_an_answer_is_stopped_and_the_next_one_comes() {
     terminal.until("It begins");
     interrupt(&terminal.child);
     wait(provider.disconnected(1));
-    terminal.until("stopped; what was said");
+    terminal.until("stopped; the partial answer");
     terminal.until("> ");
     // Where nothing is answered, control-C says how to leave.
     terminal.types("\u{3}");
-    terminal.until("control-D or /exit ends");
+    terminal.until("Control-D or /exit exits");
     terminal.until("> ");
     terminal.types("second\\\rline\r");
     terminal.until("It ends.");

@@ -65,7 +65,7 @@ fn everything_that_is_wrong_has_a_place() {
         "function \"lookup\" is not defined",
         "sub/c.json",
         "unknown role \"usr\"",
-        "variables.nmae is not among the prompt's parameters",
+        "variables.nmae is not a parameter of the prompt",
         "did you mean name?",
         "f.yaml",
         "^^^",
@@ -104,7 +104,7 @@ fn a_folder_that_is_a_store_knows_its_own_names() {
     for part in [
         "function \"code_fnid\" is not defined",
         "did you mean code_find?",
-        "no shared variable vscode.lnag is set",
+        "the shared variable vscode.lnag is not set",
         "did you mean vscode.lang?",
     ] {
         assert!(done.out.contains(part), "{part:?} is not in:\n{}", done.out);
@@ -132,7 +132,7 @@ fn braces_that_mean_something_else_are_pointed_out() {
     assert_eq!(done.code, Some(3), "{done:?}");
     for part in [
         "a.j2:1:4",
-        "{{.name}} is how go writes it; this template is jinja",
+        "{{.name}} is go syntax, but the template format is jinja",
         "write {{ name }}, or set the format to go",
     ] {
         assert!(done.out.contains(part), "{part:?} is not in:\n{}", done.out);

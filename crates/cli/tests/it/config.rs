@@ -172,7 +172,7 @@ fn the_doctor_says_what_to_mend() {
     ];
     let done = place.run_with(&["doctor"], "", &env);
     for part in [
-        "warn  store    none is set",
+        "warn  store    no store is set",
         "fail  model",
         "no model is named",
     ] {

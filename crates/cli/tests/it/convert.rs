@@ -150,12 +150,12 @@ fn nothing_is_overwritten_and_wrong_usage_says_so() {
         (
             &["old.j2", "--to", "go", "-o", "notes.txt"],
             1,
-            &["notes.txt: is there already", "--force"],
+            &["notes.txt: file already exists", "--force"],
         ),
         (
             &["notes.txt", "--to", "go"],
             2,
-            &["notes.txt does not say what it is: pass --from"],
+            &["unknown format of notes.txt: pass --from"],
         ),
         (&["old.j2"], 2, &["pass --to FORMAT"]),
         (
@@ -168,7 +168,11 @@ fn nothing_is_overwritten_and_wrong_usage_says_so() {
             2,
             &["--kind \"a\" must be NAME=KIND"],
         ),
-        (&["greet.prompty", "--to", "go"], 2, &["is a prompt file"]),
+        (
+            &["greet.prompty", "--to", "go"],
+            2,
+            &["cannot convert the prompt file"],
+        ),
         (
             &["nothing.j2", "--to", "go"],
             1,
@@ -209,7 +213,7 @@ fn a_folder_is_converted_into_another() {
     assert_eq!((done.code, done.out.as_str()), (Some(3), ""), "{done:?}");
     for part in [
         "the filter upper",
-        "greet.prompty is a prompt file",
+        "cannot convert the prompt file greet.prompty",
         "2 of 4 files converted",
     ] {
         assert!(done.err.contains(part), "{part:?} is not in {done:?}");

@@ -37,7 +37,7 @@ fn a_key_is_kept_for_its_user_alone_and_never_shown() {
     assert_eq!(place.run(&["keys", "remove", "openai"]).code, Some(0));
     place
         .run(&["keys", "remove", "openai"])
-        .fails(1, &["there is no key for openai"]);
+        .fails(1, &["no key for openai"]);
 }
 
 #[test]
@@ -51,7 +51,7 @@ fn keys_are_never_taken_from_the_command_line() {
         .fails(2, &["invalid value", "openai"]);
     for wrong in ["", " \n", "two words", "zwei\u{e4}"] {
         let done = place.run_with(&["keys", "set", "openai"], wrong, &[]);
-        done.fails(2, &["a key is letters"]);
+        done.fails(2, &["invalid key: expected letters"]);
     }
 }
 
@@ -76,7 +76,7 @@ fn the_environment_wins_over_the_file() {
     assert!(
         warned
             .err
-            .contains("environment OPENAI_API_KEY is set and wins"),
+            .contains("environment OPENAI_API_KEY is set and takes precedence"),
         "{warned:?}"
     );
 }

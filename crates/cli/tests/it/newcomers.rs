@@ -44,12 +44,12 @@ fn variables_that_nothing_uses_are_told() {
         (
             &["p.json", "-D", "language=x", "-D", "langage=y"],
             "Hello x",
-            "warning: nothing uses the variable langage\n",
+            "warning: unused variable langage\n",
         ),
         (
             &["p.json", "-D", "language=x", "-D", "variables.language=y"],
             "Hello x",
-            "warning: what -D names is below variables already: write -D name=… and not -D variables.name=…\n",
+            "warning: -D already sets fields of variables: write -D name=…, not -D variables.name=…\n",
         ),
     ];
     for (args, out, err) in cases {
@@ -72,10 +72,10 @@ fn nothing_to_look_at_is_an_error() {
     ]);
     let cases: [(&[&str], &[&str]); 5] = [
         (&["check", "empty"], &["nothing to check in empty"]),
-        (&["check", "-s", "dir:s"], &["the store has no definition"]),
-        (&["test", "empty"], &["there are no fixtures"]),
-        (&["test", "t", "-t", "zzz"], &["no test was run"]),
-        (&["test", "t", "-i", "9"], &["no test was run"]),
+        (&["check", "-s", "dir:s"], &["the store is empty"]),
+        (&["test", "empty"], &["no fixtures"]),
+        (&["test", "t", "-t", "zzz"], &["no tests were run"]),
+        (&["test", "t", "-i", "9"], &["no tests were run"]),
     ];
     for (args, words) in cases {
         let done = place.run(args);
@@ -108,7 +108,9 @@ fn a_question_is_answered_where_nothing_can_be_kept() {
     assert_eq!(done.code, Some(0), "{done:?}");
     assert!(done.out.contains("hi"), "{done:?}");
     assert_eq!(
-        done.err.matches("sessions and traces are not kept").count(),
+        done.err
+            .matches("sessions and traces are not saved")
+            .count(),
         1,
         "{done:?}"
     );

@@ -93,7 +93,7 @@ fn a_missing_variable_has_a_caret_and_the_nearest_name() {
         &[
             "variable nmae is not set",
             "t.tmpl:2:",
-            "name was given: one of the two may be misspelt",
+            "name is set: one of the two names may be misspelled",
             "^^^^",
             "variable age is not set",
         ],
@@ -113,11 +113,11 @@ fn every_failure_names_the_thing_and_has_its_code() {
         ("quillet.toml", ""),
     ]);
     let cases: [(&[&str], i32, &[&str]); 14] = [
-        (&["nothing.tmpl"], 1, &["there is no file \"nothing.tmpl\""]),
+        (&["nothing.tmpl"], 1, &["no such file: \"nothing.tmpl\""]),
         (
             &["some.id"],
             1,
-            &["there is no file \"some.id\"", "--store URL"],
+            &["no such file: \"some.id\"", "--store URL"],
         ),
         (&["bad.tmpl"], 3, &["bad.tmpl:2:", "unexpected EOF"]),
         (
@@ -137,11 +137,7 @@ fn every_failure_names_the_thing_and_has_its_code() {
         (&["bad.json"], 3, &["userPrompt must be a string"]),
         (&["broken.json"], 3, &["broken.json", "not JSON"]),
         (&["broken.yaml"], 3, &["broken.yaml", "not YAML"]),
-        (
-            &["typed.json", "-D", "n=x"],
-            3,
-            &["variables do not fit", "n"],
-        ),
+        (&["typed.json", "-D", "n=x"], 3, &["invalid variables", "n"]),
         (
             &["bad.tmpl", "-D", "novalue"],
             2,
@@ -241,7 +237,7 @@ fn schemas_that_prompt_files_name_are_given() {
     let wrong = place.run(&["render", "recipe.prompt", "--schema", "Recipe"]);
     wrong.fails(2, &["must be NAME=FILE"]);
     let wrong = place.run(&["render", "recipe.prompt", "--schema", "Recipe=list.json"]);
-    wrong.fails(2, &["holds an array, and a JSON Schema is an object"]);
+    wrong.fails(2, &["must be a JSON Schema object, not an array"]);
     // Settings give them to every command; the command line wins.
     let settings =
         "[prompts.schemas]\nRecipeRequest = \"request.json\"\nRecipe = \"recipe.yaml\"\n";

@@ -255,11 +255,15 @@ fn a_dry_run_leaves_everything_as_it_was() {
         (
             "write",
             &["--allow-read", ".", "--allow-write", "."],
-            "reaches nothing",
+            "a dry run accesses nothing",
         ),
-        ("write", &["--allow-net"], "reaches nothing"),
+        ("write", &["--allow-net"], "a dry run accesses nothing"),
         ("python", &["--allow-run"], "Python function `touch` was not executed"),
-        ("env", &["--allow-env", "SECRET"], "reaches nothing"),
+        (
+            "env",
+            &["--allow-env", "SECRET"],
+            "a dry run accesses nothing",
+        ),
         (
             "rest",
             &["--store", "dir:store"],
@@ -435,7 +439,7 @@ fn the_dialogue_goes_on_line_by_line() {
     let lines = "first\n/.mood\n/$echo(3)\n/nonsense\nsecond\n/exit\nnever\n";
     let (done, asked) = answered(&place, &["c", "-i"], lines, &["One.", "Two."]);
     assert_eq!(done.out, "I am here.\nOne.\nfine\n3\nTwo.\n", "{done:?}");
-    assert!(done.err.contains("there is no /nonsense"), "{done:?}");
+    assert!(done.err.contains("unknown command /nonsense"), "{done:?}");
     assert_eq!(asked.len(), 2);
     let said: Vec<&str> = asked[1]["messages"]
         .as_array()

@@ -282,7 +282,7 @@ fn what_does_not_go_with_a_prompt_that_is_asked_is_said() {
         (
             &["ask", "hello", "-D", "a=1", "-m", "mock"],
             2,
-            "no prompt is named",
+            "no prompt file was given",
         ),
         (
             &[
@@ -296,7 +296,7 @@ fn what_does_not_go_with_a_prompt_that_is_asked_is_said() {
                 "mock",
             ],
             2,
-            "--session goes with a question",
+            "--session cannot be used with a prompt",
         ),
         (&["ask", "support.prompty", "-m", "mock"], 3, "question"),
         (

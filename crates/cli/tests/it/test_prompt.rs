@@ -154,7 +154,7 @@ replies: [ok]
     assert!(
         without
             .err
-            .contains("there is no lang.fixture.yaml with tests of it"),
+            .contains("missing lang.fixture.yaml with its tests"),
         "{without:?}"
     );
 }

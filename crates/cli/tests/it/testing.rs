@@ -248,9 +248,7 @@ fn what_cannot_be_read_is_told_with_its_place() {
         broken.out.contains("t.fixture.yaml:1:23") && broken.out.contains("did you mean tools?"),
         "{broken:?}"
     );
-    Place::new()
-        .run(&["test", "."])
-        .fails(2, &["there are no fixtures"]);
+    Place::new().run(&["test", "."]).fails(2, &["no fixtures"]);
     Place::new()
         .run(&["test", "nowhere"])
         .fails(2, &["nowhere"]);
@@ -258,7 +256,7 @@ fn what_cannot_be_read_is_told_with_its_place() {
         .with(&[("t.fixture.yaml", "- {input: x, output: y}\n")])
         .run(&["test", "."]);
     assert!(
-        alone.code == Some(3) && alone.out.contains("no script and no prompt beside it"),
+        alone.code == Some(3) && alone.out.contains("no script or prompt in this folder"),
         "{alone:?}"
     );
 }

@@ -15,9 +15,7 @@ fn shown(place: &Place, args: &[&str]) -> Value {
 #[test]
 fn runs_are_listed_and_shown_without_their_texts() {
     let place = Place::new();
-    place
-        .run(&["trace", "show"])
-        .fails(1, &["there is no trace yet"]);
+    place.run(&["trace", "show"]).fails(1, &["no traces yet"]);
     let provider = FakeProvider::start(ReplyScript::turns([ScriptedReply::text([
         "secret answer",
     ])
@@ -57,7 +55,7 @@ fn runs_are_listed_and_shown_without_their_texts() {
     assert!(last.out.contains("failed: "), "{last:?}");
     place
         .run(&["trace", "show", "ffff"])
-        .fails(1, &["there is no trace \"ffff\"", "trace list"]);
+        .fails(1, &["unknown trace \"ffff\"", "trace list"]);
 }
 
 #[test]
@@ -90,5 +88,5 @@ fn texts_are_kept_where_they_are_switched_on_and_nothing_where_traces_are_off() 
     assert_eq!(shown(&place, &["trace", "list", "--json"]), before);
     place
         .run_with(&["trace", "list"], "", &off)
-        .fails(2, &["no traces are kept"]);
+        .fails(2, &["traces are not stored"]);
 }

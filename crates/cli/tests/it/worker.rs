@@ -5,7 +5,7 @@ use crate::Place;
 #[test]
 fn a_worker_that_is_not_there_is_told() {
     let place = Place::new();
-    let said = "quillet-worker is neither beside this program nor in PATH";
+    let said = "cannot find quillet-worker in the folder of this program or in PATH";
     place.run(&["worker", "--temporal", "127.0.0.1:1"]).fails(
         2,
         &[

@@ -1,5 +1,5 @@
-//! From settings to agents: models by request, sessions, runs, skills, MCP servers,
-//! documents, traces.
+//! Creates the agent service from settings: models, sessions, durable runs, skills, MCP servers and
+//! traces.
 
 use std::fmt;
 use std::path::Path;
@@ -26,10 +26,10 @@ use crate::components::traces::Traces;
 use crate::error::Error;
 use crate::settings::{self, Settings};
 
-/// Agents over the prompts of a service.
+/// Creates the agent service over a prompt service.
 ///
 /// # Errors
-/// A setting is wrong, or something that it names cannot be opened.
+/// A setting is invalid, or a file, store or service that it names cannot be opened.
 pub async fn service(
     settings: &Settings,
     prompts: Arc<PromptService>,
@@ -68,10 +68,10 @@ pub async fn service(
     Ok(AgentService::new(parts, options(settings)))
 }
 
-/// The router to all models, of a command that counts no retries.
+/// Creates a router to all models without counting retries.
 ///
 /// # Errors
-/// A setting is wrong.
+/// A setting is invalid.
 pub fn models(settings: &Settings) -> Result<Arc<ModelRouter>, Error> {
     components::models(settings, Arc::default())
 }
@@ -127,7 +127,8 @@ pub(super) fn options(settings: &Settings) -> AgentOptions {
     }
 }
 
-/// The skills of the configured folder; a broken one is reported and hides no other.
+/// Reads the skills of the configured folder. An invalid skill is reported as a warning; the others
+/// stay available.
 fn skills(settings: &Settings) -> Vec<skills::SkillDefinition> {
     let Some(folder) = settings.text(&settings::AGENT_SKILLS) else {
         return Vec::new();
@@ -139,7 +140,7 @@ fn skills(settings: &Settings) -> Vec<skills::SkillDefinition> {
     skills
 }
 
-/// The servers of the configured file: JSON as every client of MCP has it.
+/// Reads the configured file of MCP servers, in the JSON format common to MCP clients.
 pub fn mcp_servers(settings: &Settings) -> Result<McpServers, Error> {
     let Some(path) = settings.text(&settings::AGENT_MCP_SERVERS) else {
         return Ok(McpServers::default());
@@ -165,10 +166,10 @@ async fn knowledge(
     Ok(Some(Arc::new(opened)))
 }
 
-/// The model that each request names: its own key and address, or this server's.
+/// Selects the model of each request, with the key and address of the request or of this server.
 struct ByRequest {
     models: Arc<ModelRouter>,
-    /// Whether requests without a key may use this server's.
+    /// Whether requests without a key may use the keys of this server.
     own_keys: bool,
     tape: RecordReplay,
 }
@@ -198,7 +199,7 @@ impl agent::ModelRegistry for ByRequest {
             let connected = self.models.connect(&model)?;
             return self.connected(connected, &settings.model_id, vendor.name(), Some(settings));
         }
-        // A gateway at OpenAI's address gets the name as it is.
+        // A gateway at OpenAI's address receives the name unchanged.
         let name = &settings.model_id;
         let vendor = self.models.choose(name).0;
         if self.own_keys && (self.reaches(vendor) || self.tape.plays()) {
@@ -249,7 +250,7 @@ impl agent::ModelRegistry for ByRequest {
 }
 
 impl ByRequest {
-    /// Whether there is a key or an address for it.
+    /// Returns whether a key or an address is set for the provider.
     fn reaches(&self, vendor: Vendor) -> bool {
         let configured = self.models.configured();
         configured.iter().any(|known| known.name() == vendor.name())
@@ -282,7 +283,7 @@ impl ByRequest {
     }
 }
 
-/// What fits into a model: what the request says, else what is known of it.
+/// Returns the context window: from the request, or else from the model info.
 fn window(facts: &ModelInfo, settings: Option<&agent::ModelSettings>) -> Window {
     let said = settings.and_then(|settings| settings.context_window);
     let output = settings.and_then(|settings| settings.max_output_tokens);
@@ -311,14 +312,14 @@ fn config_of(settings: &agent::ModelSettings) -> ModelConfig {
 }
 
 fn no_model() -> ModelError {
-    let message = "no model is named: send model_config, or set QUILLET_MODEL or model.name";
+    let message = "no model is set: send model_config, or set QUILLET_MODEL or model.name";
     ModelError::new(ModelErrorKind::Configuration, message)
 }
 
 fn no_key(vendor: Vendor) -> ModelError {
     let variable = vendor.key_variable().unwrap_or("the key");
     let message = format!(
-        "there is no key for {}: send model_config.api_key, or have {variable} set for the server",
+        "no API key for {}: send model_config.api_key, or set {variable} for the server",
         vendor.name()
     );
     ModelError::new(ModelErrorKind::Auth, message)

@@ -1,4 +1,4 @@
-//! From settings to files and batches.
+//! Creates the batch service from settings.
 
 use quillet_core::batch::{BatchOptions, BatchService};
 
@@ -6,20 +6,20 @@ use crate::components;
 use crate::error::Error;
 use crate::settings::{self, Settings};
 
-/// Where files and batches of these settings are kept, and how they are worked on.
+/// Opens the batch service at the configured store.
 ///
 /// # Errors
-/// It cannot be opened.
+/// The store cannot be opened.
 pub async fn open(settings: &Settings) -> Result<BatchService, Error> {
     let fallback = settings.text(&settings::STORE_URL).unwrap_or("memory:");
     let address = settings.text(&settings::BATCH_STORE).unwrap_or(fallback);
     at(settings, address).await
 }
 
-/// The same at an address.
+/// Opens the batch service at an address.
 ///
 /// # Errors
-/// As [`open`].
+/// As for [`open`].
 pub async fn at(settings: &Settings, address: &str) -> Result<BatchService, Error> {
     let store = quillet_store::open_batches(address, &components::store_options(settings)).await?;
     Ok(BatchService {
@@ -28,7 +28,7 @@ pub async fn at(settings: &Settings, address: &str) -> Result<BatchService, Erro
     })
 }
 
-/// The bounds and ways of batches.
+/// Returns the options of batches: limits, leases and concurrency.
 #[must_use]
 pub fn options(settings: &Settings) -> BatchOptions {
     let number = |setting| settings.integer(setting).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! From settings to what may be spent.
+//! Creates the budgets from settings.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use quillet_llm::SpendingOptions;
 use crate::error::Error;
 use crate::settings::{self, Setting, Settings};
 
-/// The budgets of everybody and of the keys.
+/// Returns the budgets: the shared one and one per API key.
 ///
 /// # Errors
 /// A number is too large.

@@ -1,4 +1,4 @@
-//! From settings to databases that can be asked: connections, archive, model, prompts.
+//! Creates the database service from settings: connections, archive, model and prompts.
 
 use std::sync::Arc;
 
@@ -26,11 +26,10 @@ use crate::error::Error;
 use crate::files;
 use crate::settings::{self, Setting, Settings};
 
-/// The name of the demo's shop.
+/// Name of the demo shop database.
 pub const DEMO: &str = "demo";
 
-/// Connections and what is learned about databases are stored in the user's folder, unless a
-/// setting says otherwise.
+/// Stores connections and catalogues in the user's folder, unless a setting says otherwise.
 pub fn rest_with_the_user(settings: &mut Settings) {
     let Some(folder) = settings::user_data() else {
         return;
@@ -40,20 +39,20 @@ pub fn rest_with_the_user(settings: &mut Settings) {
     settings.fill(&settings::STORE_URL, address);
 }
 
-/// Who writes queries, and under which name.
+/// The model that writes queries.
 #[derive(Clone, Debug)]
 pub struct QueryModel {
     /// The model.
     pub model: Arc<dyn ChatModel>,
-    /// The name of the model; the default of the settings where `None`.
+    /// Name of the model; `None` uses the default of the settings.
     pub name: Option<String>,
 }
 
-/// The model of the settings behind its tape, if one is named. For `mock` that is
+/// Returns the configured model for queries, with recording or replay. For `mock` it is
 /// [`demo::WordMatcher`].
 ///
 /// # Errors
-/// A setting is wrong.
+/// A setting is invalid.
 pub fn writer(settings: &Settings, door: Arc<ModelRouter>) -> Result<Option<QueryModel>, Error> {
     let name = settings.text(&settings::SQL_MODEL);
     let name = name.or_else(|| door.default_model()).map(str::to_owned);
@@ -63,7 +62,7 @@ pub fn writer(settings: &Settings, door: Arc<ModelRouter>) -> Result<Option<Quer
     }
     let chosen = name.as_deref().map(|name| door.choose(name));
     let model: Arc<dyn ChatModel> = match chosen {
-        // The other mocks are for what goes wrong on the way to a model, and answer as they do.
+        // The other mock models simulate provider errors, so they must not be replaced.
         Some((Vendor::Mock, "mock")) => Arc::new(demo::WordMatcher),
         _ => door,
     };
@@ -71,10 +70,10 @@ pub fn writer(settings: &Settings, door: Arc<ModelRouter>) -> Result<Option<Quer
     Ok(Some(QueryModel { model, name }))
 }
 
-/// Databases of a store.
+/// Creates the database service over a store.
 ///
 /// # Errors
-/// A setting is wrong.
+/// A setting is invalid.
 pub fn service(
     settings: &Settings,
     store: Arc<dyn Store>,
@@ -101,29 +100,29 @@ pub fn service(
     }))
 }
 
-/// The prompts that come with the program.
+/// Returns the built-in prompts.
 ///
 /// # Errors
-/// None of them can be read, which no setting brings about.
+/// A built-in prompt is invalid; no setting can cause this.
 pub fn built_in() -> Result<Arc<dyn Prompts>, Error> {
     let prompts = BuiltIn::new().map_err(|error| Error::other_from(error.to_string(), error))?;
     Ok(Arc::new(prompts))
 }
 
-/// The prompts of a service before those that come with the program.
+/// Returns the stored prompts, with the built-in prompts as a fallback.
 ///
 /// # Errors
-/// As [`built_in`].
+/// As for [`built_in`].
 pub fn stored(prompts: &Arc<PromptService>) -> Result<Arc<dyn Prompts>, Error> {
     let prompts =
         StoredPrompts::new(prompts).map_err(|error| Error::other_from(error.to_string(), error))?;
     Ok(Arc::new(prompts))
 }
 
-/// The databases of a store, which nobody asks questions.
+/// Creates the database service without a model, for everything except questions.
 ///
 /// # Errors
-/// A setting is wrong.
+/// A setting is invalid.
 pub fn unasked(
     settings: &Settings,
     store: Arc<dyn Store>,
@@ -132,10 +131,10 @@ pub fn unasked(
     service(settings, store, archive, built_in()?, None)
 }
 
-/// The databases of a store, asked with these models and the prompts of the store.
+/// Creates the database service with these models and the prompts of the store.
 ///
 /// # Errors
-/// A setting is wrong, or what is learned about them cannot be kept.
+/// A setting is invalid, or the archive cannot be opened.
 pub async fn asked(
     settings: &Settings,
     store: Arc<dyn Store>,
@@ -147,20 +146,20 @@ pub async fn asked(
     service(settings, store, archive, stored(prompts)?, writer)
 }
 
-/// Databases that a service offers as tools and over HTTP.
+/// Databases of a host, offered as tools and over HTTP.
 #[derive(Debug)]
 pub struct ServedDatabases {
     databases: Databases,
     tools: DatabaseTools,
-    /// Gone with this value.
+    /// Keeps the file of the demo shop; dropping it deletes the file.
     _shop: Option<DemoShop>,
 }
 
 impl ServedDatabases {
-    /// The databases of a store; with the demo's shop among them, if that is wanted.
+    /// Opens the databases of a store; `with_shop` adds the demo shop.
     ///
     /// # Errors
-    /// As [`asked`], or the shop cannot be built.
+    /// As for [`asked`], or the demo shop cannot be created.
     pub async fn open(
         settings: &Settings,
         store: Arc<dyn Store>,
@@ -182,27 +181,28 @@ impl ServedDatabases {
         })
     }
 
-    /// The databases.
+    /// Returns the database service.
     #[must_use]
     pub fn databases(&self) -> &Databases {
         &self.databases
     }
 
-    /// What is served over HTTP.
+    /// Returns the databases for the HTTP server.
     pub fn served(&self) -> Option<Databases> {
         Some(self.databases.clone())
     }
 
-    /// Offers them now and after every change of a connection, for as long as the future is polled.
+    /// Offers the databases as tools, now and after each change of a connection, while the future
+    /// is polled.
     pub async fn follow(&self) {
         self.tools.follow().await;
     }
 }
 
-/// Offers the databases of a store as tools, if there are any now.
+/// Offers the databases of a store as tools, if it has any.
 ///
 /// # Errors
-/// The store does not answer, or a setting is wrong.
+/// The store is unavailable, or a setting is invalid.
 pub async fn offer(
     settings: &Settings,
     store: Arc<dyn Store>,
@@ -218,10 +218,10 @@ pub async fn offer(
     offered.map_err(|error| Error::other_from(error.to_string(), error))
 }
 
-/// Opens what was learned about databases: where `sql.archive` says, else where the store is.
+/// Opens the archive of catalogues and query histories: at `sql.archive`, or else in the store.
 ///
 /// # Errors
-/// It cannot be opened.
+/// The archive cannot be opened.
 pub async fn archive(settings: &Settings) -> Result<Arc<dyn Archive>, Error> {
     let fallback = settings.text(&settings::STORE_URL).unwrap_or("memory:");
     let address = settings.text(&settings::SQL_ARCHIVE).unwrap_or(fallback);
@@ -236,10 +236,10 @@ pub async fn archive(settings: &Settings) -> Result<Arc<dyn Archive>, Error> {
     Ok(opened.await?)
 }
 
-/// The section `[sql]`.
+/// Returns the settings of the section `[sql]`.
 ///
 /// # Errors
-/// A value is none of those that are known, or the glossary cannot be read.
+/// A value is invalid, or the glossary cannot be read.
 pub fn sql_config(settings: &Settings) -> Result<SqlConfig, Error> {
     let whole = |setting| settings.integer(setting).unwrap_or_default();
     Ok(SqlConfig {
@@ -307,10 +307,10 @@ pub fn sql_config(settings: &Settings) -> Result<SqlConfig, Error> {
     })
 }
 
-/// How files of rows are read.
+/// Returns the options for reading data files.
 ///
 /// # Errors
-/// A value is none of those that are known.
+/// A value is invalid.
 pub fn file_options(settings: &Settings) -> Result<FileOptions, Error> {
     let whole = |setting| settings.integer(setting).unwrap_or_default();
     let wrong = |setting: &'static Setting, what: &str| {
@@ -402,7 +402,7 @@ fn limits(settings: &Settings, [rows, bytes, time]: [&'static Setting; 3]) -> Qu
     }
 }
 
-/// Words of the users: of the file, then of the table.
+/// Returns the glossary: the terms of the file, then those of the settings table.
 fn glossary(settings: &Settings) -> Result<Glossary, Error> {
     let mut entries = match settings.text(&settings::SQL_GLOSSARY_FILE) {
         Some(path) => glossary_file("sql.glossary_file", path)?,
@@ -413,10 +413,11 @@ fn glossary(settings: &Settings) -> Result<Glossary, Error> {
     Ok(Glossary { entries })
 }
 
-/// A map of terms, each with a text (`"orders, sales"`) or a list of texts.
+/// Reads a glossary file: a map of terms, each with a text (`"orders, sales"`) or a list of texts.
 ///
 /// # Errors
-/// It cannot be read or is none; `asked_by` is the setting or flag that named it.
+/// The file cannot be read or is not a glossary. The message names `asked_by`, the setting or flag
+/// with the path.
 pub fn glossary_file(asked_by: &str, path: &str) -> Result<Vec<(String, Vec<String>)>, Error> {
     let wrong = |what: String| Error::setting(format!("{asked_by}: {path}: {what}"));
     let data = files::data(path)?;

@@ -1,5 +1,5 @@
-//! What stands where databases would, in a build without the feature `sql`: whoever has some in the
-//! store is warned that they are left out.
+//! Replacement of `databases` in a build without the feature `sql`; warns if the store contains
+//! databases.
 
 use std::sync::Arc;
 
@@ -12,24 +12,24 @@ use quillet_prompt::PromptService;
 use crate::error::Error;
 use crate::settings::Settings;
 
-/// What is missing.
+/// The missing feature.
 pub const SQL: FeatureDisabled = FeatureDisabled {
     what: "databases",
     feature: "sql",
 };
 
-/// Nothing of databases is stored anywhere.
+/// Does nothing: this build stores no data of databases.
 pub fn rest_with_the_user(_: &mut Settings) {}
 
-/// Databases that a service offers: none.
+/// The databases of a host: none.
 #[derive(Debug)]
 pub struct ServedDatabases;
 
 impl ServedDatabases {
-    /// Warns of those that the store has.
+    /// Warns about databases in the store.
     ///
     /// # Errors
-    /// None.
+    /// Never fails.
     pub async fn open(
         settings: &Settings,
         store: Arc<dyn Store>,
@@ -43,20 +43,20 @@ impl ServedDatabases {
         Ok(ServedDatabases)
     }
 
-    /// What is served over HTTP.
+    /// Returns `None`: this build serves no databases.
     pub fn served(&self) -> Option<Databases> {
         None
     }
 
-    /// There is nothing to follow.
+    /// Returns immediately: there are no connections to follow.
     #[allow(clippy::unused_async)] // As where there are databases.
     pub async fn follow(&self) {}
 }
 
-/// Offers none, and warns of those that the store has.
+/// Offers no tools, and warns about databases in the store.
 ///
 /// # Errors
-/// None.
+/// Never fails.
 pub async fn offer(
     settings: &Settings,
     store: Arc<dyn Store>,
@@ -67,10 +67,10 @@ pub async fn offer(
     offered.map(drop)
 }
 
-/// That the databases of a store are left out.
+/// Returns a warning that the databases of a store are skipped, if it has any.
 pub async fn left_out(store: &dyn Store) -> Option<String> {
-    // A store that does not answer is reported by others.
+    // An unavailable store is reported elsewhere, so it causes no warning here.
     let names = store.keys(EntryKind::Database).await.ok()?;
     let names: Vec<String> = names.iter().map(ToString::to_string).collect();
-    (!names.is_empty()).then(|| format!("databases {} are left out: {SQL}", names.join(", ")))
+    (!names.is_empty()).then(|| format!("skipped databases {}: {SQL}", names.join(", ")))
 }

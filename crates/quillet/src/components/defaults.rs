@@ -1,5 +1,4 @@
-//! A setting that nobody sets is what the library has where nobody says anything: the defaults
-//! of the settings, which people read, are those of the code.
+//! Tests that the documented default of each setting equals the default in the code.
 
 use std::fmt::Debug;
 
@@ -23,8 +22,8 @@ use super::{
 use crate::error::Error;
 use crate::settings::{ALL, Setting, SettingType, Settings};
 
-/// Settings whose default is none of a type's: each is an argument of one function, or nothing but
-/// the program reads it.
+/// Settings without a counterpart in a type's `Default`: they are arguments of one function, or
+/// only the program reads them.
 const ONLY_SETTINGS: [&str; 10] = [
     "server.named_counts",
     "store.history",
@@ -38,7 +37,7 @@ const ONLY_SETTINGS: [&str; 10] = [
     "log.json",
 ];
 
-/// Everything that is made of settings, in words.
+/// Returns the debug output of everything created from settings.
 fn made(settings: &Settings) -> Result<String, Error> {
     Ok(said(&(
         serving::server_config(settings)?,
@@ -117,7 +116,7 @@ fn every_other_default_is_of_a_setting_alone() {
     assert_eq!(alone, ONLY_SETTINGS);
 }
 
-/// Values that are not the default, one of which fits.
+/// Returns values that differ from the default; at least one is valid.
 fn others(setting: &Setting) -> Vec<String> {
     let default = setting.default;
     match setting.form {

@@ -1,4 +1,4 @@
-//! The shop of `--db demo` and `serve --demo`: a file of this process, gone with it.
+//! The demo shop of `--db demo` and `serve --demo`: a temporary database file of this process.
 
 use std::path::PathBuf;
 
@@ -7,15 +7,15 @@ use quillet_sql::{ConnectionDefinition, demo};
 use crate::components::new_id;
 use crate::error::Error;
 
-/// A shop to try everything on. Its file goes with this value.
+/// The demo shop database. Dropping it deletes its file.
 #[derive(Debug)]
 pub struct DemoShop(PathBuf);
 
 impl DemoShop {
-    /// Builds it in a folder of its own.
+    /// Creates the database in a temporary folder.
     ///
     /// # Errors
-    /// No file can be written.
+    /// The file cannot be written.
     pub fn build() -> Result<Self, Error> {
         let folder = std::env::temp_dir().join(format!("quillet-demo-{}", new_id()));
         let mut builder = std::fs::DirBuilder::new();
@@ -33,7 +33,7 @@ impl DemoShop {
         self.0.join("shop.db")
     }
 
-    /// The connection to it.
+    /// Returns the connection to the database.
     pub fn definition(&self) -> ConnectionDefinition {
         ConnectionDefinition {
             url: demo::url(&self.file()),
@@ -45,7 +45,7 @@ impl DemoShop {
 
 impl Drop for DemoShop {
     fn drop(&mut self) {
-        // If somebody removed it before, no harm is done.
+        // The folder may already have been removed, for example by a cleanup of temporary files.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }

@@ -1,8 +1,8 @@
-//! What prompt files on this disk may ask for: other files of their folder, the
-//! environment variables that the configuration allows, and schemas by name.
+//! Access of prompt files on disk: other files of their folder, allowed environment variables, and
+//! schemas by name.
 //!
-//! The environment is handed in as a value ([`Environment`]), so that what a
-//! prompt can see was decided before any prompt was read.
+//! The environment is passed as a value ([`Environment`]), so the accessible variables are fixed
+//! before any prompt is read.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -14,11 +14,11 @@ use std::sync::Arc;
 use quillet_prompt::file::{AccessError, EnvironmentProvider, FileEnvironment};
 use serde_json::Value as Tree;
 
-/// All the files that one prompt file refers to, together, in bytes. A file counts
-/// as often as it is referred to.
+/// Total size in bytes of the files that one prompt file refers to. A file counts once per
+/// reference.
 const MOST_BYTES: u64 = 4 << 20;
 
-/// The environment variables that prompts may see.
+/// Environment variables that prompts may read.
 #[derive(Clone, Debug, Default)]
 pub struct Environment {
     allowed: Vec<String>,
@@ -26,8 +26,8 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// Those of these variables that a pattern allows: a name, or the beginning of
-    /// one and `*`. The others are dropped here.
+    /// Keeps the variables that a pattern allows: a name, or a prefix followed by `*`. Drops the
+    /// others.
     pub fn new(allowed: &[String], variables: impl IntoIterator<Item = (String, String)>) -> Self {
         let mut environment = Environment {
             allowed: allowed.to_vec(),
@@ -54,13 +54,13 @@ impl Environment {
 pub struct Schemas(Arc<BTreeMap<String, Tree>>);
 
 impl Schemas {
-    /// Adds one, in place of another of that name.
+    /// Adds a schema, or replaces the one of that name.
     pub fn add(&mut self, name: &str, schema: Tree) {
         Arc::make_mut(&mut self.0).insert(name.to_owned(), schema);
     }
 }
 
-/// What prompt files in folders of this disk may ask for.
+/// Environment loader of prompt files in folders on disk.
 #[derive(Debug)]
 pub struct OnDisk {
     environment: Arc<Environment>,
@@ -68,7 +68,7 @@ pub struct OnDisk {
 }
 
 impl OnDisk {
-    /// With these variables of the environment, and these schemas.
+    /// Creates a loader with these environment variables and schemas.
     #[must_use]
     pub fn new(environment: Environment, schemas: Schemas) -> Self {
         OnDisk {
@@ -93,19 +93,19 @@ impl EnvironmentProvider for OnDisk {
     }
 }
 
-/// A prompt file that is not in a folder, but in Redis, say, may name schemas and nothing else.
+/// Prompt files that are not on disk, for example in Redis, can use schemas only.
 impl FileEnvironment for Schemas {
     fn schema(&self, name: &str) -> Option<Tree> {
         self.0.get(name).cloned()
     }
 }
 
-/// What is around one prompt file.
+/// Environment of one prompt file.
 struct DiskEnvironment {
     folder: PathBuf,
     environment: Arc<Environment>,
     schemas: Schemas,
-    /// Bytes that it may still read.
+    /// Remaining bytes that it may read.
     left: Cell<u64>,
 }
 
@@ -115,7 +115,7 @@ impl FileEnvironment for DiskEnvironment {
             return Ok(self.environment.variables.get(name).cloned());
         }
         Err(AccessError::NotAllowed(format!(
-            "the setting prompts.env_allow does not allow it: add {name:?} there"
+            "not allowed by the setting prompts.env_allow: add {name:?} to it"
         )))
     }
 
@@ -132,7 +132,7 @@ impl FileEnvironment for DiskEnvironment {
     }
 }
 
-/// Where a relative path really is, if that is in the folder.
+/// Resolves a relative path; fails if the result is outside the folder.
 fn inside(folder: &Path, path: &str) -> Result<PathBuf, AccessError> {
     let plain = |part| matches!(part, Component::Normal(_) | Component::CurDir);
     if path.contains(['\\', '\0']) || !Path::new(path).components().all(plain) {
@@ -140,6 +140,7 @@ fn inside(folder: &Path, path: &str) -> Result<PathBuf, AccessError> {
     }
     let folder = fs::canonicalize(folder).map_err(|error| unreadable(&error))?;
     let real = fs::canonicalize(folder.join(path)).map_err(|error| unreadable(&error))?;
+    // Compared after resolving links, so a link cannot lead out of the folder.
     if real.starts_with(&folder) {
         Ok(real)
     } else {
@@ -148,18 +149,19 @@ fn inside(folder: &Path, path: &str) -> Result<PathBuf, AccessError> {
 }
 
 fn read(path: &Path, most: u64) -> Result<String, AccessError> {
-    // Before it is opened: opening a pipe waits for whoever writes.
+    // Checked before opening, because opening a named pipe blocks until a writer appears.
     let about = fs::metadata(path).map_err(|error| unreadable(&error))?;
     if !about.is_file() {
         return Err(AccessError::Unreadable("it is not a regular file".into()));
     }
     let file = File::open(path).map_err(|error| unreadable(&error))?;
     let mut bytes = Vec::new();
+    // One byte more than the limit, to detect a larger file without reading all of it.
     let read = file.take(most.saturating_add(1)).read_to_end(&mut bytes);
     read.map_err(|error| unreadable(&error))?;
     if bytes.len() as u64 > most {
         return Err(AccessError::Unreadable(format!(
-            "the files that a prompt refers to are larger than {MOST_BYTES} bytes"
+            "the files that the prompt refers to are too large: limit {MOST_BYTES} bytes"
         )));
     }
     String::from_utf8(bytes).map_err(|error| {
@@ -277,11 +279,11 @@ mod tests {
         fs::write(folder.0.join("in/bytes"), [b'a', 0xff]).unwrap();
         let around = folder.around();
         let why = |path| around.file(path).unwrap_err().to_string();
-        assert!(why("large").contains("larger than"));
+        assert!(why("large").contains("too large"));
         assert_eq!(why("bytes"), "not UTF-8 from byte 1 on");
         assert!(around.file("half").is_ok());
         assert!(around.file("half").is_ok());
-        assert!(why("half").contains("larger than"));
+        assert!(why("half").contains("too large"));
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! From settings to parts that work, one by one: store, tools, models, prompts; and in the modules
-//! below this one agents, scripts, databases, traces. [`Host`](crate::Host) has them all.
+//! Creates single components from settings: store, tools, models and prompts here; agents, scripts,
+//! databases and traces in the modules. [`Host`](crate::Host) has them all.
 
 pub mod agents;
 pub mod batches;
@@ -45,7 +45,7 @@ use crate::components::recording::RecordReplay;
 use crate::error::Error;
 use crate::settings::{self, Settings};
 
-/// An id that no other has: the time, the process, and a count.
+/// Returns a unique id made of the time, the process id and a counter.
 #[must_use]
 pub fn new_id() -> String {
     static COUNT: AtomicU64 = AtomicU64::new(0);
@@ -57,7 +57,7 @@ pub fn new_id() -> String {
 /// Opens the configured store.
 ///
 /// # Errors
-/// None is configured, or it cannot be opened.
+/// No store is configured, or it cannot be opened.
 pub async fn store(settings: &Settings) -> Result<Arc<dyn Store>, Error> {
     match optional_store(settings).await? {
         Some(store) => Ok(store),
@@ -67,10 +67,10 @@ pub async fn store(settings: &Settings) -> Result<Arc<dyn Store>, Error> {
     }
 }
 
-/// Opens the configured store, if one is.
+/// Opens the configured store; returns `None` if none is configured.
 ///
 /// # Errors
-/// It cannot be opened.
+/// The store cannot be opened.
 pub async fn optional_store(settings: &Settings) -> Result<Option<Arc<dyn Store>>, Error> {
     match settings.text(&settings::STORE_URL) {
         Some(url) => Ok(Some(
@@ -80,7 +80,7 @@ pub async fn optional_store(settings: &Settings) -> Result<Option<Arc<dyn Store>
     }
 }
 
-/// How stores are opened.
+/// Returns the options for opening stores.
 #[must_use]
 pub fn store_options(settings: &Settings) -> StoreOptions {
     StoreOptions {
@@ -94,10 +94,10 @@ pub fn store_options(settings: &Settings) -> StoreOptions {
     }
 }
 
-/// The builder of tools, which finds modules among the shared variables too.
+/// Creates the builder of tools, which also finds modules registered as shared variables.
 ///
 /// # Errors
-/// A setting of the tools is wrong.
+/// A setting of the tools is invalid.
 pub fn tools(settings: &Settings, variables: Arc<Variables>) -> Result<Arc<Tools>, Error> {
     let tools = Tools::new(settings.tools()?)
         .map_err(|error| Error::setting_from(error.to_string(), error))?;
@@ -124,16 +124,16 @@ impl ModuleUrls for SharedModules {
     }
 }
 
-/// The definitions of a store.
+/// Creates the catalogue of the definitions of a store.
 ///
 /// # Errors
-/// A setting of the tools is wrong.
+/// A setting of the tools is invalid.
 pub fn catalogue(settings: &Settings, store: Arc<dyn Store>) -> Result<Catalogue, Error> {
     let variables = Arc::new(Variables::new(store.clone()));
     catalogue_beside(settings, store, variables)
 }
 
-/// The definitions of a store whose shared variables are already followed.
+/// Creates a catalogue over a store whose shared variables are already followed.
 fn catalogue_beside(
     settings: &Settings,
     store: Arc<dyn Store>,
@@ -149,10 +149,10 @@ fn catalogue_beside(
         .with_scripts(Arc::new(StoredScripts)))
 }
 
-/// The prompt service over a store, with nothing loaded yet.
+/// Creates the prompt service over a store, without loading definitions yet.
 ///
 /// # Errors
-/// A setting is wrong.
+/// A setting is invalid.
 pub fn service(
     settings: &Settings,
     store: Arc<dyn Store>,
@@ -171,7 +171,7 @@ pub fn service(
     Ok(PromptService::new(catalogue, variables, model, options))
 }
 
-/// How definitions with their histories behave.
+/// Returns the options of definitions and their version histories.
 #[must_use]
 pub fn definition_options(settings: &Settings) -> DefinitionOptions {
     DefinitionOptions {
@@ -183,7 +183,7 @@ fn patience(settings: &Settings) -> Duration {
     settings.milliseconds(&settings::STORE_PATIENCE_MS)
 }
 
-/// The bounds on renders.
+/// Returns the limits on rendering.
 pub fn limits(settings: &Settings) -> RenderLimits {
     RenderLimits {
         output_bytes: settings.size(&settings::RENDER_OUTPUT_BYTES),
@@ -197,8 +197,8 @@ pub fn limits(settings: &Settings) -> RenderLimits {
     }
 }
 
-/// Bounds on the sources of a template. How deep they may nest is no setting: it is what a thread's
-/// stack takes.
+/// Returns the limits on template sources. The nesting depth is not a setting, because it is
+/// bounded by the stack of a thread.
 #[must_use]
 pub fn compile_limits(settings: &Settings) -> CompileLimits {
     CompileLimits {
@@ -207,20 +207,20 @@ pub fn compile_limits(settings: &Settings) -> CompileLimits {
     }
 }
 
-/// The one way to all models, behind the tape: for whoever names a model, whichever way the
-/// request came. Where nothing is configured it says what to set.
+/// Returns the router to all models as a model, with recording or replay. If nothing is configured,
+/// its errors name the settings.
 ///
 /// # Errors
-/// A setting is wrong.
+/// A setting is invalid.
 pub fn asked(settings: &Settings, door: &Arc<ModelRouter>) -> Result<Arc<dyn ChatModel>, Error> {
     Ok(RecordReplay::of(settings)?.around(door.clone())?)
 }
 
-/// The models of this server's keys and addresses, by name. Each is asked again
-/// where that may help; `retries` counts how often.
+/// Creates the router to the configured models. It retries failed calls if that may help, and
+/// counts them in `retries`.
 ///
 /// # Errors
-/// A setting is wrong.
+/// A setting is invalid.
 pub fn models(settings: &Settings, retries: Arc<AtomicU64>) -> Result<Arc<ModelRouter>, Error> {
     let secret = |setting| settings.text(setting).map(|text| text.to_owned().into());
     let url = |setting| settings.text(setting).map(str::to_owned);
@@ -260,7 +260,7 @@ pub fn models(settings: &Settings, retries: Arc<AtomicU64>) -> Result<Arc<ModelR
         .map_err(|error| Error::setting_from(error.message.clone(), error))
 }
 
-/// How often providers and models are asked at most, if the settings say so.
+/// Returns the rate limits of providers and models, if any are set.
 fn rates(settings: &Settings) -> Result<Option<RateLimits>, Error> {
     let mut rates: HashMap<String, Rate> = HashMap::new();
     for (name, requests) in settings.numbers(&settings::MODEL_REQUESTS) {
@@ -281,7 +281,7 @@ fn rates(settings: &Settings) -> Result<Option<RateLimits>, Error> {
     Ok(Some(RateLimits::new(rates, buckets, patience)))
 }
 
-/// What may be spent, and where it is written down.
+/// Returns the budgets and the store that records spending.
 fn spending(settings: &Settings) -> Result<Spending, Error> {
     let own = settings.text(&settings::BUDGET_STORE);
     let address = own.or_else(|| settings.text(&settings::STORE_URL));
@@ -299,10 +299,10 @@ fn timeouts(settings: &Settings) -> Timeouts {
     }
 }
 
-/// Who makes vectors of texts for ranking tables, if a model for it is named.
+/// Returns the embedding model for ranking tables, if one is set.
 ///
 /// # Errors
-/// A setting is wrong, or there is no key.
+/// A setting is invalid, or the API key is missing.
 pub fn embedder(settings: &Settings) -> Result<Option<Arc<dyn Embedder>>, Error> {
     let Some(model) = settings.text(&settings::SQL_EMBEDDING_MODEL) else {
         return Ok(None);
@@ -325,7 +325,7 @@ pub fn embedder(settings: &Settings) -> Result<Option<Arc<dyn Embedder>>, Error>
     Ok(Some(Arc::new(embedder)))
 }
 
-/// The connections to all providers, to be shared.
+/// Creates the HTTP client shared by all providers.
 pub fn http(settings: &Settings) -> Http {
     Http::new(http_options(settings))
 }

@@ -1,4 +1,4 @@
-//! Recording what models answer, and playing it again: `--record` and `--replay`.
+//! Recording and replay of model responses: `--record` and `--replay`.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -9,24 +9,27 @@ use quillet_llm::{Record, Replay};
 use crate::error::Error;
 use crate::settings::{self, Settings};
 
-/// What stands between the program and its models.
+/// Mode of recording or replay.
 #[derive(Clone, Debug)]
 pub enum RecordReplay {
-    /// Nothing.
+    /// Neither records nor replays.
     Off,
-    /// Answers are written into this folder.
+    /// Records responses in this folder.
     Record(PathBuf),
-    /// Recordings answer, and no model is asked.
+    /// Replays recordings without calling models.
     Replay(Arc<Replay>),
 }
 
 impl RecordReplay {
-    /// What is configured.
+    /// Returns the configured mode.
     ///
     /// # Errors
-    /// Both are, or the recordings cannot be read.
+    /// Both are configured, or the recordings cannot be read.
     pub fn of(settings: &Settings) -> Result<Self, Error> {
-        match (settings.text(&settings::RECORD), settings.text(&settings::REPLAY)) {
+        match (
+            settings.text(&settings::RECORD),
+            settings.text(&settings::REPLAY),
+        ) {
             (None, None) => Ok(RecordReplay::Off),
             (Some(folder), None) => Ok(RecordReplay::Record(folder.into())),
             (None, Some(folder)) => {
@@ -35,20 +38,20 @@ impl RecordReplay {
                 Ok(RecordReplay::Replay(Arc::new(replay)))
             }
             (Some(_), Some(_)) => Err(Error::setting(
-                "model.record and model.replay are both set: what is replayed cannot be recorded, take one away".into(),
+                "model.record and model.replay cannot both be set: remove one of them".into(),
             )),
         }
     }
 
-    /// Whether recordings answer in place of models.
+    /// Returns whether recordings are replayed.
     pub fn plays(&self) -> bool {
         matches!(self, RecordReplay::Replay(_))
     }
 
-    /// A model behind the tape.
+    /// Wraps a model with recording or replay.
     ///
     /// # Errors
-    /// The folder for recordings cannot be made.
+    /// The folder for recordings cannot be created.
     pub fn around(&self, model: Arc<dyn ChatModel>) -> Result<Arc<dyn ChatModel>, ModelError> {
         Ok(match self {
             RecordReplay::Off => model,

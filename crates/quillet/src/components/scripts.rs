@@ -1,4 +1,4 @@
-//! What scripts run with: models, tools, and the runner of those in the store.
+//! Creates what scripts run with: models, tools, and the runner of stored scripts.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,12 +14,12 @@ use crate::components::{self, agents};
 use crate::error::Error;
 use crate::settings::{self, Settings};
 
-/// The model where nothing else is configured. It says in its answers what it is.
+/// Name of the default model if none is configured. Its answers say that it is a mock.
 pub const MOCK: &str = "mock";
-/// The models of the settings, behind their tape.
+/// Returns the configured models, with recording or replay.
 ///
 /// # Errors
-/// A setting is wrong.
+/// A setting is invalid.
 pub fn models(settings: &Settings) -> Result<ScriptModels, Error> {
     let door = agents::models(settings)?;
     let models = ScriptModels::new(door.clone());
@@ -27,18 +27,18 @@ pub fn models(settings: &Settings) -> Result<ScriptModels, Error> {
     Ok(models.behind(behind?).or_default(MOCK))
 }
 
-/// The same for a dry run, which asks none of them and records nothing.
+/// Returns the models for a dry run, which neither calls nor records them.
 ///
 /// # Errors
-/// A setting is wrong.
+/// A setting is invalid.
 pub fn unasked_models(settings: &Settings) -> Result<ScriptModels, Error> {
     Ok(ScriptModels::new(agents::models(settings)?).or_default(MOCK))
 }
 
-/// Has the scripts of a service run, with the models and tools of the settings.
+/// Enables the scripts of a prompt service, with the configured models and tools.
 ///
 /// # Errors
-/// A setting is wrong.
+/// A setting is invalid.
 pub async fn serve(
     settings: &Settings,
     prompts: &Arc<PromptService>,
@@ -52,11 +52,11 @@ pub async fn serve(
     Ok(ScriptService::run_for(prompts, models, tools, options))
 }
 
-/// What scripts of a service may call besides what is in its store: tools of MCP servers and
+/// Returns the tools of stored scripts that are not in the store: those of MCP servers, and
 /// built-in ones.
 ///
 /// # Errors
-/// A setting is wrong.
+/// A setting is invalid.
 pub async fn service_tools(
     settings: &Settings,
     prompts: &Arc<PromptService>,
@@ -70,7 +70,7 @@ pub async fn service_tools(
     Ok(ScriptTools::default().builtin(tools).servers(servers))
 }
 
-/// The bounds on one run.
+/// Returns the limits on a script run.
 #[must_use]
 pub fn limits(settings: &Settings) -> host::ScriptLimits {
     let most = |setting| settings.integer(setting).unwrap_or(u64::MAX);
@@ -88,7 +88,7 @@ pub fn limits(settings: &Settings) -> host::ScriptLimits {
     }
 }
 
-/// How stored scripts run, by the settings.
+/// Returns the configured options of stored scripts.
 pub(super) fn stored_options(settings: &Settings) -> Result<ScriptOptions, Error> {
     let paths = |setting| -> Vec<PathBuf> {
         let texts = settings.texts(setting).iter();
@@ -108,11 +108,11 @@ pub(super) fn stored_options(settings: &Settings) -> Result<ScriptOptions, Error
     })
 }
 
-/// Tools of the store, of MCP servers and built-in ones, as far as any are configured. `net` says
-/// whether scripts may connect, for which they need the tools' checks of addresses.
+/// Returns the configured tools: stored tools, tools of MCP servers, and built-in ones. `net`
+/// allows scripts to connect, which needs the address checks of the tools.
 ///
 /// # Errors
-/// A setting is wrong, or the store cannot be opened.
+/// A setting is invalid, or the store cannot be opened.
 pub async fn tools(
     settings: &Settings,
     asked: McpSources,
@@ -143,19 +143,19 @@ pub async fn tools(
     Ok(Arc::new(all.and(found.tools)))
 }
 
-/// Which MCP servers are asked for their tools.
+/// Selects the MCP servers to get tools from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum McpSources {
-    /// All that are configured.
+    /// All configured servers.
     All,
-    /// None: that starts processes and connects.
+    /// No server, because getting tools starts processes and connects.
     Nobody,
 }
 
-/// Folders that are granted, as they really are; `flag` says who grants them.
+/// Resolves granted folders to their real paths. `flag` names the origin in errors.
 ///
 /// # Errors
-/// One is not there.
+/// A folder does not exist.
 pub fn folders(flag: &str, folders: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
     let real = folders.iter().map(|folder| {
         let wrong = |error: std::io::Error| {

@@ -1,4 +1,4 @@
-//! From settings to how a server behaves.
+//! Creates the server configuration from settings.
 
 use std::net::{SocketAddr, ToSocketAddrs};
 
@@ -9,10 +9,10 @@ use crate::error::Error;
 use crate::settings::tokens::{Secret, TokenSetting, unsendable};
 use crate::settings::{self, Settings};
 
-/// How a server of these settings behaves.
+/// Returns the server configuration.
 ///
 /// # Errors
-/// The address to listen on is none; the secret of a token cannot be had.
+/// The listen address is invalid, or the secret of a token cannot be read.
 pub fn server_config(settings: &Settings) -> Result<ServerConfig, Error> {
     let tokens = settings
         .texts(&settings::TOKENS)
@@ -49,7 +49,7 @@ pub fn server_config(settings: &Settings) -> Result<ServerConfig, Error> {
     })
 }
 
-/// The tokens with names, with their secrets.
+/// Returns the named tokens with their secrets.
 fn named_tokens(settings: &Settings) -> Result<Vec<NamedToken>, Error> {
     let origin = settings.origin(&settings::NAMED_TOKENS);
     let origin = origin.map_or_else(String::new, |origin| format!(" ({origin})"));
@@ -89,7 +89,7 @@ fn secret(token: &TokenSetting) -> Result<String, String> {
     }
 }
 
-/// Half a second's worth at once, or one.
+/// Returns the rate limit. The burst is half a second's worth of requests, at least one.
 fn rate(settings: &Settings) -> Option<Rate> {
     let per_second = u32::try_from(settings.integer(&settings::RATE_LIMIT)?).unwrap_or(u32::MAX);
     (per_second > 0).then(|| Rate {
@@ -98,10 +98,10 @@ fn rate(settings: &Settings) -> Option<Rate> {
     })
 }
 
-/// The address to listen on; names such as localhost are looked up.
+/// Returns the address to listen on; resolves names such as localhost.
 fn address(settings: &Settings) -> Result<SocketAddr, Error> {
     let text = settings.text(&settings::LISTEN).unwrap_or_default();
-    // A bare port or `:8080` means this machine only.
+    // A bare port or `:8080` means loopback only, so a short form never exposes the server.
     let whole = match text.strip_prefix(':').unwrap_or(text).parse::<u16>() {
         Ok(port) => format!("127.0.0.1:{port}"),
         Err(_) => text.to_owned(),

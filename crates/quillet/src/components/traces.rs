@@ -1,4 +1,4 @@
-//! Sets up where traces are sent: into a file of this machine, to a collector, or nowhere.
+//! Creates the destinations of traces: a local file, a collector, or none.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,14 +11,14 @@ use quillet_store::{TraceOptions, TraceStore};
 use crate::error::Error;
 use crate::settings::{self, SettingOrigin, Settings};
 
-/// What a collector gets at most for the last traces.
+/// Maximum time to send the last traces to a collector.
 const LAST_WORDS: Duration = Duration::from_secs(2);
-/// The value of `agent.traces` that records nothing.
+/// Value of `agent.traces` that disables traces.
 const OFF: &str = "off";
-/// The path of the address of a collector (OTLP over HTTP).
+/// URL path of a trace collector (OTLP over HTTP).
 const PATH: &str = "/v1/traces";
 
-/// Where traces go.
+/// The destinations of traces.
 #[derive(Debug, Default)]
 pub struct Traces {
     store: Option<Arc<TraceStore>>,
@@ -27,10 +27,10 @@ pub struct Traces {
 }
 
 impl Traces {
-    /// Opens what is configured. Must be called inside a Tokio runtime.
+    /// Opens the configured destinations. Must be called inside a Tokio runtime.
     ///
     /// # Errors
-    /// A setting is wrong, or the file cannot be opened.
+    /// A setting is invalid, or the file cannot be opened.
     pub async fn open(settings: &Settings) -> Result<Self, Error> {
         Ok(Traces {
             store: store(settings).await?.map(Arc::new),
@@ -39,7 +39,7 @@ impl Traces {
         })
     }
 
-    /// As one place; `None` where there is none.
+    /// Returns all destinations as one sink; `None` if there are none.
     pub fn sink(&self) -> Option<Arc<dyn TraceSink>> {
         let store = self.store.clone().map(|store| store as Arc<dyn TraceSink>);
         let collector = self.collector.clone();
@@ -50,7 +50,7 @@ impl Traces {
         }
     }
 
-    /// Where they can be read; a collector gives nothing back.
+    /// Returns the reader of stored traces; a collector cannot be read.
     pub fn reader(&self) -> Option<Arc<dyn TraceReader>> {
         let store = self.store.clone();
         store.map(|store| store as Arc<dyn TraceReader>)
@@ -62,35 +62,35 @@ impl Traces {
         }
     }
 
-    /// Waits until what was recorded is written, and for a collector a moment.
+    /// Waits until all traces are written, and briefly for a collector.
     pub async fn flush(&self) {
         if let Some(store) = &self.store
             && let Err(error) = store.flush().await
         {
-            self.warn(&format!("the trace was not written: {error}"));
+            self.warn(&format!("cannot write the trace: {error}"));
         }
         if let Some(collector) = &self.collector {
             collector.flush(LAST_WORDS).await;
             match collector.dropped() {
                 0 => {}
                 count => self.warn(&format!(
-                    "{count} traces did not reach the collector; is otlp.endpoint right?"
+                    "{count} traces did not reach the collector; check otlp.endpoint"
                 )),
             }
         }
     }
 }
 
-/// The file of traces, if one is configured; `off` is none.
+/// Returns the path of the trace file; `None` if unset or `off`.
 pub fn path(settings: &Settings) -> Option<PathBuf> {
     let path = settings.text(&settings::AGENT_TRACES);
     path.filter(|path| *path != OFF).map(PathBuf::from)
 }
 
-/// Opens the file of traces, if one is configured.
+/// Opens the trace file, if one is configured.
 ///
 /// # Errors
-/// It cannot be opened.
+/// The file cannot be opened.
 pub async fn store(settings: &Settings) -> Result<Option<TraceStore>, Error> {
     let Some(path) = path(settings) else {
         return Ok(None);
@@ -100,10 +100,10 @@ pub async fn store(settings: &Settings) -> Result<Option<TraceStore>, Error> {
     Ok(Some(opened))
 }
 
-/// Makes the folder of a file that only its user is to read.
+/// Creates the parent folder of a file, readable by the user only.
 ///
 /// # Errors
-/// It cannot be made.
+/// The folder cannot be created.
 pub fn make_folder_of(path: &Path) -> Result<(), Error> {
     let Some(folder) = path.parent().filter(|folder| !folder.exists()) else {
         return Ok(());
@@ -111,17 +111,18 @@ pub fn make_folder_of(path: &Path) -> Result<(), Error> {
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
+    // Traces and sessions can contain prompts and answers.
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     let made = builder.create(folder);
     made.map_err(|error| {
-        Error::other_from(format!("cannot make {}: {error}", folder.display()), error)
+        Error::other_from(format!("cannot create {}: {error}", folder.display()), error)
     })
 }
 
-/// Whether a file can be written, which is made for that.
+/// Checks whether a file can be written; creates it if missing.
 ///
 /// # Errors
-/// Why not.
+/// The file cannot be created or opened for writing.
 pub fn can_write(path: &Path) -> Result<(), Error> {
     make_folder_of(path)?;
     let opened = std::fs::OpenOptions::new()
@@ -155,8 +156,9 @@ fn collector(settings: &Settings) -> Result<Option<OtlpSink>, Error> {
         .map_err(|error| Error::setting_from(format!("otlp.endpoint: {error}"), error))
 }
 
-/// The whole address: `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT` has it as it is, the others
-/// the part before `/v1/traces` (OpenTelemetry's specification of the exporter).
+/// Returns the full URL. As OpenTelemetry's exporter specification requires,
+/// `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT` is used unchanged, and `/v1/traces` is appended to the
+/// others.
 fn whole(endpoint: &str, origin: Option<&SettingOrigin>) -> String {
     let is_whole = matches!(origin, Some(SettingOrigin::Environment(name)) if name.ends_with("TRACES_ENDPOINT"));
     if is_whole || endpoint.ends_with(PATH) {

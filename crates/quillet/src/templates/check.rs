@@ -1,4 +1,4 @@
-//! What can be asked of a template without rendering it.
+//! Checks and conversions of templates.
 
 use quillet_core::{Diagnostic, nearest};
 use quillet_template::convert::{self, ConvertOptions, ConvertedTemplate, Language};
@@ -8,16 +8,16 @@ use super::FORMATS;
 use super::error::TemplateError;
 use super::template::{NAME, Template, TemplateOptions};
 
-/// A format, by the names that it goes by.
+/// A template format with its names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FormatNames {
-    /// Its canonical name.
+    /// Canonical name.
     pub name: &'static str,
-    /// Other names that mean the same.
+    /// Aliases.
     pub aliases: &'static [&'static str],
 }
 
-/// The formats that templates can be written in.
+/// Returns all template formats.
 ///
 /// ```
 /// assert!(quillet::formats().iter().any(|format| format.name == "jinja"));
@@ -32,8 +32,8 @@ pub fn formats() -> Vec<FormatNames> {
     names.collect()
 }
 
-/// Everything that is wrong with a template: what does not compile, else partials that it calls and
-/// that are not among the options'. Empty if nothing is.
+/// Checks a template and returns the diagnostics: syntax errors, or else calls of unknown partials.
+/// Empty if the template is valid.
 ///
 /// ```
 /// use quillet::{TemplateOptions, check};
@@ -51,17 +51,17 @@ pub fn check(format: &str, text: &str, options: &TemplateOptions) -> Vec<Diagnos
     let missing = template.references().templates.iter();
     let given = || options.partials.iter().map(|(name, _)| name.as_str());
     let missing = missing.map(|name| {
-        let message = format!("there is no partial {name:?}");
+        let message = format!("unknown partial {name:?}");
         let found = Diagnostic::error("template.partial", template.name(), message);
         match nearest(name, given()) {
             Some(near) => found.help(format!("did you mean {near}?")),
-            None => found.help("give it among the partials"),
+            None => found.help("add it to the partials"),
         }
     });
     missing.collect()
 }
 
-/// A template in another format, where there is an exact counterpart.
+/// Converts a template to another format, if an exact counterpart exists.
 ///
 /// ```
 /// use quillet::template::convert::ConvertOptions;
@@ -72,8 +72,8 @@ pub fn check(format: &str, text: &str, options: &TemplateOptions) -> Vec<Diagnos
 /// ```
 ///
 /// # Errors
-/// There is no such format or it cannot be converted, the template does not compile, or everything
-/// in it that has no exact counterpart.
+/// A format is unknown or cannot be converted, the template does not compile, or parts of it have
+/// no exact counterpart.
 pub fn convert(
     text: &str,
     from: &str,
@@ -98,8 +98,8 @@ fn language(name: &str) -> Result<Language, TemplateError> {
     }
     let names = Language::ALL.map(Language::name);
     let message = match known {
-        Some(name) => format!("templates of the format {name:?} cannot be converted"),
-        None => format!("template format {name:?} is not known"),
+        Some(name) => format!("cannot convert templates of the format {name:?}"),
+        None => format!("unknown template format {name:?}"),
     };
     let found = Diagnostic::error("template.format", NAME, message);
     Err(TemplateError::finding(match nearest(name, names) {

@@ -1,4 +1,4 @@
-//! Templates that call each other by name.
+//! Environments of templates that call each other by name.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
@@ -8,7 +8,7 @@ use quillet_core::{Diagnostic, nearest};
 use super::error::TemplateError;
 use super::template::{Template, TemplateOptions};
 
-/// Templates of one format by name, which include, extend and import each other.
+/// Named templates of one format that include, extend and import each other.
 ///
 /// ```
 /// use quillet::Environment;
@@ -21,8 +21,8 @@ use super::template::{Template, TemplateOptions};
 /// # Ok::<(), quillet::TemplateError>(())
 /// ```
 ///
-/// A template is compiled when it is first asked for, with those that it calls, and kept until a
-/// template is added, changed or removed. So one that is broken breaks only those that call it.
+/// A template is compiled on first use, together with the templates it calls, and cached until a
+/// template is added, changed or removed. An invalid template affects only templates that call it.
 #[derive(Debug)]
 pub struct Environment {
     format: String,
@@ -32,15 +32,15 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// An environment without templates, for those of one format. Whether there is such a format is
-    /// seen when a template is asked for.
+    /// Creates an empty environment for one format. An unknown format is reported when a template
+    /// is used.
     #[must_use]
     pub fn new(format: &str) -> Self {
         Self::with_options(format, TemplateOptions::default())
     }
 
-    /// The same, whose templates are compiled with these options. Partials among them can be called
-    /// by all.
+    /// Creates an empty environment with options for all templates. All templates can call the
+    /// partials in the options.
     #[must_use]
     pub fn with_options(format: &str, mut options: TemplateOptions) -> Self {
         let partials = std::mem::take(&mut options.partials);
@@ -52,28 +52,29 @@ impl Environment {
         }
     }
 
-    /// Adds a template, in the place of one of that name. What is wrong with it is said when it is
-    /// asked for.
+    /// Adds a template, or replaces the template of that name. Errors in it are reported when it is
+    /// used.
     pub fn add(&mut self, name: impl Into<String>, text: impl Into<String>) {
         self.forget();
         self.sources.insert(name.into(), text.into());
     }
 
-    /// Removes a template; says whether it was there.
+    /// Removes a template; returns whether it existed.
     pub fn remove(&mut self, name: &str) -> bool {
         self.forget();
         self.sources.remove(name).is_some()
     }
 
-    /// Names of all templates, sorted.
+    /// Returns the names of all templates, sorted.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.sources.keys().map(String::as_str)
     }
 
-    /// The template of that name.
+    /// Returns the template with this name.
     ///
     /// # Errors
-    /// There is none, or it or one that it calls is broken: with source, line and column.
+    /// The name is unknown, or the template or one it calls is invalid; with source, line and
+    /// column.
     pub fn template(&self, name: &str) -> Result<Template, TemplateError> {
         if let Some(template) = self.kept().get(name) {
             return Ok(template.clone());
@@ -86,15 +87,15 @@ impl Environment {
         Ok(template)
     }
 
-    /// A template of this text that can call those of the environment, and is not kept.
+    /// Compiles a text that can call the templates of the environment, without storing it.
     ///
     /// # Errors
-    /// It or one that it calls is broken: with source, line and column.
+    /// The template or one it calls is invalid; with source, line and column.
     pub fn template_of(&self, text: &str) -> Result<Template, TemplateError> {
         self.compile(&self.options.name, text)
     }
 
-    /// Compiles a template with those that it calls, and that these call.
+    /// Compiles a template with all templates it calls, directly or indirectly.
     fn compile(&self, name: &str, text: &str) -> Result<Template, TemplateError> {
         let mut called: BTreeSet<&str> = BTreeSet::new();
         loop {
@@ -110,7 +111,8 @@ impl Environment {
                 called.extend(more);
                 continue;
             }
-            // A name that is computed may be any; one that is broken is then as if it were not there.
+            // A computed name can be any template, so all that compile are added; an invalid one
+            // counts as missing.
             if references.dynamic && called.len() < self.sources.len() {
                 let others = self.sources.iter().filter(|(other, _)| *other != name);
                 let sound = others.filter(|(other, text)| self.is_sound(other, text));
@@ -143,7 +145,7 @@ impl Environment {
         let found = Diagnostic::error(
             "template.missing",
             name,
-            format!("there is no template {name:?}"),
+            format!("unknown template {name:?}"),
         );
         TemplateError::finding(match nearest(name, self.names()) {
             Some(near) => found.help(format!("did you mean {near}?")),

@@ -1,9 +1,9 @@
-//! Templates without a service: what a program needs that wants texts and messages, and what the
-//! packages for other languages stand on.
+//! Templates without a service: rendering of text and messages. The packages for other languages
+//! are built on this module.
 //!
-//! [`Template`] is one template with its partials, [`Environment`] many that call each other by name.
-//! Neither needs a runtime: where a template calls functions, [`Template::begin`] gives a
-//! [`Rendering`], which says what it waits for and goes on when it is told.
+//! [`Template`] is one template with its partials; [`Environment`] holds templates that call each
+//! other by name. Neither needs a runtime: if a template calls functions, [`Template::begin`]
+//! returns a [`Rendering`], which lists the pending calls and continues when they are answered.
 
 mod check;
 mod environment;
@@ -23,5 +23,5 @@ pub use self::rendered::{FailedCall, RenderedTemplate};
 pub use self::rendering::{FunctionCall, RenderStep, Rendering};
 pub use self::template::{Template, TemplateFunction, TemplateOptions, render};
 
-/// The formats of this crate, made once: a format may hold tables of functions.
+/// All template formats. Created once, because a format may hold tables of functions.
 static FORMATS: LazyLock<TemplateFactory> = LazyLock::new(TemplateFactory::standard);

@@ -1,66 +1,66 @@
-//! What a render gave.
+//! Results of rendering.
 
 use quillet_core::Message;
 use quillet_template::{ChatMessage, TextSegment};
 
 use super::error::TemplateError;
 
-/// What a render gave: a text, the messages in it, where its parts come from, and the calls that
-/// failed on the way.
+/// Result of rendering: the text, its messages and segments, and the failed calls.
 #[derive(Clone, Debug)]
 pub struct RenderedTemplate {
     pub(super) inner: quillet_template::RenderedTemplate,
     pub(super) failed: Vec<FailedCall>,
 }
 
-/// A call of a function that failed, so that its default stands in the text.
+/// A failed function call; the text contains the function's fallback value instead.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FailedCall {
-    /// The function.
+    /// Name of the function.
     pub function: String,
-    /// What it said.
+    /// Error message.
     pub message: String,
 }
 
 impl RenderedTemplate {
-    /// The text, as it is without regard to messages.
+    /// Returns the text, regardless of messages.
     #[must_use]
     pub fn text(&self) -> String {
         self.inner.text(0)
     }
 
-    /// The text, when nothing else is wanted.
+    /// Consumes the result and returns the text.
     #[must_use]
     pub fn into_text(self) -> String {
         self.inner.into_text()
     }
 
-    /// The bytes of the text: a format whose strings are bytes (Go's) may have cut a character.
+    /// Returns the bytes of the text. Go strings are bytes, so a Go template may have split a
+    /// character.
     #[must_use]
     pub fn into_bytes(self) -> Vec<u8> {
         self.inner.into_bytes().pop().unwrap_or_default()
     }
 
-    /// The messages that the template's own text divides it into; a text without such structure is
-    /// one message of the user, a blank one none.
+    /// Returns the messages marked in the template's own text. A text without marks is one user
+    /// message; a blank text has no messages.
     ///
     /// # Errors
-    /// A message has a role that no model knows.
+    /// A message has an unknown role.
     pub fn messages(&self) -> Result<Vec<Message>, TemplateError> {
         let messages = self.inner.conversation(0, &[]).into_iter();
         let messages = messages.map(ChatMessage::into_message);
         Ok(messages.collect::<Result<_, _>>()?)
     }
 
-    /// The text in pieces that say where they come from; empty unless the render was begun with
-    /// [`Template::segments`](super::Template::segments) or
+    /// Returns the segments of the text with their origins. Empty unless the rendering was started
+    /// with [`Template::segments`](super::Template::segments) or
     /// [`Template::begin_segments`](super::Template::begin_segments).
     #[must_use]
     pub fn segments(&self) -> Vec<TextSegment> {
         self.inner.segments(0)
     }
 
-    /// The calls that failed, in the order in which they ended.
+    /// Returns the failed calls in the order in which they ended.
     #[must_use]
     pub fn failed_calls(&self) -> &[FailedCall] {
         &self.failed

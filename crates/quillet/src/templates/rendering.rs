@@ -1,8 +1,8 @@
-//! A render whose calls somebody else makes.
+//! Rendering whose function calls the caller executes.
 //!
-//! The render loop waits for futures. Here these are slots that the caller fills, and the loop is
-//! polled when the caller says so, with a waker that does nothing: so a program brings whatever runs
-//! its functions, an event loop of another language, say, and there is no runtime here.
+//! The render loop awaits futures. Here each future is a slot that the caller fills, and the loop
+//! is polled only by [`Rendering::step`], with a waker that does nothing. So no async runtime is
+//! needed: the caller can run the functions in, say, the event loop of another language.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -23,18 +23,18 @@ use super::template::{Template, TemplateFunction};
 
 type RenderResult = Result<quillet_template::RenderedTemplate, Box<RenderError>>;
 
-/// A render that was begun, and says which calls it waits for.
+/// A rendering in progress that lists its pending calls.
 ///
 /// ```
-/// use quillet::{Step, Template, Value};
+/// use quillet::{RenderStep, Template, Value};
 ///
 /// let template = Template::new("jinja", "{{ upper(name) }} and {{ upper('bob') }}")?;
 /// let mut rendering = template.begin([("name", "ada")], vec!["upper".into()]);
 /// let rendered = loop {
 ///     match rendering.step()? {
-///         Step::Done(rendered) => break rendered,
-///         // Both at once: neither needs the other. A program that can runs them side by side.
-///         Step::Waiting(calls) => {
+///         RenderStep::Done(rendered) => break rendered,
+///         // Both calls are pending at once, so a program can run them concurrently.
+///         RenderStep::Waiting(calls) => {
 ///             for call in calls {
 ///                 let text = call.arguments.positional[0].as_str().unwrap_or_default();
 ///                 rendering.answer(call.id, Ok(text.to_uppercase().into()));
@@ -46,42 +46,42 @@ type RenderResult = Result<quillet_template::RenderedTemplate, Box<RenderError>>
 /// # Ok::<(), quillet::TemplateError>(())
 /// ```
 ///
-/// Dropping it ends the render; nobody waits for its calls then.
+/// Dropping it cancels the rendering and its pending calls.
 pub struct Rendering {
-    /// `None` once the render has ended.
+    /// `None` once the rendering has ended.
     future: Option<BoxFuture<'static, RenderResult>>,
     desk: Arc<CallBroker>,
     deadline: Option<Instant>,
 }
 
-/// How far a render has come.
+/// State of a rendering after a step.
 #[derive(Debug)]
 pub enum RenderStep {
-    /// It has ended.
+    /// The rendering has ended.
     Done(RenderedTemplate),
-    /// It waits for calls. Here are those that were not handed out before, which may be none: then it
-    /// waits for one of the others.
+    /// The rendering waits for calls. Contains the new calls only; if empty, it waits for calls of
+    /// earlier steps.
     Waiting(Vec<FunctionCall>),
 }
 
-/// A call that a render waits for.
+/// A pending function call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FunctionCall {
-    /// What [`Rendering::answer`] is told; unique within the render.
+    /// Id for [`Rendering::answer`]; unique within the rendering.
     pub id: usize,
-    /// The function.
+    /// Name of the function.
     pub function: String,
-    /// What the template gives it.
+    /// Arguments from the template.
     pub arguments: CallArguments,
 }
 
 impl Template {
-    /// Begins a render whose calls the caller makes, see [`Rendering`].
+    /// Starts a rendering whose calls the caller executes, see [`Rendering`].
     pub fn begin(&self, variables: impl Into<Map>, functions: Vec<TemplateFunction>) -> Rendering {
         Rendering::new(self, variables.into(), functions, false)
     }
 
-    /// The same, which notes where the parts of the text come from, for [`RenderedTemplate::segments`].
+    /// Starts such a rendering and records the segments for [`RenderedTemplate::segments`].
     pub fn begin_segments(
         &self,
         variables: impl Into<Map>,
@@ -123,10 +123,10 @@ impl Rendering {
         }
     }
 
-    /// Goes on as far as answers let it.
+    /// Continues until the rendering ends or needs the result of a call.
     ///
     /// # Errors
-    /// As [`Template::render`]. A render that has ended gives no more steps.
+    /// As for [`Template::render`]. Stepping an ended rendering is an error.
     pub fn step(&mut self) -> Result<RenderStep, TemplateError> {
         let Some(future) = &mut self.future else {
             let error = RenderError::new(ErrorKind::Execution, "the render has ended");
@@ -146,14 +146,14 @@ impl Rendering {
         }))
     }
 
-    /// What a call gave. An error is noted for [`RenderedTemplate::failed_calls`], and the function's default
-    /// stands in the text: a template that looks into it finds nothing, and the render goes on. An
-    /// answer that nobody waits for is dropped.
+    /// Sets the result of a call. An error is recorded for [`RenderedTemplate::failed_calls`] and
+    /// replaced by the fallback value of the function, so rendering continues. A result for an
+    /// unknown call is ignored.
     pub fn answer(&mut self, call: usize, answer: Result<Value, String>) {
         self.desk.answer(call, answer);
     }
 
-    /// Answers all calls that are waited for with the same error, such as that time is up.
+    /// Fails all pending calls with the same error, for example a timeout.
     pub fn fail_calls(&mut self, message: &str) {
         let open: Vec<usize> = self.desk.calls().open.keys().copied().collect();
         for call in open {
@@ -161,8 +161,8 @@ impl Rendering {
         }
     }
 
-    /// What is left of [`RenderLimits::time`](quillet_template::Limits::time), in which all calls should
-    /// have been answered; zero when it is over.
+    /// Returns the remaining time of [`RenderLimits::time`](quillet_template::Limits::time) for all
+    /// calls; zero after the deadline.
     #[must_use]
     pub fn time_left(&self) -> Duration {
         self.deadline.map_or(Duration::MAX, |deadline| {
@@ -179,7 +179,7 @@ impl fmt::Debug for Rendering {
     }
 }
 
-/// Where the render leaves its calls, and the caller the answers.
+/// Calls and results, shared between the rendering and the caller.
 #[derive(Debug)]
 struct CallBroker {
     functions: Vec<TemplateFunction>,
@@ -189,11 +189,11 @@ struct CallBroker {
 
 #[derive(Debug, Default)]
 struct CallQueue {
-    /// Calls so far, of which the next gets its number.
+    /// Number of calls so far; the next call's id.
     count: usize,
-    /// Those that were not handed out.
+    /// Calls not yet returned by a step.
     new: Vec<FunctionCall>,
-    /// Those without an answer that was taken.
+    /// Calls whose result was not consumed yet.
     open: BTreeMap<usize, CallSlot>,
     failed: Vec<FailedCall>,
 }
@@ -203,7 +203,7 @@ struct CallSlot {
     /// Index of the function.
     function: usize,
     answer: Option<Value>,
-    /// Who waits for the answer.
+    /// Waker of the future that awaits the result.
     waker: Option<Waker>,
 }
 
@@ -222,7 +222,7 @@ impl CallBroker {
         self.functions.get(self.index(name)?)
     }
 
-    /// Takes a call and gives its number.
+    /// Adds a call and returns its id.
     fn open(&self, function: usize, name: &str, arguments: CallArguments) -> usize {
         let mut calls = self.calls();
         let id = calls.count;

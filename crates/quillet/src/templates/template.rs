@@ -1,4 +1,4 @@
-//! One template and its variables.
+//! A single template and its options.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,12 +14,12 @@ use super::FORMATS;
 use super::error::TemplateError;
 use super::rendered::RenderedTemplate;
 
-/// The name of a template that has none, in errors.
+/// Name of an unnamed template in errors.
 pub(super) const NAME: &str = "template";
-/// The format of [`render`].
+/// Format of [`render`].
 const GO: &str = "go";
 
-/// The text of a template in the format of Go's `text/template`.
+/// Renders a template in the format of Go's `text/template`.
 ///
 /// ```
 /// let text = quillet::render("{{range .names}}{{.}} {{end}}", [("names", vec!["Ada", "Bob"])])?;
@@ -28,24 +28,24 @@ const GO: &str = "go";
 /// ```
 ///
 /// # Errors
-/// The template is broken, a variable is missing, or a limit is reached: with line and column.
+/// The template is invalid, a variable is missing, or a limit is reached; with line and column.
 pub fn render(template: &str, variables: impl Into<Map>) -> Result<String, TemplateError> {
     Template::new(GO, template)?.render(variables)
 }
 
-/// How a template is compiled and rendered.
+/// Options for compiling and rendering a template.
 #[derive(Clone, Debug)]
 pub struct TemplateOptions {
-    /// Its name in errors, and by which it can call itself. `template` by default.
+    /// Name in errors, and for calls to itself; `template` by default.
     pub name: String,
-    /// Sources that it can call, by name.
+    /// Partials that it can call, by name.
     pub partials: Vec<(String, String)>,
-    /// What happens to missing variables, what divides messages, the bounds on sources.
+    /// Treatment of missing variables, message syntax, and limits on sources.
     pub compile: CompileOptions,
-    /// The bounds on renders.
+    /// Limits on rendering.
     pub limits: RenderLimits,
-    /// Asked every thousand steps of a render or so; `true` ends it. For hosts whose users can press
-    /// a key to stop what runs.
+    /// Called about every thousand steps of a rendering; `true` cancels it. For hosts whose users
+    /// can interrupt a rendering, for example with Control-C.
     pub interrupt: Option<fn() -> bool>,
 }
 
@@ -61,17 +61,17 @@ impl Default for TemplateOptions {
     }
 }
 
-/// A function that a template may call, as far as a render has to know it.
+/// Declaration of a function that a template may call.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TemplateFunction {
-    /// Its name.
+    /// Name of the function.
     pub name: String,
-    /// Names of its parameters in order, for formats whose calls take variables by name (Semantic
-    /// Kernel's, and those without arguments).
+    /// Parameter names in order, for formats whose calls pass variables by name (Semantic Kernel,
+    /// and formats whose calls have no arguments).
     pub parameters: Option<Vec<String>>,
     /// Whether equal calls within one render share one result.
     pub idempotent: bool,
-    /// What a failed call leaves in the text. Null, which leaves nothing, by default.
+    /// Fallback value of a failed call; null by default, which renders as nothing.
     pub default: Value,
 }
 
@@ -84,7 +84,7 @@ impl From<&str> for TemplateFunction {
     }
 }
 
-/// A template that was compiled, to be rendered any number of times, from any number of threads.
+/// A compiled template. Can be rendered any number of times, from any number of threads.
 ///
 /// ```
 /// use quillet::{Template, Value};
@@ -108,7 +108,7 @@ impl Template {
     /// `semantic-kernel`, `f-string` or another of [`formats`](super::formats).
     ///
     /// # Errors
-    /// There is no such format, or the template is broken: with line and column.
+    /// The format is unknown, or the template is invalid; with line and column.
     pub fn new(format: &str, text: &str) -> Result<Self, TemplateError> {
         Self::of_sources(format, NAME, text, &[], &TemplateOptions::default())
     }
@@ -136,7 +136,7 @@ impl Template {
     /// ```
     ///
     /// # Errors
-    /// As [`CompiledTemplate::new`].
+    /// As for [`Template::new`].
     pub fn compile(
         format: &str,
         text: &str,
@@ -149,7 +149,7 @@ impl Template {
         Self::of_sources(format, &options.name, text, &partials, options)
     }
 
-    /// The same, with the partials that are given here.
+    /// Compiles a template with the given partials.
     pub(super) fn of_sources(
         format: &str,
         name: &str,
@@ -158,7 +158,7 @@ impl Template {
         options: &TemplateOptions,
     ) -> Result<Self, TemplateError> {
         let mut sources = vec![TemplateSource::new(name, text)];
-        // A partial of the template's own name cannot be told from it.
+        // A partial with the template's own name is dropped: a call could mean either.
         let partials = partials.iter().filter(|(partial, _)| *partial != name);
         sources.extend(partials.map(|(name, text)| TemplateSource::library(name, text)));
         Ok(Template {
@@ -169,27 +169,27 @@ impl Template {
         })
     }
 
-    /// Has renders keep to these limits.
+    /// Sets the limits on rendering.
     #[must_use]
     pub fn with_limits(mut self, limits: RenderLimits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// The name that errors call it by.
+    /// Returns the name used in errors.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The bounds on its renders.
+    /// Returns the limits on rendering.
     #[must_use]
     pub fn limits(&self) -> &RenderLimits {
         &self.limits
     }
 
-    /// Names of the variables that it can read, in the order of first use: the first key of each path
-    /// in [`CompiledTemplate::references`].
+    /// Returns the names of the variables it can read, in order of first use: the first key of each
+    /// path in [`Template::references`].
     #[must_use]
     pub fn variables(&self) -> Vec<&str> {
         let mut names: Vec<&str> = Vec::new();
@@ -202,32 +202,32 @@ impl Template {
         names
     }
 
-    /// Names of the functions that it can call and does not bring itself, in the order of first use.
+    /// Returns the names of the external functions it can call, in order of first use.
     #[must_use]
     pub fn functions(&self) -> Vec<&str> {
         let functions = self.references().functions.iter();
         functions.map(|function| function.name.as_str()).collect()
     }
 
-    /// Everything that it can touch, with places.
+    /// Returns all variables, functions and templates it refers to, with locations.
     #[must_use]
     pub fn references(&self) -> &References {
         self.compiled.references()
     }
 
-    /// The text with these variables.
+    /// Renders the text with these variables.
     ///
     /// # Errors
-    /// A variable or a function is missing, or a limit is reached: with line and column.
+    /// A variable or a function is missing, or a limit is reached; with line and column.
     pub fn render(&self, variables: impl Into<Map>) -> Result<String, TemplateError> {
         Ok(self.rendered(&variables.into(), false)?.into_text())
     }
 
-    /// Renders, and has `read` look at the bytes of the text, for programs that make a text of their
-    /// own kind of them. A format whose strings are bytes (Go's) may have cut a character.
+    /// Renders and passes the bytes of the text to `read`, for programs with their own string type.
+    /// Go strings are bytes, so a Go template may have split a character.
     ///
     /// # Errors
-    /// As [`CompiledTemplate::render`].
+    /// As for [`Template::render`].
     pub fn read_text<T>(
         &self,
         variables: impl Into<Map>,
@@ -236,28 +236,28 @@ impl Template {
         Ok(self.rendered(&variables.into(), false)?.inner.read(read))
     }
 
-    /// The messages with these variables, see [`RenderedTemplate::messages`].
+    /// Renders the messages with these variables, see [`RenderedTemplate::messages`].
     ///
     /// # Errors
-    /// As [`CompiledTemplate::render`]; a message has a role that no model knows.
+    /// As for [`Template::render`], or a message has an unknown role.
     pub fn messages(&self, variables: impl Into<Map>) -> Result<Vec<Message>, TemplateError> {
         self.rendered(&variables.into(), false)?.messages()
     }
 
-    /// The text in pieces that say where they come from.
+    /// Renders the text as segments with their origins.
     ///
     /// # Errors
-    /// As [`CompiledTemplate::render`].
+    /// As for [`Template::render`].
     pub fn segments(&self, variables: impl Into<Map>) -> Result<Vec<TextSegment>, TemplateError> {
         Ok(self.rendered(&variables.into(), true)?.segments())
     }
 
-    /// What a render with functions gives. Where `quillet-template` has its feature `timer`, which
-    /// the prompt service needs, a call needs a tokio runtime with time enabled; [`CompiledTemplate::begin`]
-    /// needs none.
+    /// Renders with functions. With the feature `timer` of `quillet-template`, which the prompt
+    /// service enables, calls need a Tokio runtime with time enabled; [`Template::begin`] needs
+    /// none.
     ///
     /// # Errors
-    /// As [`CompiledTemplate::render`]; a call fails.
+    /// As for [`Template::render`], or a call fails.
     pub async fn render_with(
         &self,
         variables: impl Into<Map>,
@@ -284,7 +284,7 @@ impl Template {
             functions: &Interruptible(self.interrupt),
             limits: &self.limits,
         };
-        // Only calls of functions are waited for, and there are none.
+        // Without functions the future never waits, so it is ready at the first poll.
         let rendered = if noted {
             quillet_template::render_segments(&render).now_or_never()
         } else {
@@ -304,7 +304,7 @@ impl fmt::Debug for Template {
     }
 }
 
-/// No functions, and a host that may end the render.
+/// A host without functions that can cancel the rendering.
 struct Interruptible(Option<fn() -> bool>);
 
 impl FunctionHost for Interruptible {

@@ -75,7 +75,7 @@ impl InputReader {
             };
             if input.is_none_or(|input| input.name != self.mark) {
                 return Err(CliError::Usage(format!(
-                    "{} is half done with another file or another -m: run that to its end, or remove it",
+                    "{} belongs to an unfinished batch with another file or -m: finish that batch, or remove the queue file",
                     store.describe()
                 )));
             }
@@ -117,7 +117,7 @@ impl InputReader {
             }
             number += 1;
             let row = if line.len() as u64 > most {
-                let why = format!("it is longer than {most} bytes (batch.line_bytes)");
+                let why = format!("line too long: limit {most} bytes (batch.line_bytes)");
                 self.tell(number, &why);
                 return Err(CliError::Said(Exit::Usage));
             } else {
@@ -133,11 +133,13 @@ impl InputReader {
                 Err(why) => {
                     self.tell(number, &why);
                     wrong += 1;
+                    // A file with another format fails on every line; the first errors are enough.
                     if wrong >= MOST {
                         break;
                     }
                 }
             }
+            // Written in parts, so memory does not grow with the file.
             if size >= WRITTEN {
                 batching.store.add_pieces(id, &waiting, expires).await?;
                 waiting.clear();
@@ -173,9 +175,9 @@ impl InputReader {
             return Ok("\n".to_owned());
         }
         let read: Value = serde_json::from_slice(line)
-            .map_err(|error| format!("it is no JSON ({error}): write one object on each line"))?;
+            .map_err(|error| format!("invalid JSON ({error}): write one object per line"))?;
         let Value::Object(mut members) = read else {
-            return Err("it is no object: write one object on each line".to_owned());
+            return Err("expected an object: write one object per line".to_owned());
         };
         let row = if members.contains_key("custom_id") && members.contains_key("body") {
             if let Some(url) = members.get("url").and_then(Value::as_str) {
@@ -203,10 +205,10 @@ impl InputReader {
                 "body": {"model": model, "variables": variables, "messages": []},
             })),
             Some(model) => Err(format!(
-                "it has variables, which only a prompt takes: pass -m prompt/ID in place of {model}, or write a request with custom_id and body"
+                "variables need a prompt: pass -m prompt/ID instead of {model}, or write a request with custom_id and body"
             )),
             None => Err(
-                "it has variables, which only a prompt takes: pass -m prompt/ID, or write a request with custom_id and body".to_owned(),
+                "variables need a prompt: pass -m prompt/ID, or write a request with custom_id and body".to_owned(),
             ),
         }
     }

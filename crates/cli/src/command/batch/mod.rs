@@ -1,7 +1,7 @@
-//! `quillet batch`: a file of requests, row by row, on this machine.
+//! `quillet batch`: runs a file of requests on this machine.
 //!
-//! The queue is a file beside the output, so that the same command goes on where it was killed. The
-//! output is written from it when all rows are done, in the order of the input.
+//! The queue is a file next to the output, so the same command resumes after a crash. When all rows
+//! are done, the output is written from it in input order.
 
 mod input;
 mod output;
@@ -29,9 +29,10 @@ use crate::args::BatchArgs;
 use crate::failure::CliError;
 use crate::terminal;
 
-/// Nobody else works on the queue, so that what a killed process held need not be held for long.
+/// Lease of rows. Short, because the lock excludes other processes: only a killed process can leave
+/// leases behind.
 const LEASE: Duration = Duration::from_secs(3);
-/// How often it is looked at how far the batch is.
+/// Interval of progress checks.
 const LOOK: Duration = Duration::from_millis(100);
 
 pub(crate) async fn run(args: &BatchArgs, config: &Settings) -> Result<(), CliError> {
@@ -39,10 +40,11 @@ pub(crate) async fn run(args: &BatchArgs, config: &Settings) -> Result<(), CliEr
     if args.output.exists() && !files.queue.exists() {
         let out = args.output.display();
         return Err(CliError::Usage(format!(
-            "{out} is there already: remove it, or name another file with -o"
+            "{out} already exists: remove it, or choose another file with -o"
         )));
     }
     let intake = InputReader::open(&args.file, args.model.as_deref(), args.provider_batch)?;
+    // Held until the end: two processes with one queue would write the same output.
     let _lock = files.lock()?;
     let address = format!("sqlite:{}", files.queue.display());
     let batching = components::batches::at(config, &address).await?;
@@ -61,6 +63,7 @@ pub(crate) async fn run(args: &BatchArgs, config: &Settings) -> Result<(), CliEr
         ..host.services()
     };
     let work = LocalWork::new(services, batching.clone());
+    // An invalid file must not leave a queue that blocks the next attempt.
     let begun = intake.begin(&work, &batching).await;
     if begun.is_err() && is_new(&work, &batching).await {
         files.forget_queue();
@@ -73,13 +76,13 @@ pub(crate) async fn run(args: &BatchArgs, config: &Settings) -> Result<(), CliEr
         done.notify_one();
         followed
     };
-    // The store is not followed: all rows get the prompt that there was at the start.
+    // The store is not followed, so all rows use the prompt as it was at the start.
     let working = async { tokio::join!(followed, work.run(done.notified())).0 };
     let batch = tokio::select! {
         batch = working => batch?,
         _ = tokio::signal::ctrl_c() => {
             drop(progress);
-            terminal::note("stopped; the same command goes on");
+            terminal::note("stopped; run the same command to resume");
             return Err(CliError::Interrupted);
         }
     };
@@ -88,14 +91,14 @@ pub(crate) async fn run(args: &BatchArgs, config: &Settings) -> Result<(), CliEr
     end(args, &files, &batching, &batch).await
 }
 
-/// Whether nothing was begun in a queue, which is then of no use to anybody.
+/// Returns whether the queue has no batch, so that it can be deleted.
 async fn is_new(work: &LocalWork, batching: &BatchService) -> bool {
     let (_, owner) = work.new_file();
     let begun = batching.store.batches(owner).await;
     begun.is_ok_and(|begun| begun.is_empty())
 }
 
-/// Tells how far a batch is until its end.
+/// Reports the progress of a batch until it ends.
 async fn follow(
     batching: &BatchService,
     id: &str,
@@ -103,7 +106,8 @@ async fn follow(
 ) -> Result<Kept, CliError> {
     loop {
         let batch = batching.store.batch(id).await?;
-        let batch = batch.ok_or_else(|| CliError::Other(format!("the batch {id} is gone")))?;
+        let batch =
+            batch.ok_or_else(|| CliError::Other(format!("batch {id} does not exist any more")))?;
         progress.tell(&batch);
         if batch.status.is_final() {
             return Ok(batch);
@@ -134,13 +138,13 @@ async fn end(
     } else {
         let _ = fs::remove_file(&files.errors);
     }
-    // Last, since it says that all is there.
+    // Written last: the existence of the output means that the batch is complete.
     output::write(batching, &batch.order.output(), &args.output).await?;
     files.forget_queue();
     let (done, again) = (batch.completed + batch.failed, batch.again);
     let again = match again {
         0 => String::new(),
-        again => format!("; {again} may have been asked twice"),
+        again => format!("; {again} may have been sent twice"),
     };
     if batch.failed == 0 {
         let rows = if done == 1 { "row" } else { "rows" };

@@ -14,6 +14,7 @@ const READ: usize = 1 << 20;
 
 /// Writes a file of the queue. It is there whole or not at all.
 pub(super) async fn write(batching: &BatchService, id: &str, path: &Path) -> Result<(), CliError> {
+    // Written to a temporary name and renamed, so an existing output is always complete.
     let part = beside(path, ".part");
     let wrong = |error| CliError::Other(format!("cannot write {}: {error}", path.display()));
     let mut out = BufWriter::new(File::create(&part).map_err(wrong)?);
@@ -28,6 +29,7 @@ pub(super) async fn write(batching: &BatchService, id: &str, path: &Path) -> Res
     let file = out
         .into_inner()
         .map_err(|error| wrong(error.into_error()))?;
+    // The queue is deleted next, so the output must be on disk before the rename.
     file.sync_all().map_err(wrong)?;
     fs::rename(&part, path).map_err(wrong)
 }

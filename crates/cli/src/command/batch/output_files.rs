@@ -27,10 +27,12 @@ impl OutputFiles {
             CliError::Usage(format!("cannot write {}: {error}", path.display()))
         };
         let file = File::create(&path).map_err(|error| wrong(&error))?;
+        // A lock of the operating system, not a lock file: it is released even if the process is
+        // killed.
         match file.try_lock() {
             Ok(()) => Ok(file),
             Err(fs::TryLockError::WouldBlock) => Err(CliError::Usage(format!(
-                "another `quillet batch` works on {}: wait for its end, or name another file with -o",
+                "another `quillet batch` uses {}: wait until it ends, or choose another file with -o",
                 self.queue.display()
             ))),
             Err(fs::TryLockError::Error(error)) => Err(wrong(&error)),
@@ -38,6 +40,7 @@ impl OutputFiles {
     }
 
     pub(super) fn forget_queue(&self) {
+        // SQLite leaves its write-ahead log and shared memory next to the database after a crash.
         for end in ["", "-wal", "-shm", ".lock"] {
             let _ = fs::remove_file(beside(&self.queue, end));
         }

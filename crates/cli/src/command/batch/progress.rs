@@ -54,7 +54,7 @@ impl BatchProgress {
             return;
         }
         if batch.status == Status::Validating {
-            terminal::note("looking at the file");
+            terminal::note("checking the file");
         } else {
             let rate = done.saturating_sub(told.done) as f64 / time.as_secs_f64().max(0.001);
             terminal::note(&format!("{done}/{} rows{failed}, {rate:.0}/s", batch.total));

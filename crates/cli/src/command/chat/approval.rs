@@ -24,7 +24,7 @@ pub(super) async fn ask(
         let question = question(&waiting.tool, &waiting.arguments, waiting.why);
         let Some(decision) = decision(&question, input).await? else {
             terminal::note(&format!(
-                "it goes on waiting: `quillet runs decide {run} approve` and `quillet runs resume {run}`"
+                "the approval stays pending: run `quillet runs decide {run} approve` and `quillet runs resume {run}`"
             ));
             return Err(CliError::Interrupted);
         };
@@ -51,7 +51,7 @@ pub(crate) async fn decision(
         match input.next().await? {
             UserInput::Line(line) => match read(line.trim()) {
                 Some(decision) => return Ok(Some(decision)),
-                None => terminal::note("y, n, or why not"),
+                None => terminal::note("y, n, or a reason to deny"),
             },
             UserInput::Interrupt | UserInput::End => return Ok(None),
         }
@@ -61,12 +61,12 @@ pub(crate) async fn decision(
 /// What somebody is asked about a call.
 pub(crate) fn question(tool: &str, arguments: &Map<String, Value>, why: ApprovalReason) -> String {
     let why = match why {
-        ApprovalReason::Permission => "may be called?",
-        ApprovalReason::Unknown => "may have been called already; call it once more?",
+        ApprovalReason::Permission => "needs approval. Allow the call?",
+        ApprovalReason::Unknown => "may have been called already. Call it again?",
     };
     let arguments = Value::Object(arguments.clone()).to_string();
     format!(
-        "{}({}) {why} y, n, or why not",
+        "{}({}) {why} y, n, or a reason to deny",
         one_line(tool, 64),
         one_line(&arguments, 400)
     )

@@ -63,7 +63,9 @@ impl InputSource {
         if !stdin().is_terminal() {
             return Ok(InputSource::Piped);
         }
-        let failed = |error: ReadlineError| CliError::Other(format!("no line editor: {error}"));
+        let failed = |error: ReadlineError| {
+            CliError::Other(format!("cannot start the line editor: {error}"))
+        };
         let settings = EditorConfig::builder()
             .max_history_size(MOST_REMEMBERED)
             .map_err(failed)?
@@ -102,7 +104,7 @@ impl InputSource {
                 });
                 let (given_back, said) = read
                     .await
-                    .map_err(|error| CliError::Other(format!("the line editor broke: {error}")))?;
+                    .map_err(|error| CliError::Other(format!("the line editor failed: {error}")))?;
                 *editor = Some(given_back);
                 said
             }
@@ -146,7 +148,7 @@ fn piped() -> Result<UserInput, CliError> {
     match reader.read_line(&mut line) {
         Ok(0) => Ok(UserInput::End),
         Ok(_) if reader.limit() == 0 => Err(CliError::Usage(format!(
-            "a line of standard input has more than {MOST_BYTES} bytes"
+            "a line of standard input is too long: limit {MOST_BYTES} bytes"
         ))),
         Ok(_) => Ok(UserInput::Line(
             line.trim_end_matches(['\n', '\r']).to_owned(),

@@ -16,6 +16,7 @@ use slash::ChatInput;
 use crate::args::Chat;
 use crate::chat::{self, ChatClient, ChatPrinter, follow};
 use crate::failure::CliError;
+use crate::failure_report;
 use crate::terminal;
 
 pub(crate) async fn run(args: &Chat, config: &Settings) -> Result<(), CliError> {
@@ -26,7 +27,7 @@ pub(crate) async fn run(args: &Chat, config: &Settings) -> Result<(), CliError> 
     let model = talker.model();
     print_hint(
         &input,
-        &format!("{model}, session {session}; /help shows the commands, control-D ends"),
+        &format!("{model}, session {session}; /help lists the commands, Control-D exits"),
     );
     let mut conversation = ChatLoop {
         screen: ChatPrinter::new(true, args.talk.reasoning, config),
@@ -50,7 +51,7 @@ async fn session(args: &Chat, sessions: &dyn Sessions) -> Result<String, CliErro
     }
     let latest = sessions.list(1).await?.into_iter().next();
     let latest = latest.map(|info| info.id.to_string());
-    latest.ok_or_else(|| CliError::Other("there is no session to go on with".into()))
+    latest.ok_or_else(|| CliError::Other("no session to continue".into()))
 }
 
 fn new_session() -> String {
@@ -75,7 +76,7 @@ impl ChatLoop {
             let line = match input.next().await? {
                 UserInput::Line(line) => line,
                 UserInput::Interrupt => {
-                    terminal::note("control-D or /exit ends");
+                    terminal::note("Control-D or /exit exits");
                     continue;
                 }
                 UserInput::End => break,
@@ -104,7 +105,7 @@ impl ChatLoop {
             Err(CliError::Interrupted) => return Err(CliError::Interrupted),
             Err(failure) => {
                 let exit = failure.exit();
-                crate::tell(&failure);
+                failure_report::print_failure(&failure);
                 self.failed = (!is_typed).then_some(CliError::Said(exit));
             }
         }
@@ -131,7 +132,7 @@ impl ChatLoop {
             let agents = &self.talker.service;
             approval::ask(agents, &run, input).await?;
             let Some(next) = agents.take_up(&run).await? else {
-                let message = format!("the run {run} cannot be gone on with");
+                let message = format!("run {run} cannot be resumed");
                 return Err(CliError::Other(message));
             };
             running = next;
@@ -139,11 +140,11 @@ impl ChatLoop {
         match outcome.ending {
             EndReason::Failed(error) => Err(error.into()),
             EndReason::Cancelled => {
-                terminal::note("stopped; what was said until then is kept");
+                terminal::note("stopped; the partial answer is saved");
                 Ok(())
             }
             EndReason::Silent { .. } => {
-                terminal::note("the model chose to say nothing");
+                terminal::note("the model refused to answer");
                 Ok(())
             }
             EndReason::Finished(reason) => {
@@ -186,7 +187,7 @@ impl ChatLoop {
             "skills" => self.skills(),
             "history" => terminal::line(&history::shown(sessions.as_ref(), &self.session).await?)?,
             "save" if rest.is_empty() => {
-                return Err(CliError::Other("/save wants the name of a file".into()));
+                return Err(CliError::Other("/save needs a file name".into()));
             }
             "save" => {
                 history::save(sessions.as_ref(), &self.session, rest).await?;
@@ -194,14 +195,14 @@ impl ChatLoop {
             }
             "undo" => match history::undo(sessions.as_ref(), &self.session).await? {
                 Some(question) => terminal::note(&format!(
-                    "taken back: {}",
+                    "removed: {}",
                     chat::one_line(&question.to_string(), 80)
                 )),
-                None => terminal::note("nothing was asked yet"),
+                None => terminal::note("no question yet"),
             },
             "retry" => match history::undo(sessions.as_ref(), &self.session).await? {
                 Some(question) => return self.answer(question, input).await,
-                None => terminal::note("nothing was asked yet"),
+                None => terminal::note("no question yet"),
             },
             "usage" => self.usage(),
             _ => {}
@@ -223,7 +224,7 @@ impl ChatLoop {
             text => self.talker.request.system = Some(text.to_owned()),
         }
         let system = self.talker.request.system.as_deref();
-        terminal::note(system.unwrap_or("there are no instructions"));
+        terminal::note(system.unwrap_or("no system prompt"));
     }
 
     fn tools(&self) {
@@ -231,7 +232,7 @@ impl ChatLoop {
         let names = tools.builtin.keys().map(String::as_str);
         list(
             &names.collect::<Vec<_>>(),
-            "the model may call nothing; --tool PATTERN lets it",
+            "no tools; add some with --tool PATTERN",
         );
     }
 
@@ -240,7 +241,7 @@ impl ChatLoop {
         let names = skills.iter().map(|skill| skill.name.as_str());
         list(
             &names.collect::<Vec<_>>(),
-            "there are no skills; --skill DIR adds some",
+            "no skills; add some with --skill DIR",
         );
     }
 

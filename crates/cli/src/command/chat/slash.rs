@@ -4,21 +4,21 @@ use quillet_core::nearest;
 
 /// All of them, with what they do.
 pub(super) const NAMES: [(&str, &str); 13] = [
-    ("help", "show these commands"),
-    ("exit", "leave; so does control-D"),
-    ("clear", "begin a new session; the old one stays stored"),
-    ("model", "[NAME]  show the model, or talk with another"),
+    ("help", "list commands"),
+    ("exit", "exit, like Control-D"),
+    ("clear", "start a new session; the old one stays saved"),
+    ("model", "[NAME]  show the model, or switch to another"),
     (
         "system",
-        "[TEXT]  show the instructions, or set others; - for none",
+        "[TEXT]  show or set the system prompt; - removes it",
     ),
-    ("tools", "list what the model may call"),
-    ("skills", "list what the model may load"),
-    ("history", "show what was said"),
-    ("save", "FILE  write what was said into a file, as Markdown"),
-    ("retry", "ask the last question again"),
-    ("undo", "take the last question and its answer back"),
-    ("usage", "tokens and cost since the start"),
+    ("tools", "list the tools of the model"),
+    ("skills", "list the skills of the model"),
+    ("history", "show the conversation"),
+    ("save", "FILE  save the conversation as Markdown"),
+    ("retry", "repeat the last question"),
+    ("undo", "remove the last question and its answer"),
+    ("usage", "show tokens and cost since the start"),
     ("session", "show the id of the session, for --session"),
 ];
 
@@ -60,8 +60,8 @@ pub(super) fn read(line: &str) -> ChatInput<'_> {
     match known.clone().find(|known| *known == name) {
         Some(known) => ChatInput::Command(known, rest.trim()),
         None => ChatInput::Unknown(match nearest(name, known) {
-            Some(near) => format!("there is no /{name}; did you mean /{near}?"),
-            None => format!("there is no /{name}; /help shows all"),
+            Some(near) => format!("unknown command /{name}; did you mean /{near}?"),
+            None => format!("unknown command /{name}; /help lists all commands"),
         }),
     }
 }
@@ -71,7 +71,7 @@ pub(super) fn help() -> String {
     let lines = NAMES
         .iter()
         .map(|(name, what)| format!("  /{name:<8} {what}\n"));
-    let more = "  A backslash at the end of a line goes on with the next; // asks what begins with a slash.\n  Control-C stops the answer, control-D ends.";
+    let more = "  End a line with a backslash to continue it; // starts a question with a slash.\n  Control-C stops the answer, Control-D exits.";
     format!("{}{more}", lines.collect::<String>())
 }
 
@@ -93,9 +93,12 @@ mod tests {
             ("//etc/passwd", ChatInput::Question("/etc/passwd")),
             (
                 "/modle x",
-                unknown("there is no /modle; did you mean /model?"),
+                unknown("unknown command /modle; did you mean /model?"),
             ),
-            ("/zzzzzz", unknown("there is no /zzzzzz; /help shows all")),
+            (
+                "/zzzzzz",
+                unknown("unknown command /zzzzzz; /help lists all commands"),
+            ),
         ];
         for (line, expected) in cases {
             assert_eq!(read(line), expected, "{line:?}");

@@ -34,6 +34,8 @@ pub(crate) async fn findings(
         let place = label_key(*kind, &entry.key);
         over.add(EntryKind::Label, StoreEntry::new(place, "{}", ""));
     }
+    // All definitions are checked in one catalogue, because a prompt may call a tool of the same
+    // push.
     let catalogue = components::catalogue(config, Arc::new(over))?;
     catalogue.load().await?;
     let snapshot = catalogue.snapshot();
@@ -94,14 +96,14 @@ fn with_text(entry: &StoreEntry, found: Vec<Diagnostic>) -> Vec<LocatedDiagnosti
 }
 
 /// Tells what was found; nothing is to be written while something is wrong, unless that is
-/// permitted. `mend` says what the user can do.
+/// permitted. `fix` says what the user can do.
 ///
 /// # Errors
 /// Something is wrong, and was told.
 pub(crate) fn refuse(
     found: &[LocatedDiagnostic],
     is_permitted: bool,
-    mend: &str,
+    fix: &str,
 ) -> Result<(), CliError> {
     let colour = Stream::Err.has_colour();
     let shown: Vec<String> = found.iter().map(|one| report::show(one, colour)).collect();
@@ -111,6 +113,6 @@ pub(crate) fn refuse(
     if is_permitted || !found.iter().any(LocatedDiagnostic::is_error) {
         return Ok(());
     }
-    terminal::note(&format!("nothing was written; {mend}"));
+    terminal::note(&format!("nothing was written; {fix}"));
     Err(CliError::Said(Exit::Template))
 }

@@ -36,12 +36,13 @@ pub(super) async fn run(args: &Collect, work: &StoreSession<'_>) -> Result<(), C
             lines.push_str(&format!("{} {id}: {}\n", kind.name(), ranges(old)));
         }
     }
+    // Cleared before the results, which may go to the same terminal.
     drop(bar);
     terminal::result(&lines)?;
     let did = if args.dry_run {
-        "would be dropped"
+        "would be deleted"
     } else {
-        "dropped"
+        "deleted"
     };
     terminal::note(&format!(
         "{dropped} versions of {} definitions {did}",

@@ -27,7 +27,7 @@ pub(super) async fn run(args: &Diff, work: &StoreSession<'_>) -> Result<(), CliE
     let kind = args.which.kind();
     if is_rendered && kind != EntryKind::Prompt {
         return Err(CliError::Usage(format!(
-            "-D and -d render prompts, and no {}",
+            "-D and -d need a prompt; a {} cannot be rendered",
             kind.name()
         )));
     }
@@ -47,7 +47,7 @@ pub(super) async fn run(args: &Diff, work: &StoreSession<'_>) -> Result<(), CliE
     }
     terminal::result(&shown)?;
     if shown.is_empty() {
-        terminal::note(&format!("{} and {} are the same", old.name, new.name));
+        terminal::note(&format!("{} and {} are identical", old.name, new.name));
     }
     Ok(())
 }
@@ -158,7 +158,7 @@ async fn rendered(
     let outcome = match service.render(&version.name, &input).await {
         Ok(outcome) => outcome,
         Err(error) => {
-            terminal::error(&format!("{} cannot be rendered: {error}", version.name));
+            terminal::error(&format!("cannot render {}: {error}", version.name));
             return Err(CliError::Said(error.root_code().exit()));
         }
     };

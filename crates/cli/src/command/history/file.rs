@@ -35,9 +35,7 @@ impl DefinitionFiles {
     pub(super) async fn read(args: &Push) -> Result<Self, CliError> {
         let mut files = DefinitionFiles::default();
         if args.id.is_some() && (args.paths.len() != 1 || args.paths.iter().any(|it| it.is_dir())) {
-            return Err(CliError::Usage(
-                "--id names one definition: pass the one file that it is in".into(),
-            ));
+            return Err(CliError::Usage("--id needs exactly one file".into()));
         }
         for path in &args.paths {
             if path.is_dir() {
@@ -48,7 +46,7 @@ impl DefinitionFiles {
         }
         if files.entries.is_empty() {
             return Err(CliError::Other(format!(
-                "there is no definition in {}",
+                "no definition in {}",
                 args.paths
                     .iter()
                     .map(|path| path.display().to_string())
@@ -70,7 +68,7 @@ impl DefinitionFiles {
         let kinds: Vec<EntryKind> = kinds.filter(|kind| holds(*kind)).collect();
         if kinds.is_empty() {
             return Err(CliError::Other(format!(
-                "{} is not laid out as a store: it has no prompts/, tools/, extensions/, agents/ or databases/; name the folder above them, or its files one by one",
+                "{} does not have the layout of a store: missing prompts/, tools/, extensions/, agents/ and databases/; pass their parent folder, or single files",
                 path.display()
             )));
         }
@@ -88,7 +86,7 @@ impl DefinitionFiles {
         if holds(EntryKind::Environ) {
             let path = path.display();
             terminal::note(&format!(
-                "{path}/environs was left out: shared variables are values and no definitions"
+                "skipped {path}/environs: shared variables are values, not definitions"
             ));
         }
         Ok(())
@@ -105,7 +103,7 @@ impl DefinitionFiles {
         let entry = entry.map_err(|error| CliError::Other(format!("{name}: {error}")))?;
         let Some(mut entry) = entry else {
             return Err(CliError::Usage(format!(
-                "{name}: its ending is that of no {}",
+                "{name}: unknown file ending for a {}",
                 kind.name()
             )));
         };
@@ -129,7 +127,7 @@ impl DefinitionFiles {
         let at = (kind, entry.key.clone());
         if let Some(known) = self.entries.get(&at) {
             return Err(CliError::Other(format!(
-                "{} and {origin} are both the {} {}: leave one out",
+                "{} and {origin} both define the {} {}: remove one of them",
                 known.origin,
                 kind.name(),
                 entry.key.id()
@@ -176,7 +174,7 @@ impl DefinitionFiles {
         if found.is_empty() {
             Ok(kept)
         } else {
-            terminal::note("a prompt file is kept as JSON where the store is no folder");
+            terminal::note("prompt files are stored as JSON unless the store is a folder");
             Err(CliError::Findings(found))
         }
     }

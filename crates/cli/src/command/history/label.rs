@@ -39,7 +39,7 @@ pub(super) async fn set(args: &Label, work: &StoreSession<'_>) -> Result<(), Cli
     let is_whole = args.remove || !args.split.is_empty();
     if let Some(mark) = named.mark.as_ref().filter(|_| is_whole) {
         return Err(CliError::Usage(format!(
-            "@{mark} names one version: leave it out with --remove and --split"
+            "@{mark} selects one version: omit it with --remove and --split"
         )));
     }
     let wanted = if args.remove {
@@ -61,6 +61,7 @@ pub(super) async fn moved(
     message: &str,
 ) -> Result<(), CliError> {
     let before = work.definitions.labels(named.kind, &named.key).await?;
+    // Removing a label that does not exist is probably a typo, so it is an error here.
     if let LabelChange::Nowhere = wanted
         && before.get(label).is_none()
     {
@@ -69,7 +70,7 @@ pub(super) async fn moved(
     // Without a word of the user's the log says what the label became.
     let told = match (&wanted, message) {
         (LabelChange::Target(to), "") => target(to),
-        (LabelChange::Nowhere, "") => "taken away".to_owned(),
+        (LabelChange::Nowhere, "") => "removed".to_owned(),
         (_, message) => message.to_owned(),
     };
     let relabel = Relabel {
@@ -83,7 +84,7 @@ pub(super) async fn moved(
     let after = work.definitions.relabel(&work.actor, relabel).await?;
     let shown = |labels: &Labels| labels.get(label).map_or("none".to_owned(), target);
     let line = match (shown(&before), shown(&after)) {
-        (before, after) if before == after => format!("stays at {after}"),
+        (before, after) if before == after => format!("unchanged at {after}"),
         (before, after) => format!("{before} → {after}"),
     };
     Ok(terminal::line(&format!("{} {label}: {line}", named.id))?)

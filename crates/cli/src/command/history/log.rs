@@ -121,7 +121,7 @@ fn of_store(args: &LogArgs, mut lines: Vec<LogEntry>) -> Result<(), CliError> {
     }
     terminal::result(&shown)?;
     if lines.is_empty() {
-        terminal::note("nothing was done yet");
+        terminal::note("the log is empty");
     }
     tell_more(more, "of the log");
     Ok(())
@@ -156,6 +156,6 @@ fn cut<T>(lines: &mut Vec<T>, most: u64) -> bool {
 
 fn tell_more(has_more: bool, what: &str) {
     if has_more {
-        terminal::note(&format!("there is more {what}: -n shows it"));
+        terminal::note(&format!("more entries {what}: increase -n to show them"));
     }
 }

@@ -41,7 +41,7 @@ pub(crate) async fn run(command: &Versions, config: &Settings) -> Result<(), Cli
             (file, None) => transfer::import(file, &work).await,
             ("openai", Some(file)) => openai::import(file, &work).await,
             (form, Some(_)) => Err(CliError::Usage(format!(
-                "{form:?} is no form of files that are imported: openai is, and the lines of `quillet export` are without a word"
+                "unknown import format {form:?}: expected openai, or only a file of `quillet export`"
             ))),
         },
     }

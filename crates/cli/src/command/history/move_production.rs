@@ -20,7 +20,7 @@ pub(super) async fn promote(args: &Promote, work: &StoreSession<'_>) -> Result<(
         (Some(from), None) => mark(from)?,
         (Some(_), Some(mark)) => {
             return Err(CliError::Usage(format!(
-                "--from and @{mark} both name the version: leave one out"
+                "--from and @{mark} both select the version: omit one of them"
             )));
         }
     };
@@ -82,9 +82,9 @@ async fn rewritten(
     let written = work.write(write).await?;
     let now = written.committed.version.number;
     let line = if written.committed.is_new {
-        format!("{} is version {number} again, as version {now}", named.id)
+        format!("restored version {number} of {} as version {now}", named.id)
     } else {
-        format!("{} is version {number} already", named.id)
+        format!("{} is already version {number}", named.id)
     };
     Ok(terminal::line(&line)?)
 }

@@ -26,7 +26,7 @@ pub(super) async fn import(file: &str, work: &StoreSession<'_>) -> Result<(), Cl
         CliError::Findings(found.into_iter().map(bare).collect())
     })?;
     let found = check(&saved, work).await?;
-    refuse(&found, false, "mend what is wrong in the file")?;
+    refuse(&found, false, "fix the errors in the file")?;
     let mut added: BTreeMap<String, usize> = BTreeMap::new();
     for one in &saved {
         let count = added.entry(one.id()).or_default();
@@ -35,7 +35,7 @@ pub(super) async fn import(file: &str, work: &StoreSession<'_>) -> Result<(), Cl
         }
     }
     let lines = added.iter().map(|(id, count)| match count {
-        0 => format!("prompt {id}: is here already\n"),
+        0 => format!("prompt {id}: already exists\n"),
         1 => format!("prompt {id}: 1 version\n"),
         count => format!("prompt {id}: {count} versions\n"),
     });

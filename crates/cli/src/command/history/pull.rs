@@ -60,14 +60,14 @@ pub(super) async fn run(args: &Pull, work: &StoreSession<'_>) -> Result<(), CliE
             let entry = local.get(&(it.kind, it.found.key.clone()));
             let file = entry.map_or_else(String::new, |entry| entry.origin.to_string());
             terminal::error(&format!(
-                "{} was changed, and its content is no version of {} {}",
+                "{} was changed: its content matches no version of {} {}",
                 args.folder.join(file).display(),
                 it.kind.name(),
                 it.found.key.id()
             ));
         }
         terminal::note(
-            "nothing was written; --force replaces such files, and `quillet push` keeps them",
+            "nothing was written; replace these files with --force, or save them with `quillet push`",
         );
         return Err(CliError::Said(Exit::Failure));
     }
@@ -138,7 +138,7 @@ async fn compared(
     drop(bar);
     if without > 0 {
         terminal::note(&format!(
-            "{without} definitions without the label {mark} are left out"
+            "skipped {without} definitions without the label {mark}"
         ));
     }
     Ok(pulled)

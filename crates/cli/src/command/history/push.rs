@@ -34,7 +34,7 @@ pub(super) async fn run(args: &Push, work: &StoreSession<'_>) -> Result<(), CliE
     let entries: Vec<(EntryKind, StoreEntry)> =
         kept.iter().map(|it| (it.kind, it.entry.clone())).collect();
     let found = findings(&entries, work.store.clone(), work.config).await?;
-    refuse(&found, args.broken, "--broken writes it all the same")?;
+    refuse(&found, args.broken, "save it anyway with --broken")?;
     let pushed = kept.into_iter().map(|it| PushItem {
         kind: it.kind,
         key: it.entry.key,
@@ -123,15 +123,15 @@ async fn write(
     }
     drop(bar);
     terminal::result(&lines)?;
-    let again = "push again to go on from there";
+    let again = "push again to resume";
     if let Some(error) = failed {
         let (sum, all) = (counts.sum(), steps.len());
-        terminal::note(&format!("{sum} of {all} definitions are pushed; {again}"));
+        terminal::note(&format!("pushed {sum} of {all} definitions; {again}"));
         return Err(error.into());
     }
     if lost > 0 {
         return Err(CliError::Other(format!(
-            "{lost} definitions were written by somebody else meanwhile and were left alone; {again}"
+            "skipped {lost} definitions that another writer changed meanwhile; {again}"
         )));
     }
     Ok(())

@@ -146,7 +146,7 @@ impl<'a> StoreSession<'a> {
         match self.definitions.take_note(kind, keys).await {
             Err(DefinitionError::Store(error)) if error.kind == StoreErrorKind::Refused => {
                 terminal::warning(&format!(
-                    "what was written past the history is no version yet: {error}"
+                    "cannot record external changes as versions: {error}"
                 ));
                 Ok(())
             }
@@ -213,7 +213,7 @@ impl DefinitionRef {
         match &self.mark {
             None => Ok(()),
             Some(mark) => Err(CliError::Usage(format!(
-                "{text:?}: all versions are meant here: leave out @{mark}"
+                "{text:?}: this command works on all versions: omit @{mark}"
             ))),
         }
     }

@@ -98,7 +98,7 @@ pub(super) async fn import(file: &str, work: &StoreSession<'_>) -> Result<(), Cl
             Ok(done) => {
                 added += done.added;
                 let what = match done.added {
-                    0 => "is here already".to_owned(),
+                    0 => "already exists".to_owned(),
                     1 => "1 version".to_owned(),
                     count => format!("{count} versions"),
                 };
@@ -121,7 +121,7 @@ pub(super) async fn import(file: &str, work: &StoreSession<'_>) -> Result<(), Cl
     terminal::note(&format!("{added} versions imported to {place}"));
     if differ > 0 {
         return Err(CliError::Other(format!(
-            "{differ} of {total} histories are others here and were not imported; into an empty store all of them can be"
+            "{differ} of {total} histories differ from those in the store and were not imported; import them into an empty store"
         )));
     }
     Ok(())
@@ -157,16 +157,14 @@ fn read(name: &str) -> Result<Vec<(usize, ExportLine)>, CliError> {
     }
     match (bad, histories.is_empty()) {
         (0, false) => Ok(histories),
-        (0, true) => Err(CliError::Other(format!(
-            "{name}: there is no history in it"
-        ))),
+        (0, true) => Err(CliError::Other(format!("{name}: no histories in the file"))),
         (bad, _) => {
             let more = match bad.saturating_sub(MOST_TOLD) {
                 0 => String::new(),
-                more => format!(" ({more} more than are shown)"),
+                more => format!(" ({more} more not shown)"),
             };
             Err(CliError::Other(format!(
-                "{name}: {bad} lines are no histories{more}, and nothing was imported; import a file that `quillet export` has written"
+                "{name}: {bad} invalid lines{more}, nothing was imported; import a file written by `quillet export`"
             )))
         }
     }

@@ -89,7 +89,7 @@ impl DocumentRequest {
             _ => {
                 let place = params
                     .position
-                    .ok_or((error::INVALID_PARAMS, "position is missing".to_owned()))?;
+                    .ok_or((error::INVALID_PARAMS, "missing position".to_owned()))?;
                 self.at(snapshot, open.byte(place), params, encoding).await
             }
         }
@@ -142,7 +142,7 @@ fn rename(
 ) -> Result<Value, LspError> {
     let open = &snapshot.open;
     let Some(spans) = editor::rename(document, at, name) else {
-        let why = "only variables are renamed, to a name of letters, digits and _";
+        let why = "only variables can be renamed, to a name of letters, digits and _";
         return Err((error::FAILED, why.to_owned()));
     };
     let edits = list(&spans, |span| {
@@ -161,9 +161,9 @@ pub(super) async fn findings(snapshot: &DocumentSnapshot) -> Vec<Value> {
     let found: Vec<Diagnostic> = match open.kind {
         DocumentKind::Other => Vec::new(),
         DocumentKind::TooLong => {
-            let why = "this is longer than 1 MiB, and is not looked at while it is edited";
+            let why = "the document is longer than 1 MiB and is not checked while you edit it";
             let found = open.source.warning("editor.limit", why, Span::default());
-            vec![found.help("`quillet check` looks at it")]
+            vec![found.help("run `quillet check` on it")]
         }
         DocumentKind::Fixture => {
             let read = testing::read(open.source.clone(), &TemplateFactory::standard()).await;

@@ -24,35 +24,19 @@ mod uri;
 mod wire;
 mod workspace;
 
-use server::{LspServer, TaskResult};
+use server::{LspServer, ServerState, TaskResult};
 use wire::WireMessage;
 use workspace::Workspace;
 
 /// Messages that are read ahead, so that one may cancel another.
 const AHEAD: usize = 64;
 
-/// Where a conversation stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum ServerState {
-    /// Nothing was agreed on.
-    New,
-    /// Questions are answered.
-    Ready,
-    /// The client said that it is about to end.
-    ShutDown,
-    /// It is over.
-    Ended {
-        /// Whether it was shut down before.
-        orderly: bool,
-    },
-}
-
 pub(crate) async fn run(args: &Lsp, config: &Settings) -> Result<(), CliError> {
     let tools = match scripts::tools(config, scripts::McpSources::All, false).await {
         Ok(tools) => tools,
         // Scripts can be edited while a store is away.
         Err(error) => {
-            terminal::warning(&format!("tools are not known: {error}"));
+            terminal::warning(&format!("cannot load tools: {error}"));
             std::sync::Arc::new(quillet_script::host::NoTools)
         }
     };
@@ -104,7 +88,7 @@ async fn converse(
             ServerState::Ended { orderly: true } => return Ok(()),
             ServerState::Ended { orderly: false } => {
                 terminal::error(
-                    "the input ended, and no editor had asked to shut down; `quillet lsp` speaks the Language Server Protocol with an editor that starts it",
+                    "the input ended before a shutdown request; `quillet lsp` is a language server, which an editor starts",
                 );
                 return Err(CliError::Said(Exit::Failure));
             }

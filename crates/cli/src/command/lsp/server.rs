@@ -16,9 +16,9 @@ use tokio::time::Instant;
 
 use super::answer::{DocumentRequest, RequestParams, TextDocumentId, findings};
 use super::documents::{ContentChange, OpenDocument};
+use super::uri;
 use super::wire::{WireMessage, error, failure, notification, result};
 use super::workspace::Workspace;
-use super::{ServerState, uri};
 
 /// How long nothing is typed before findings are published.
 const PAUSE: Duration = Duration::from_millis(150);
@@ -29,7 +29,23 @@ const MOST_OPEN: usize = 256;
 /// Documents that are open at once; more are not looked at.
 const MOST_DOCUMENTS: usize = 1_000;
 
-/// One conversation.
+/// State of the language server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ServerState {
+    /// Before `initialize`.
+    New,
+    /// Requests are answered.
+    Ready,
+    /// After `shutdown`, before `exit`.
+    ShutDown,
+    /// After `exit`.
+    Ended {
+        /// Whether `shutdown` came first, as the protocol requires.
+        orderly: bool,
+    },
+}
+
+/// Conversation with one editor.
 #[derive(Debug)]
 pub(super) struct LspServer {
     workspace: Workspace,
@@ -140,7 +156,7 @@ impl LspServer {
                 self.refuse(
                     &id,
                     error::INVALID_REQUEST,
-                    "a message is an object with a method",
+                    "invalid message: expected an object with a method",
                 );
             }
         }
@@ -153,12 +169,16 @@ impl LspServer {
     fn request(&mut self, method: &str, id: Value, params: Value) {
         match (self.state, method) {
             (ServerState::New, "initialize") => self.initialize(&id, &params),
-            (ServerState::New, _) => {
-                self.refuse(&id, error::NOT_INITIALIZED, "initialize comes first")
-            }
-            (ServerState::Ready, "initialize") => {
-                self.refuse(&id, error::INVALID_REQUEST, "this was initialized before")
-            }
+            (ServerState::New, _) => self.refuse(
+                &id,
+                error::NOT_INITIALIZED,
+                "expected an initialize request first",
+            ),
+            (ServerState::Ready, "initialize") => self.refuse(
+                &id,
+                error::INVALID_REQUEST,
+                "the server is already initialized",
+            ),
             (ServerState::Ready, "shutdown") => {
                 self.state = ServerState::ShutDown;
                 self.out.push(result(&id, &Value::Null));
@@ -166,12 +186,12 @@ impl LspServer {
             (ServerState::Ready, method) => match DocumentRequest::of(method) {
                 Some(question) => self.question(question, id, params),
                 None => {
-                    let why = format!("there is no method {method:?}");
+                    let why = format!("unknown method {method:?}");
                     self.refuse(&id, error::UNKNOWN_METHOD, &why);
                 }
             },
             (ServerState::ShutDown | ServerState::Ended { .. }, _) => {
-                self.refuse(&id, error::INVALID_REQUEST, "this is shut down");
+                self.refuse(&id, error::INVALID_REQUEST, "the server is shut down");
             }
         }
     }
@@ -211,7 +231,7 @@ impl LspServer {
             return self.refuse(&id, error::INVALID_PARAMS, &why);
         };
         if self.running.len() >= MOST_OPEN {
-            return self.refuse(&id, error::FAILED, "too many questions are open");
+            return self.refuse(&id, error::FAILED, "too many requests are pending");
         }
         let snapshot = self.workspace.snapshot(open, &self.documents);
         let (done, encoding, key) = (self.done.clone(), self.encoding, id.to_string());

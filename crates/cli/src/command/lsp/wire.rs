@@ -46,7 +46,7 @@ pub(super) fn read(input: &mut impl BufRead) -> io::Result<WireMessage> {
     if length > MOST_BYTES {
         let passed = io::copy(&mut input.by_ref().take(length), &mut io::sink())?;
         let why = format!(
-            "a message of {passed} bytes is longer than {} MiB",
+            "message too long: {passed} bytes (limit {} MiB)",
             MOST_BYTES >> 20
         );
         return Ok(WireMessage::Nonsense(why));
@@ -58,7 +58,7 @@ pub(super) fn read(input: &mut impl BufRead) -> io::Result<WireMessage> {
     }
     Ok(match serde_json::from_slice(&bytes) {
         Ok(message) => WireMessage::Message(message),
-        Err(why) => WireMessage::Nonsense(format!("a message is not JSON: {why}")),
+        Err(reason) => WireMessage::Nonsense(format!("invalid JSON in a message: {reason}")),
     })
 }
 
@@ -95,7 +95,7 @@ fn header(input: &mut impl BufRead) -> io::Result<Header> {
     }
     Ok(match length {
         Some(length) => Header::Length(length),
-        None => Header::Wrong("a message has no Content-Length".to_owned()),
+        None => Header::Wrong("missing Content-Length header".to_owned()),
     })
 }
 

@@ -1,4 +1,4 @@
-//! Tools that a script is to ask somebody about: the terminal asks, as in `quillet chat`.
+//! Approval of tool calls of scripts on the terminal, as in `quillet chat`.
 
 use std::fmt;
 use std::future::pending;
@@ -18,7 +18,7 @@ use crate::command::chat::input::InputSource;
 /// Where answers are remembered for the editor of lines, as those of `quillet chat`.
 const HISTORY: &str = "chat_history";
 
-/// Who asks. One question at a time: calls may be made side by side.
+/// Terminal for approvals. Asks one question at a time, because calls can be concurrent.
 struct Terminal {
     screen: Arc<ScriptPrinter>,
     turn: Mutex<()>,
@@ -31,7 +31,7 @@ impl fmt::Debug for Terminal {
 }
 
 impl Terminal {
-    /// The arguments to call a tool with, if somebody agrees. Whoever leaves ends the run.
+    /// Asks for approval and returns the arguments of the call. Leaving the prompt ends the run.
     async fn ask(&self, tool: &str, arguments: Map) -> Result<Map, String> {
         let _turn = self.turn.lock().await;
         let shown = serde_json::Value::from(&Value::Map(arguments.clone()));
@@ -52,7 +52,7 @@ impl Terminal {
     }
 }
 
-/// Tools of a script at a terminal.
+/// Tools of a script, with approvals on the terminal.
 #[derive(Debug)]
 pub(super) struct AtTerminal {
     inner: Arc<dyn Tools>,
@@ -99,7 +99,7 @@ impl Tools for AtTerminal {
     }
 }
 
-/// A tool that is called when somebody has agreed.
+/// A tool that needs approval.
 #[derive(Debug)]
 struct ApprovalTool {
     inner: Arc<dyn Tool>,
@@ -124,7 +124,7 @@ impl Tool for ApprovalTool {
     }
 }
 
-/// The network, which is used when somebody has agreed.
+/// Network access that needs approval.
 #[derive(Debug)]
 struct ApprovalNetwork {
     inner: Arc<dyn Network>,

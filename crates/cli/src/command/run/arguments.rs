@@ -1,4 +1,4 @@
-//! What a script is given: files, texts, definitions, standard input.
+//! Input of a script: files, texts, definitions and standard input.
 
 use std::io::{IsTerminal, stdin};
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ const CONTENT: &str = "content";
 /// as `content`.
 ///
 /// # Errors
-/// One cannot be read.
+/// An argument cannot be read.
 pub(super) fn read(
     args: &RunArgs,
     text: Option<&str>,
@@ -52,7 +52,7 @@ pub(super) fn read(
     Ok(all)
 }
 
-/// What a script is given, before it is known what it takes.
+/// Input of a script before its declaration is known.
 #[derive(Debug, Default)]
 pub(super) struct ScriptArguments {
     named: Map,
@@ -80,7 +80,7 @@ impl ScriptArguments {
         Ok(())
     }
 
-    /// Standard input that says nothing is none.
+    /// Blank standard input counts as no input.
     fn content(&mut self, text: &str) {
         let is_given = self.named.get(CONTENT).is_some() || self.single.is_some();
         if !is_given && !text.trim().is_empty() {
@@ -91,20 +91,21 @@ impl ScriptArguments {
         }
     }
 
-    /// As a prompt takes them.
+    /// Returns the arguments as variables of a prompt.
     ///
     /// # Errors
-    /// One has no name.
+    /// An argument has no name.
     pub(super) fn variables(self) -> Result<Map, CliError> {
         match self.single {
             None => Ok(self.named),
             Some(_) => Err(CliError::Usage(
-                "a prompt takes variables by name: -D name=value, or {name: \"value\"}".to_owned(),
+                "the variables of a prompt need names: -D name=value, or {name: \"value\"}"
+                    .to_owned(),
             )),
         }
     }
 
-    /// As a script takes it.
+    /// Returns the arguments as input of a script.
     pub(super) fn input(self, script: &Script) -> ScriptInput {
         match (self.single, self.named.is_empty()) {
             (None, true) => ScriptInput::None,
@@ -119,7 +120,7 @@ impl ScriptArguments {
     }
 }
 
-/// The name of the input that a text without a name is for.
+/// Returns the name of the input for unnamed text.
 fn first_input(script: &Script) -> String {
     let inputs = script.config.get("input").map(Node::value);
     let inputs = inputs.and_then(|inputs| Inputs::read(&inputs).ok());

@@ -1,4 +1,4 @@
-//! `quillet run --durable`: a script that outlives this process.
+//! `quillet run --durable`: a script run that survives this process.
 
 use std::sync::Arc;
 
@@ -20,11 +20,11 @@ use crate::chat::{ChatPrinter, ended, follow};
 use crate::failure::CliError;
 use crate::terminal;
 
-/// Where the script is from.
+/// Source of a script.
 pub(super) enum ScriptOrigin<'a> {
-    /// An id in the store.
+    /// Id of a stored script.
     Store(&'a str),
-    /// A file, and what it is given.
+    /// Script file with its input.
     File(Box<(OpenedScript, ScriptInput)>),
 }
 
@@ -75,16 +75,17 @@ pub(super) async fn run(
     screen.end()?;
     if matches!(outcome.ending, EndReason::ApprovalRequired) {
         terminal::note(&format!(
-            "it waits for somebody to decide: `quillet runs show {run}`, `quillet runs decide {run} approve`, then `quillet runs resume {run}`"
+            "the run needs approval: `quillet runs show {run}`, `quillet runs decide {run} approve`, then `quillet runs resume {run}`"
         ));
     }
     ended(outcome.ending)
 }
 
-/// Refuses what a run that another process goes on with cannot have.
+/// Rejects options that another process could not apply when it resumes the run.
 pub(super) fn check(args: &RunArgs, config: &Settings) -> Result<(), CliError> {
     let (grants, limits) = (&args.with.grants, &args.with.limits);
     let refused = [
+        // Grants and limits are not part of the journal, so another process could not enforce them.
         ("--allow-read", !grants.allow_read.is_empty()),
         ("--allow-write", !grants.allow_write.is_empty()),
         ("--allow-run", grants.allow_run),
@@ -99,18 +100,19 @@ pub(super) fn check(args: &RunArgs, config: &Settings) -> Result<(), CliError> {
     ];
     if let Some((flag, _)) = refused.iter().find(|(_, is_given)| *is_given) {
         return Err(CliError::Usage(format!(
-            "{flag} does not go with --durable: another process goes on with the run, under the settings of its own and with what the journal keeps"
+            "{flag} cannot be used with --durable: another process may resume the run with its own settings and the journal only"
         )));
     }
     let place = config
         .text(&settings::AGENT_JOURNAL)
         .or(config.text(&settings::STORE_URL))
         .unwrap_or("memory:");
+    // A folder or memory store has no journal, so the run would die with this process.
     if place.starts_with("sqlite:") || place.starts_with("redis") {
         return Ok(());
     }
     Err(CliError::Usage(format!(
-        "--durable needs a journal that outlives this process, and {place} does not: set agent.journal (QUILLET_JOURNAL) to sqlite:PATH or redis://HOST"
+        "--durable needs a persistent journal, and {place} is not persistent: set agent.journal (QUILLET_JOURNAL) to sqlite:PATH or redis://HOST"
     )))
 }
 
@@ -123,12 +125,13 @@ async fn of_store(args: &RunArgs, host: &Host, name: &str) -> Result<ScriptReque
     match prompts.script_in(&snapshot, name, &input).await? {
         Some(job) => Ok(ScriptRequest::of_job(&job)),
         None => Err(CliError::Usage(format!(
-            "{name} is a prompt and no script: only runs of agents and of scripts outlive their process"
+            "{name} is a prompt, not a script: only agents and scripts have durable runs"
         ))),
     }
 }
 
 fn of_file(args: &RunArgs, (opened, input): (OpenedScript, ScriptInput)) -> ScriptRequest {
+    // The text is stored with the run, because the file may change before the run resumes.
     let source = &opened.script.source;
     let (arguments, single, question) = match input {
         ScriptInput::None => (Map::default(), None, None),
@@ -136,7 +139,7 @@ fn of_file(args: &RunArgs, (opened, input): (OpenedScript, ScriptInput)) -> Scri
         ScriptInput::Single(Value::Str(text)) => (Map::default(), None, Some(text.to_string())),
         ScriptInput::Single(other) => (Map::default(), Some(other), None),
     };
-    // Whoever goes on with it may stand in another folder.
+    // The process that resumes the run may have another working folder, so paths are absolute.
     let path = source.path.as_ref();
     let path = path.map(|path| path.canonicalize().unwrap_or_else(|_| path.clone()));
     let search = args.with.search.iter();

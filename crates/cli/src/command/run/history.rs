@@ -1,4 +1,4 @@
-//! Conversations in files: `DIR/ID/history.yaml`.
+//! Conversation files: `DIR/ID/history.yaml`.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -23,7 +23,7 @@ pub(super) struct ConversationFile {
     kept: Vec<TimedTurn>,
 }
 
-/// A turn and its times.
+/// A turn with its times.
 #[derive(Clone, Debug, PartialEq)]
 struct TimedTurn {
     turn: DialogueTurn,
@@ -69,12 +69,12 @@ impl ConversationFile {
         Ok(Some(ConversationFile { path, kept }))
     }
 
-    /// What was said before.
+    /// Returns the previous turns.
     pub(super) fn turns(&self) -> Vec<DialogueTurn> {
         self.kept.iter().map(|kept| kept.turn.clone()).collect()
     }
 
-    /// Keeps what was said. Turns that were there keep their times.
+    /// Saves the conversation. Existing turns keep their times.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -98,7 +98,7 @@ impl ConversationFile {
                 },
             });
         self.kept = kept.collect();
-        // A reader never sees half of it.
+        // Written to a draft and renamed, so readers never see a partial file.
         let draft = self.path.with_extension("yaml.new");
         let written = fs::write(&draft, shown(&self.kept));
         let written = written.and_then(|()| fs::rename(&draft, &self.path));
@@ -138,17 +138,14 @@ fn read(text: &str) -> Result<Vec<TimedTurn>, String> {
     match value {
         Value::Null => Ok(Vec::new()),
         Value::List(items) => items.iter().map(kept).collect(),
-        other => Err(format!(
-            "a conversation is a list of turns, not {}",
-            other.kind()
-        )),
+        other => Err(format!("expected a list of turns, not {}", other.kind())),
     }
 }
 
 fn kept(item: &Value) -> Result<TimedTurn, String> {
     let field = |name: &str| item.as_map()?.get(name)?.as_str().map(str::to_owned);
     let (Some(role), Some(content)) = (field("role"), field("content")) else {
-        return Err("a turn has role and content".to_owned());
+        return Err("invalid turn: expected role and content".to_owned());
     };
     let created = field("createdAt").unwrap_or_default();
     Ok(TimedTurn {

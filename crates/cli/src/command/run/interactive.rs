@@ -1,4 +1,4 @@
-//! `quillet run -i`: the dialogue goes on, line by line.
+//! `quillet run -i`: continues the conversation line by line.
 
 use quillet_core::Exit;
 use quillet_script::ScriptError;
@@ -11,14 +11,14 @@ use crate::failure::CliError;
 use crate::scripts::{self, printed};
 use crate::terminal;
 
-const HELP: &str = "/quit, /exit   leave; so does control-D
+const HELP: &str = "/quit, /exit   exit, like Control-D
 /.path         show a variable
 /$fn(args)     call a function, a directive or a script
 //text         say a line that begins with /
-an empty line  let the model go on with its last answer
-\\ at the end   go on in the next line";
+an empty line  let the model continue its last answer
+\\ at the end   continue on the next line";
 
-/// What a line asks for.
+/// Input line of a dialogue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum DialogueInput<'a> {
     Leave,
@@ -47,7 +47,7 @@ fn read(line: &str) -> DialogueInput<'_> {
     }
 }
 
-/// A dialogue on its way.
+/// A dialogue in progress.
 pub(super) struct Dialogue<'a> {
     pub(super) session: ScriptSession,
     pub(super) screen: &'a ScriptPrinter,
@@ -56,20 +56,20 @@ pub(super) struct Dialogue<'a> {
 }
 
 impl Dialogue<'_> {
-    /// Goes on until the user leaves.
+    /// Runs until the user exits.
     ///
     /// # Errors
     /// The terminal or the output cannot be used, or the last line of a program failed.
     pub(super) async fn run_loop(mut self) -> Result<(), CliError> {
         let commands = ["/exit", "/help", "/quit"].map(str::to_owned);
         let mut input = InputSource::open(commands.to_vec(), "run_history")?;
-        print_hint(&input, "/help shows the commands, control-D ends");
+        print_hint(&input, "/help lists the commands, Control-D exits");
         let mut failed = None;
         loop {
             let line = match input.next().await? {
                 UserInput::Line(line) => line,
                 UserInput::Interrupt => {
-                    terminal::note("control-D or /exit ends");
+                    terminal::note("Control-D or /exit exits");
                     continue;
                 }
                 UserInput::End => break,
@@ -96,7 +96,7 @@ impl Dialogue<'_> {
                 return Ok(None);
             }
             DialogueInput::Unknown(text) => {
-                terminal::note(&format!("there is no {text}; /help shows all"));
+                terminal::note(&format!("unknown command {text}; /help lists all commands"));
                 return Ok(Some(Exit::Usage));
             }
             DialogueInput::Variable(path) => match self.session.variable(path).await {
@@ -128,7 +128,7 @@ impl Dialogue<'_> {
         }
     }
 
-    /// Takes a step; control-C ends it and nothing else.
+    /// Runs a step; Control-C cancels only this step.
     async fn run_step(
         &self,
         step: DialogueStep<'_>,

@@ -1,4 +1,4 @@
-//! `quillet run`: a script, its arguments, its result. A prompt goes to its model ([`prompt`]).
+//! `quillet run`: runs a script, or sends a prompt to its model ([`prompt`]).
 
 mod approval;
 mod arguments;
@@ -43,7 +43,7 @@ pub(crate) async fn run(args: &RunArgs, config: &Settings) -> Result<(), CliErro
     }
     if args.with.model.len() > 1 {
         return Err(CliError::Usage(
-            "a script runs with one model: -m is given several times to compare what models answer to a prompt".into(),
+            "a script runs with one model: repeat -m only to compare models on a prompt".into(),
         ));
     }
     let (opened, arguments) = open(args).await?;
@@ -78,7 +78,7 @@ pub(crate) async fn run(args: &RunArgs, config: &Settings) -> Result<(), CliErro
         Ok(ran) => ran,
         Err(error) => {
             screen.end_partial(&error)?;
-            // What it would have asked until there is worth as much as the reason it stopped for.
+            // The requests before the failure are as useful as the error, so both are shown.
             let requests = screen.requests();
             if args.dry_run && !requests.is_empty() {
                 outcome::requests(args, &requests)?;
@@ -87,13 +87,16 @@ pub(crate) async fn run(args: &RunArgs, config: &Settings) -> Result<(), CliErro
             return Err(CliError::Said(error.kind.code().exit()));
         }
     };
+    // After the answer, because only the run shows whether a model was called.
     if screen.used_mock() && config.text(&settings::MODEL).is_none() && !args.dry_run {
-        terminal::note("no model is configured: the built-in mock answered; name one with -m");
+        terminal::note(
+            "no model is configured, so the built-in mock answered; set a model with -m",
+        );
     }
     finish(args, &opened, &screen, session, outcome, history).await
 }
 
-/// Shows the outcome, keeps the conversation, and goes on with it if that is asked for.
+/// Shows the outcome, saves the conversation, and continues it with `--interactive`.
 async fn finish(
     args: &RunArgs,
     opened: &OpenedScript,
@@ -121,18 +124,18 @@ async fn finish(
     talk.run_loop().await
 }
 
-/// The script and what it is given.
+/// Opens the script and reads its input.
 async fn open(
     args: &RunArgs,
 ) -> Result<(OpenedScript, quillet_script::run::ScriptInput), CliError> {
-    // With -f, what stands first is no script.
+    // With -f, the first positional argument is the input, not a script.
     let (name, text) = match (&args.file, &args.script) {
         (Some(file), first) => (
             file.as_str(),
             first.as_deref().or(args.arguments.as_deref()),
         ),
         (None, Some(script)) => (script.as_str(), args.arguments.as_deref()),
-        (None, None) => return Err(CliError::Usage("no script is named".into())),
+        (None, None) => return Err(CliError::Usage("missing script".into())),
     };
     let arguments = arguments::read(args, text, name == "-")?;
     let search = scripts::search(&args.with)?;
@@ -147,7 +150,8 @@ async fn open(
         }
         Err(error) => {
             scripts::tell(&error, None);
-            // Inside of a script the same kind is of what the script names.
+            // Only a missing script itself is a plain failure; inside a script this kind means a
+            // missing dependency.
             let code = match error.kind {
                 ErrorKind::NotFound => Exit::Failure,
                 kind => kind.code().exit(),
@@ -157,19 +161,19 @@ async fn open(
     }
 }
 
-/// What the run may reach. A dry run is given no grant, whatever was asked for.
+/// Returns the access of the run. A dry run ignores all grants.
 fn run_access(args: &RunArgs) -> Result<RunAccess, CliError> {
     let grants = scripts::grants(&args.with)?;
     if !args.dry_run {
         return Ok(RunAccess::Granted(grants));
     }
     if grants != Grants::default() {
-        terminal::note("a dry run reaches nothing: the --allow-… flags do nothing in it");
+        terminal::note("a dry run accesses nothing: the --allow-… flags have no effect");
     }
     Ok(RunAccess::Nothing)
 }
 
-/// Parameters of models that the command line sets over those of the script.
+/// Returns the model parameters that override those of the script.
 fn parameters(args: &RunArgs) -> Map {
     let number = |number: u64| Value::Int(i64::try_from(number).unwrap_or(i64::MAX));
     let entries = [
@@ -183,8 +187,8 @@ fn parameters(args: &RunArgs) -> Map {
         .collect()
 }
 
-/// Runs until the script ends, the time is over, the reader of the output leaves or the user
-/// presses control-C.
+/// Runs until the script ends, the timeout expires, the output is closed, or the user presses
+/// Control-C.
 async fn run_script(
     args: &RunArgs,
     engine: &ScriptEngine,
@@ -211,13 +215,13 @@ async fn run_script(
     };
     tokio::select! {
         biased;
-        // In this order: a run that nobody reads is over whatever else is ready, and one that is
-        // done is done even at the last moment of its time.
+        // The order matters: a closed output always ends the run, and a run that completes exactly
+        // at the timeout counts as complete.
         () = screen.closed() => Err(CliError::ClosedPipe),
         ran = run => Ok(ran),
         () = late => {
             let seconds = time.unwrap_or_default().as_secs_f64();
-            let why = format!("the run took longer than {seconds} s, the limit of --timeout");
+            let why = format!("the run exceeded --timeout: {seconds} s");
             Ok(Err(ScriptError::plain(ErrorKind::Limit, &source, why)))
         }
         () = screen.interrupted() => {

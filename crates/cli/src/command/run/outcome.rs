@@ -1,4 +1,4 @@
-//! Results and requests as they are printed.
+//! Printing of results and requests.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ use crate::failure::CliError;
 use crate::scripts::{pretty, printed};
 use crate::terminal;
 
-/// All of an outcome.
+/// Returns the outcome as JSON.
 pub(super) fn json(outcome: &ScriptOutcome, lines: &[String]) -> String {
     let messages: Vec<Json> = outcome.messages.iter().map(turn).collect();
     let mut shown = json!({
@@ -44,7 +44,7 @@ fn turn(turn: &DialogueTurn) -> Json {
     shown
 }
 
-/// The requests of a run that asked nobody.
+/// Prints the requests of a dry run.
 pub(super) fn requests(args: &RunArgs, requests: &[Map]) -> Result<(), CliError> {
     let text = if args.json {
         pretty(&requests.iter().cloned().map(Value::Map).collect::<Vec<_>>())
@@ -54,7 +54,7 @@ pub(super) fn requests(args: &RunArgs, requests: &[Map]) -> Result<(), CliError>
     Ok(terminal::line(&text)?)
 }
 
-/// Requests for people: parameters, then each message under its role.
+/// Formats requests: parameters, then each message under its role.
 fn readable(requests: &[Map]) -> String {
     let mut text = String::new();
     for (number, request) in (1..).zip(requests) {
@@ -79,7 +79,7 @@ fn readable(requests: &[Map]) -> String {
         text.push('\n');
     }
     if requests.is_empty() {
-        text.push_str("no model would be asked\n");
+        text.push_str("no model would be called\n");
     }
     text
 }

@@ -1,5 +1,5 @@
-//! A prompt in place of a script: it is rendered, and its messages go to its own model, or to
-//! those that are named, one after the other.
+//! Runs a prompt instead of a script: renders it and sends its messages to its model, or to each
+//! model of `-m`.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -45,11 +45,11 @@ pub(super) async fn named<'a>(
     Ok(is_there.then_some(name))
 }
 
-/// Renders the prompt and sends it.
+/// Renders and sends the prompt.
 pub(super) async fn run(args: &RunArgs, name: &str, config: &Settings) -> Result<(), CliError> {
     if args.interactive || args.chats.histories.is_some() {
         return Err(CliError::Usage(format!(
-            "{name} is a prompt and no script, so that nobody can go on with it; `quillet chat` talks with a model"
+            "{name} is a prompt, not a script, and cannot be continued; use `quillet chat` to chat with a model"
         )));
     }
     let late = async {
@@ -60,9 +60,9 @@ pub(super) async fn run(args: &RunArgs, name: &str, config: &Settings) -> Result
     };
     tokio::select! {
         biased;
-        // First, so that work which ends at the last moment of its time counts as done.
+        // Polled first, so that work that completes exactly at the timeout counts as done.
         done = work(args, name, config) => done,
-        () = late => Err(CliError::Other("it took longer than --timeout permits".to_owned())),
+        () = late => Err(CliError::Other("the run exceeded --timeout".to_owned())),
         _ = tokio::signal::ctrl_c() => Err(CliError::Interrupted),
     }
 }
@@ -100,8 +100,8 @@ async fn work(args: &RunArgs, name: &str, config: &Settings) -> Result<(), CliEr
     }
 }
 
-/// The models to ask: those that the command names, else the prompt's own, else the configured one,
-/// else the mock.
+/// Returns the models to call: those of `-m`, or the prompt's own, or the configured one, or the
+/// mock.
 fn models(args: &RunArgs, config: &Settings, own: Option<String>) -> Vec<String> {
     let named = args.with.models();
     if !named.is_empty() {
@@ -111,7 +111,7 @@ fn models(args: &RunArgs, config: &Settings, own: Option<String>) -> Vec<String>
     vec![model.unwrap_or_else(|| {
         if !args.dry_run {
             terminal::note(
-                "no model is configured, and the prompt names none: the built-in mock answers; name one with -m",
+                "no model is configured and the prompt sets none, so the built-in mock answers; set a model with -m",
             );
         }
         MOCK.to_owned()
@@ -141,7 +141,7 @@ fn show_requests(
     Ok(terminal::line(&pretty(&requests))?)
 }
 
-/// A rendered prompt on its way to models.
+/// A rendered prompt with its target models.
 struct PromptRequest<'a> {
     args: &'a RunArgs,
     config: &'a Settings,
@@ -151,7 +151,7 @@ struct PromptRequest<'a> {
     options: ChatOptions,
 }
 
-/// What came of one model.
+/// Answer of one model.
 struct ModelAnswer {
     model: String,
     reply: Reply,
@@ -171,7 +171,7 @@ impl ModelAnswer {
         })
     }
 
-    /// Why it is no whole answer.
+    /// Returns why the answer is incomplete, if it is.
     fn failure(self) -> Option<ModelError> {
         let cut = |reply: &Reply| {
             let cut = reply.whole().err()?;
@@ -182,7 +182,7 @@ impl ModelAnswer {
 }
 
 impl PromptRequest<'_> {
-    /// Asks one model, and shows its answer as it comes.
+    /// Calls one model and shows its answer as it streams.
     async fn one(&self, model: &str) -> Result<(), CliError> {
         let streams = !self.args.no_stream && !self.args.json;
         let mut prose = ProseWriter::new(self.config);
@@ -199,13 +199,13 @@ impl PromptRequest<'_> {
         for call in calls {
             let name = one_line(&call.name, 64);
             terminal::note(&format!(
-                "the model wants {name} called, which nobody here can; `quillet ask` and agents call tools"
+                "the model called {name}, but `quillet run` does not call tools; use `quillet ask` or an agent"
             ));
         }
         answer.failure().map_or(Ok(()), |error| Err(error.into()))
     }
 
-    /// Asks several models one after the other, and compares them.
+    /// Calls several models in turn and compares them.
     async fn each(&self, models: &[String]) -> Result<(), CliError> {
         let mut all = Vec::new();
         let mut prose = ProseWriter::new(self.config);
@@ -230,7 +230,7 @@ impl PromptRequest<'_> {
         failed.map_or(Ok(()), |error| Err(error.into()))
     }
 
-    /// Asks a model; shows its answer as it comes, if that is wanted.
+    /// Calls a model; shows its answer as it streams if `prose` is set.
     async fn ask(
         &self,
         model: &str,
@@ -302,7 +302,7 @@ impl PromptRequest<'_> {
         })
     }
 
-    /// One line for each model: time, tokens, cost, how it ended.
+    /// Returns a table with a line per model: time, tokens, cost and ending.
     fn table(&self, all: &[ModelAnswer]) -> String {
         let widest = all.iter().map(|answer| answer.model.chars().count()).max();
         let width = widest.unwrap_or_default().max("model".len());

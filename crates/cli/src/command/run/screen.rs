@@ -136,6 +136,8 @@ impl ScriptPrinter {
     /// Prints a text, unless it went out as it came.
     fn text(&self, text: &str) -> io::Result<()> {
         let mut state = self.state();
+        // Cleared even if nothing is printed, so that the next result is compared with its own
+        // stream.
         let streamed = std::mem::take(&mut state.streamed);
         if !streamed.is_empty() {
             terminal::result(if streamed.ends_with('\n') { "" } else { "\n" })?;
@@ -187,6 +189,7 @@ impl ScriptPrinter {
 
     fn write(&self, state: &mut OutputState, written: io::Result<()>) {
         if let Err(error) = written {
+            // An observer cannot return an error, so the first one is kept for `check`.
             state.failed.get_or_insert(error);
             self.closed.notify_one();
         }

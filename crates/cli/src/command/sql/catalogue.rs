@@ -86,7 +86,7 @@ pub(super) async fn list_tables(
                 let near = catalogue.nearest(words);
                 let near = near.map(|near| format!("; did you mean {near:?}?"));
                 Err(CliError::Other(format!(
-                    "no table fits {words:?}{}; `quillet sql tables` lists all",
+                    "no table matches {words:?}{}; `quillet sql tables` lists all tables",
                     near.unwrap_or_default()
                 )))
             }

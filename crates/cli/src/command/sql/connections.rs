@@ -84,7 +84,7 @@ async fn is_free(databases: &Databases, name: &str) -> Result<(), CliError> {
     match known.iter().find(|known| known.name == *name) {
         None => Ok(()),
         Some(known) => Err(CliError::Usage(format!(
-            "{} is there already: {}; pass --force to replace it",
+            "{} already exists: {}; pass --force to replace it",
             one_line(name),
             one_line(&known.url)
         ))),
@@ -112,7 +112,7 @@ fn address(text: &str) -> Result<ConnectionUrl, CliError> {
     match DatabaseTarget::of(text)? {
         DatabaseTarget::Address(url) => Ok(url),
         DatabaseTarget::Files(_) => Err(CliError::Usage(format!(
-            "{text} is no database that can be kept; files of rows are loaded for each run: --db {text}"
+            "{text} is not a database that can be saved; data files are loaded for each run: --db {text}"
         ))),
         _ => target::address(text),
     }
@@ -129,7 +129,7 @@ pub(super) async fn list(args: &Sql, config: &Settings) -> Result<(), CliError> 
     }
     if known.is_empty() {
         terminal::note(
-            "there are no connections: quillet sql add NAME postgresql://user@host/name",
+            "no connections; add one with quillet sql add NAME postgresql://user@host/name",
         );
     }
     let widest = known.iter().map(|it| width(&one_line(&it.name))).max();
@@ -262,7 +262,7 @@ fn tell_one((name, checked): &ConnectionCheck) -> Result<(), CliError> {
                 terminal::warning(&format!("{name}: {}", one_line(warning)));
             }
             if !checked.warnings.is_empty() {
-                terminal::note(&format!("a role that may only read {name} is made by"));
+                terminal::note(&format!("to create a role that can only read {name}, run"));
                 for line in checked.reader.lines() {
                     terminal::line(&format!("  {}", one_line(line)))?;
                 }

@@ -4,24 +4,21 @@ use quillet_core::nearest;
 
 /// All of them, with what they do.
 const NAMES: [(&str, &str); 9] = [
-    ("help", "show these commands"),
+    ("help", "list commands"),
     (
         "tables",
-        "[WORDS]  list tables: all, a pattern with *, or what words are about",
+        "[WORDS]  list tables: all, by pattern with *, or relevant to words",
     ),
     ("schema", "[TABLE…]  show columns, keys and comments"),
     ("sql", "show the last query"),
     (
         "export",
-        "FILE  write the rows of the last query; the ending says the form",
+        "FILE  save the rows of the last query; the ending sets the format",
     ),
-    ("run", "[on|off]  whether queries run without asking"),
-    (
-        "new",
-        "forget what was asked: the next question stands alone",
-    ),
-    ("refresh", "read the catalogue anew"),
-    ("quit", "leave; so does control-D"),
+    ("run", "[on|off]  run queries without confirmation"),
+    ("new", "start a new conversation"),
+    ("refresh", "refresh the catalogue"),
+    ("quit", "exit, like Control-D"),
 ];
 /// What psql and sqlite3 call them.
 const ALSO: [(&str, &str); 11] = [
@@ -85,7 +82,7 @@ pub(super) fn read(line: &str) -> ShellInput<'_> {
         None => {
             let near = nearest(name, known).map(|near| format!("; did you mean .{near}?"));
             ShellInput::Unknown(format!(
-                "there is no command .{name}{}; .help shows all",
+                "unknown command .{name}{}; .help lists all commands",
                 near.unwrap_or_default()
             ))
         }
@@ -105,12 +102,9 @@ pub(super) fn help() -> String {
         .iter()
         .map(|(name, what)| format!("  .{name:<8} {what}"));
     let mut lines: Vec<String> = lines.collect();
+    lines.push("Anything else is a question, or SQL if it starts with SELECT or WITH.".to_owned());
     lines.push(
-        "Anything else is a question, or SQL where it begins with SELECT or WITH.".to_owned(),
-    );
-    lines.push(
-        "\\d, \\dt and \\q do what they do in psql; a backslash at the end of a line goes on."
-            .to_owned(),
+        "\\d, \\dt and \\q work as in psql; end a line with a backslash to continue it.".to_owned(),
     );
     lines.join("\n")
 }

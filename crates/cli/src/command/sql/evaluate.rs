@@ -21,7 +21,7 @@ pub(super) async fn run(args: &Sql, eval: &SqlEval, config: &Settings) -> Result
     depths(&eval.k)?;
     if let Some(missing) = eval.files.iter().find(|file| !file.exists()) {
         return Err(CliError::Usage(format!(
-            "there is no file {}",
+            "no such file: {}",
             missing.display()
         )));
     }
@@ -75,7 +75,7 @@ fn depths(wanted: &[usize]) -> Result<(), CliError> {
         Some(k) => {
             let known = DEPTHS.map(|depth| depth.to_string()).join(", ");
             Err(CliError::Usage(format!(
-                "-k {k} is not measured; there are {known}"
+                "invalid -k {k}; expected one of {known}"
             )))
         }
     }

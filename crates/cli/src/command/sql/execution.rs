@@ -46,7 +46,7 @@ impl Runner {
             |recording: &Recording| recording.selections.iter().any(|s| s.sql.is_some());
         if !recording.is_some_and(has_queries) {
             return Err(CliError::Usage(
-                "with --db recorded queries are run: pass --recorded FILE with {\"selections\": [{\"id\": …, \"sql\": …}]}".into(),
+                "--db needs recorded queries: pass --recorded FILE with {\"selections\": [{\"id\": …, \"sql\": …}]}".into(),
             ));
         }
         let session = SqlSession::open(args, config).await?;
@@ -80,7 +80,7 @@ impl Runner {
         let pairs: Vec<(&str, &str, &str)> = pairs.collect();
         if pairs.is_empty() {
             return Err(CliError::Usage(format!(
-                "{}: no question with a right query (\"sql\") has a recorded one; are these files of the same questions?",
+                "{}: no question with a reference query (\"sql\") has a recorded query; check that both files have the same questions",
                 one_line(&suite.name)
             )));
         }
@@ -112,14 +112,14 @@ impl Runner {
             Ok(outcome) => outcome,
             Err(error) => {
                 executed.unknown += 1;
-                return Some(format!("{id}: the right query does not run: {error}"));
+                return Some(format!("{id}: the reference query fails: {error}"));
             }
         };
         executed.accuracy.add(&outcome);
         match outcome {
             ExecutionOutcome::Same => None,
-            ExecutionOutcome::Different => Some(format!("{id}: other rows")),
-            ExecutionOutcome::Failed(error) => Some(format!("{id}: does not run: {error}")),
+            ExecutionOutcome::Different => Some(format!("{id}: different rows")),
+            ExecutionOutcome::Failed(error) => Some(format!("{id}: the query fails: {error}")),
         }
     }
 }
@@ -134,10 +134,10 @@ impl ExecutionReport {
         } = self.accuracy;
         let unknown = match self.unknown {
             0 => String::new(),
-            many => format!("; {many} right queries do not run here and do not count"),
+            many => format!("; {many} reference queries fail and are not counted"),
         };
         format!(
-            "  recorded queries: {:.1} % give the rows of the right one ({same} the same, {different} other rows, {failed} do not run){unknown}",
+            "  recorded queries: {:.1} % return the rows of the reference query ({same} identical, {different} different, {failed} failed){unknown}",
             100.0 * self.accuracy.share()
         )
     }

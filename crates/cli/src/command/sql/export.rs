@@ -76,13 +76,10 @@ impl Output {
         }
         terminal::note(&match &self.path {
             Some(path) if self.part.is_some() => {
-                format!("{} is not written", sanitize(&path.to_string_lossy()))
+                format!("{} was not written", sanitize(&path.to_string_lossy()))
             }
-            Some(path) => format!(
-                "what was written to {} is not whole",
-                sanitize(&path.to_string_lossy())
-            ),
-            None => "the rows that were written are not all".to_owned(),
+            Some(path) => format!("{} is incomplete", sanitize(&path.to_string_lossy())),
+            None => "the output is incomplete".to_owned(),
         });
     }
 
@@ -153,7 +150,7 @@ async fn beside<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, CliError> {
     let done = spawn_blocking(work).await;
-    done.map_err(|error| CliError::Other(format!("the result cannot be written: {error}")))
+    done.map_err(|error| CliError::Other(format!("cannot write the result: {error}")))
 }
 
 fn wrong(path: &Path, error: &std::io::Error) -> CliError {

@@ -56,15 +56,13 @@ pub(super) fn beside(error: &SqlError) -> Option<&'static str> {
         SqlError::Database(error) if error.kind == DatabaseErrorKind::Denied => {
             match error.native_code.as_deref() {
                 // PostgreSQL's library says so itself where there is no password.
-                None | Some("28P01") => {
-                    Some("-W asks for the password, PGPASSWORD or ~/.pgpass holds it")
-                }
-                Some("1045") => Some("-W asks for the password, MYSQL_PWD holds it"),
+                None | Some("28P01") => Some("pass the password with -W, PGPASSWORD or ~/.pgpass"),
+                Some("1045") => Some("pass the password with -W or MYSQL_PWD"),
                 _ => None,
             }
         }
         SqlError::NoModel => Some(
-            "-m NAME names a model and `quillet keys set` keeps its key; -m mock needs neither and matches words; `quillet sql run` and `quillet sql tables` need no model",
+            "set a model with -m NAME and its key with `quillet keys set`; -m mock works offline and matches words; `quillet sql run` and `quillet sql tables` need no model",
         ),
         _ => None,
     }

@@ -28,7 +28,7 @@ fn named(name: &str) -> Result<SqlDialect, CliError> {
         let known = SqlDialect::ALL.map(SqlDialect::name);
         let near = nearest(name, known).map(|near| format!(", did you mean {near}?"));
         CliError::Usage(format!(
-            "--dialect {name:?} is not known{}; there are {}",
+            "--dialect: unknown dialect {name:?}{}; expected one of {}",
             near.unwrap_or_default(),
             known.join(", ")
         ))

@@ -33,8 +33,10 @@ pub(super) async fn run(
     }
     terminal::result(&page.items.iter().map(shown).collect::<String>())?;
     match page.total.checked_sub(page.items.len() as u64) {
-        _ if page.total == 0 => terminal::note("nothing was found"),
-        Some(more @ 1..) => terminal::note(&format!("and {more} older ones; -n shows more")),
+        _ if page.total == 0 => terminal::note("no queries found"),
+        Some(more @ 1..) => {
+            terminal::note(&format!("{more} older queries; increase -n to show them"))
+        }
         _ => {}
     }
     Ok(())
@@ -53,12 +55,15 @@ pub(super) async fn accept(
         let record = databases.accept(name, id).await;
         let record = record.map_err(|error| report_error(&error, None))?;
         let question = one_line(record.question.as_deref().unwrap_or_default());
-        terminal::note(&format!("accepted: {id} answers {}", cut(&question, 200)));
+        terminal::note(&format!(
+            "accepted {id} as an answer to {}",
+            cut(&question, 200)
+        ));
         return Ok(());
     }
     let done = databases.unaccept(name, id).await;
     if done.map_err(|error| report_error(&error, None))? {
-        terminal::note(&format!("{id} is no example any more"))
+        terminal::note(&format!("withdrew the acceptance of {id}"))
     } else {
         terminal::note(&format!("{id} was not accepted"))
     }

@@ -19,6 +19,7 @@ mod query;
 mod question;
 mod session;
 mod shell;
+mod signals;
 mod table;
 mod target;
 mod tour;
@@ -34,7 +35,7 @@ use crate::args::{Sql, SqlCommand};
 use crate::failure::CliError;
 use quillet::settings::Settings;
 
-/// How long the ends of queries that were given up may take.
+/// Maximum time to cancel queries on their servers.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
 pub(crate) async fn run(args: &Sql, config: &Settings) -> Result<(), CliError> {
@@ -44,7 +45,7 @@ pub(crate) async fn run(args: &Sql, config: &Settings) -> Result<(), CliError> {
         tokio::select! {
             biased;
             done = work(args, config) => done,
-            _ = ended() => Err(CliError::Interrupted),
+            _ = signals::ended() => Err(CliError::Interrupted),
         }
     };
     if matches!(done, Err(CliError::Interrupted)) {
@@ -85,47 +86,11 @@ async fn work(args: &Sql, config: &Settings) -> Result<(), CliError> {
     }
 }
 
-/// Control-C, or the end that a system or a terminal that closes asks for: files of rows and the
-/// demo are temporary files, which go when the work is dropped.
-async fn ended() {
-    tokio::select! {
-        () = interrupted() => {}
-        () = wait_for_termination() => {}
-    }
-}
-
-/// Control-C.
-async fn interrupted() {
-    // That nobody can listen is no reason to end.
-    if tokio::signal::ctrl_c().await.is_err() {
-        std::future::pending::<()>().await;
-    }
-}
-
-/// SIGTERM or SIGHUP.
-async fn wait_for_termination() {
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        let term = signal(SignalKind::terminate());
-        let hangup = signal(SignalKind::hangup());
-        if let (Ok(mut term), Ok(mut hangup)) = (term, hangup) {
-            tokio::select! {
-                _ = term.recv() => {}
-                _ = hangup.recv() => {}
-            }
-            return;
-        }
-    }
-    std::future::pending::<()>().await;
-}
-
-/// Waits for what was left to be done when the work was dropped: queries end in
-/// their servers, too.
+/// Waits for the tasks that cancel queries on their servers after the command was dropped.
 async fn wait_for_cleanup() {
     let tasks = Handle::current().metrics();
     let begun = Instant::now();
-    // Polled: Tokio has no call that waits for tasks whose handles are gone.
+    // Polled, because Tokio cannot wait for tasks without their handles.
     while tasks.num_alive_tasks() > 0 && begun.elapsed() < LAST_WORDS {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }

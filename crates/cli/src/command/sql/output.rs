@@ -48,7 +48,7 @@ fn form(show: &ShowRows) -> Result<OutputFormat, CliError> {
     named.map(|(_, form)| *form).ok_or_else(|| {
         let known = ENDINGS.map(|(known, _)| known).join(", ");
         CliError::Usage(format!(
-            "no form of rows has files ending in .{}; there are {known}, and -o FORM for any name",
+            "unknown output format .{}: use {known}, or set -o FORMAT",
             sanitize(&ending)
         ))
     })
@@ -63,7 +63,7 @@ fn free(show: &ShowRows) -> Result<(), CliError> {
     match &show.output {
         Some(path) if path.is_file() && !path.starts_with("/dev") && !show.force => {
             Err(CliError::Usage(format!(
-                "{}: is there already; pass --force to replace it",
+                "{}: file already exists; pass --force to replace it",
                 path.display()
             )))
         }
@@ -84,7 +84,8 @@ pub(super) fn options(show: &ShowRows, config: &SqlConfig) -> Result<RunOptions,
     );
     if is_bytes && show.output.is_none() && Stream::Out.is_terminal() {
         return Err(CliError::Usage(
-            "this form is bytes and no text: pass --output FILE, or write to a pipe".into(),
+            "cannot print binary output on a terminal: pass --output FILE, or write to a pipe"
+                .into(),
         ));
     }
     let defaults = match form {
@@ -189,9 +190,11 @@ fn count(rows: u64, truncated: Option<TruncationReason>, time: Duration) -> Stri
     let time = took(time);
     match truncated {
         None => format!("{rows} in {time}"),
-        Some(TruncationReason::Rows) => format!("cut at {rows} in {time}; --limit ROWS reads more"),
+        Some(TruncationReason::Rows) => {
+            format!("truncated at {rows} in {time}; read more with --limit ROWS")
+        }
         Some(TruncationReason::Bytes) => {
-            format!("cut at {rows} in {time}: sql.bytes is the limit; choose fewer columns")
+            format!("truncated at {rows} in {time} by the limit sql.bytes; select fewer columns")
         }
     }
 }

@@ -14,7 +14,7 @@ pub(super) fn password(url: &ConnectionUrl) -> Option<String> {
     let text = std::fs::read_to_string(&path).ok()?;
     if is_open_to_others(&path) {
         terminal::warning(&format!(
-            "{} is not read: others may read it, too; chmod 600 it",
+            "ignored {}: it is readable by other users; run `chmod 600` on it",
             path.display()
         ));
         return None;

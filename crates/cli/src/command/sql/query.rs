@@ -20,7 +20,7 @@ pub(super) async fn run(args: &Sql, sql: &str, config: &Settings) -> Result<(), 
     };
     if sql.trim().is_empty() {
         return Err(CliError::Usage(
-            "there is no query: quillet sql run 'SELECT …', or write it to standard input".into(),
+            "missing query: quillet sql run 'SELECT …', or pass it on standard input".into(),
         ));
     }
     let session = SqlSession::open(args, config).await?;

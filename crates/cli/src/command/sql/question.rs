@@ -114,7 +114,7 @@ async fn on_a_wish(
         if !may_mend || !error.is_mendable() {
             return Err(failure);
         }
-        if !terminal::confirm("Let the model mend it? [Y/n] ", true)? {
+        if !terminal::confirm("Let the model fix it? [Y/n] ", true)? {
             return Err(failure);
         }
         may_mend = false;
@@ -212,7 +212,7 @@ fn question(args: &Sql) -> Result<String, CliError> {
     };
     match text.trim() {
         "" => Err(CliError::Usage(
-            "there is no question: quillet sql \"How many orders are there?\" --db demo".into(),
+            "missing question: quillet sql \"How many orders are there?\" --db demo".into(),
         )),
         text => Ok(text.to_owned()),
     }
@@ -228,7 +228,9 @@ fn asks(args: &Sql) -> bool {
 fn tell(session: &SqlSession, generated: &GeneratedQuery, begun: Instant) {
     let colour = Stream::Err.has_colour();
     if session.is_mocked.take() {
-        terminal::note("no model is named: the built-in mock wrote the query; name one with -m");
+        terminal::note(
+            "no model is set, so the built-in mock wrote the query; set a model with -m",
+        );
     }
     terminal::note(&tables(generated, colour));
     if let Some(fallback) = &generated.fallback_reason {
@@ -236,7 +238,7 @@ fn tell(session: &SqlSession, generated: &GeneratedQuery, begun: Instant) {
     }
     for repair in &generated.repairs {
         terminal::note(&dim(
-            &format!("written again: {}", one_line(&repair.error)),
+            &format!("repaired: {}", one_line(&repair.error)),
             colour,
         ));
     }
@@ -274,7 +276,7 @@ fn tables(generated: &GeneratedQuery, colour: bool) -> String {
         more => lines.push(dim(&format!("  and {more} more"), colour)),
     }
     if generated.omitted_tables > 0 {
-        let left_out = format!("  {} left out", generated.omitted_tables);
+        let left_out = format!("  {} omitted", generated.omitted_tables);
         lines.push(dim(&left_out, colour));
     }
     lines.join("\n")

@@ -52,7 +52,7 @@ impl SqlSession {
         match named(args, config).await? {
             Some(target) => SqlSession::of(target, args, config).await,
             None => Err(CliError::Usage(
-                "no database is named: pass --db NAME, --db postgresql://user@host/name, --db FILE.db or --db FILE.csv; --db demo is a shop to try".into(),
+                "no database is set: pass --db NAME, --db postgresql://user@host/name, --db FILE.db or --db FILE.csv; try --db demo".into(),
             )),
         }
     }
@@ -185,7 +185,7 @@ async fn the_only_one(config: &Settings) -> Result<Option<DatabaseTarget>, CliEr
         several => {
             let names: Vec<&str> = several.iter().map(|it| it.name.as_str()).collect();
             Err(CliError::Usage(format!(
-                "there are several databases, pass --db with one of them: {}",
+                "several databases are stored; pass --db with one of them: {}",
                 names.join(", ")
             )))
         }
@@ -211,7 +211,7 @@ async fn known_name(name: &str, config: &Settings) -> Result<(), CliError> {
     };
     let failure = failed::report_error(&error, None);
     if std::path::Path::new(name).exists() {
-        terminal::note(&format!("there is a file of that name: --db ./{name}"));
+        terminal::note(&format!("a file has that name: use --db ./{name}"));
     }
     Err(failure)
 }

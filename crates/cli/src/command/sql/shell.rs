@@ -14,10 +14,12 @@ use quillet_sql::{Catalogue, SqlDialect};
 use super::cell::one_line;
 use super::dot::{self, ShellInput};
 use super::session::SqlSession;
-use super::{catalogue, interrupted, query, question, wait_for_termination};
+use super::signals::{self, interrupted, wait_for_termination};
+use super::{catalogue, query, question};
 use crate::args::{ShowRows, Sql};
 use crate::command::chat::input::{InputSource, UserInput, print_hint};
 use crate::failure::CliError;
+use crate::failure_report;
 use crate::terminal;
 
 /// Words that begin a statement, and a question as well: what follows decides.
@@ -36,7 +38,7 @@ pub(super) fn is_wanted(args: &Sql) -> bool {
 pub(super) async fn run(args: &Sql, config: &Settings) -> Result<(), CliError> {
     if args.shown().output.is_some() {
         return Err(CliError::Usage(
-            "--output takes the rows of one question; in a session .export FILE writes them".into(),
+            "--output works with a single question; in a session use .export FILE".into(),
         ));
     }
     let opened = async {
@@ -47,11 +49,11 @@ pub(super) async fn run(args: &Sql, config: &Settings) -> Result<(), CliError> {
     let ((session, is_demo), catalogue) = tokio::select! {
         biased;
         opened = opened => opened?,
-        () = super::ended() => return Err(CliError::Interrupted),
+        () = signals::ended() => return Err(CliError::Interrupted),
     };
     if is_demo {
         terminal::note(
-            "no database is named and none is stored: this is the demo, a small shop; --db NAME, URL or FILE asks another",
+            "no database is set or stored, so this is the demo shop; use another with --db NAME, URL or FILE",
         );
     }
     let mut input = InputSource::with_names(dot::commands(), names(&catalogue), "sql_history")?;
@@ -78,12 +80,12 @@ fn greeting(session: &SqlSession, catalogue: &Catalogue) -> String {
         many => format!("{many} tables"),
     };
     let asks = if session.databases.has_model() {
-        "Ask in words, go on from there (\"and only Berlin?\"), or write SQL."
+        "Ask a question, then follow up (\"and only Berlin?\"), or write SQL."
     } else {
-        "No model is named: SQL runs without one; -m MODEL answers questions, -m mock tries them."
+        "No model is set: SQL works without one; for questions use -m MODEL, or -m mock to try it."
     };
     format!(
-        "{}: {}, {tables}.\n{asks}\n.help shows the commands, control-D ends.",
+        "{}: {}, {tables}.\n{asks}\n.help lists the commands, Control-D exits.",
         one_line(&session.label),
         catalogue.dialect.title()
     )
@@ -123,7 +125,7 @@ impl SqlShell<'_> {
             let line = match input.next().await? {
                 UserInput::Line(line) => line,
                 UserInput::Interrupt => {
-                    terminal::note("control-D or .quit ends");
+                    terminal::note("Control-D or .quit exits");
                     continue;
                 }
                 UserInput::End => break,
@@ -143,7 +145,7 @@ impl SqlShell<'_> {
         }
         if lines == 0 && !input.is_typed() {
             return Err(CliError::Usage(
-                "there is no question: quillet sql \"How many orders are there?\" --db demo".into(),
+                "missing question: quillet sql \"How many orders are there?\" --db demo".into(),
             ));
         }
         self.end()
@@ -189,7 +191,7 @@ impl SqlShell<'_> {
             }
             Err(failure) => {
                 let exit = failure.exit();
-                crate::tell(&failure);
+                failure_report::print_failure(&failure);
                 self.failed = (!is_typed).then_some(CliError::Said(exit));
             }
         }
@@ -220,7 +222,7 @@ impl SqlShell<'_> {
             "sql" => terminal::line(self.last()?)?,
             "new" => {
                 self.previous.clear();
-                terminal::note("the next question stands alone");
+                terminal::note("started a new conversation");
             }
             "run" => {
                 self.runs = match rest {
@@ -229,14 +231,14 @@ impl SqlShell<'_> {
                     "off" => false,
                     other => {
                         return Err(CliError::Usage(format!(
-                            ".run takes on or off, not {other:?}"
+                            ".run: expected on or off, not {other:?}"
                         )));
                     }
                 };
                 terminal::note(if self.runs {
-                    "queries run without asking; .run off asks again"
+                    "queries run without confirmation; .run off restores it"
                 } else {
-                    "queries run when you say so; .run on runs them at once"
+                    "queries need confirmation; .run on runs them immediately"
                 });
             }
             _ => terminal::note(&dot::help()),
@@ -266,7 +268,7 @@ impl SqlShell<'_> {
     async fn export(&mut self, path: &str) -> Result<(), CliError> {
         if path.is_empty() {
             return Err(CliError::Usage(
-                ".export wants the name of a file: .export rows.csv".into(),
+                ".export needs a file name: .export rows.csv".into(),
             ));
         }
         let (path, force) = match path.strip_suffix("--force") {
@@ -284,7 +286,7 @@ impl SqlShell<'_> {
     }
 
     fn last(&self) -> Result<&str, CliError> {
-        let none = || CliError::Usage("there is no query yet".into());
+        let none = || CliError::Usage("no query yet".into());
         self.last.as_deref().ok_or_else(none)
     }
 

@@ -17,13 +17,13 @@ const ENDINGS: [&str; 4] = [".db", ".sqlite", ".sqlite3", ".db3"];
 const OTHERS: [(&str, &str); 6] = [
     (
         "json",
-        "write one object a line: jq -c '.[]' FILE > rows.jsonl",
+        "write one object per line: jq -c '.[]' FILE > rows.jsonl",
     ),
     ("xlsx", "save the sheet as CSV"),
     ("xls", "save the sheet as CSV"),
     (
         "duckdb",
-        "write its tables as Parquet: EXPORT DATABASE 'folder' (FORMAT parquet)",
+        "export its tables as Parquet: EXPORT DATABASE 'folder' (FORMAT parquet)",
     ),
     ("gz", "unpack it: gunzip -k FILE"),
     ("zip", "unpack it"),
@@ -64,9 +64,9 @@ impl DatabaseTarget {
             .to_string_lossy()
             .to_lowercase();
         let other = OTHERS.iter().find(|(other, _)| *other == ending);
-        if let Some((_, mend)) = other.filter(|_| path.is_file()) {
+        if let Some((_, fix)) = other.filter(|_| path.is_file()) {
             return Err(CliError::Usage(format!(
-                "{text} is not read as a database, .{} are; {mend}",
+                "cannot read {text} as a database: expected .{}; {fix}",
                 endings()
             )));
         }
@@ -92,7 +92,7 @@ pub(super) fn together(texts: &[String]) -> Result<DatabaseTarget, CliError> {
             DatabaseTarget::Files(more) => files.extend(more),
             _ => {
                 return Err(CliError::Usage(format!(
-                    "--db {text} is one database and cannot be asked together with others; only files of rows can: .{}",
+                    "--db {text} is a single database and cannot be combined with others; only data files can: .{}",
                     endings()
                 )));
             }
@@ -111,7 +111,7 @@ fn folder(path: &Path) -> Result<Vec<PathBuf>, CliError> {
         .collect();
     if files.is_empty() {
         return Err(CliError::Usage(format!(
-            "{} is a folder without files of rows (.{}); name a file of SQLite by its own name",
+            "{} is a folder without data files (.{}); pass an SQLite file by its own path",
             path.display(),
             endings()
         )));
@@ -159,12 +159,12 @@ fn there(path: &Path) -> Result<(), CliError> {
     let shown = path.display();
     if path.is_dir() {
         return Err(CliError::Usage(format!(
-            "{shown} is a folder; name a file of SQLite in it"
+            "{shown} is a folder; pass an SQLite file in it"
         )));
     }
     let near = neighbour(path).map(|near| format!("; did you mean {near}?"));
     Err(CliError::Usage(format!(
-        "there is no file {shown}{}",
+        "no such file: {shown}{}",
         near.unwrap_or_default()
     )))
 }

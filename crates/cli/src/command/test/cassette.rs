@@ -30,7 +30,7 @@ pub(super) fn models(
     }
     if !folder.is_dir() {
         return Err(CliError::Usage(format!(
-            "cassette {}: there are no recordings; --record-cassettes asks the model and writes them",
+            "cassette {}: no recordings; record them with --record-cassettes",
             folder.display()
         )));
     }

@@ -41,14 +41,12 @@ pub(super) fn find(paths: &[PathBuf]) -> Result<Vec<FixtureFile>, CliError> {
             files.push(fixture_of(path)?);
         } else {
             let shown = path.display();
-            return Err(CliError::Usage(format!(
-                "{shown}: there is no such file or folder"
-            )));
+            return Err(CliError::Usage(format!("{shown}: no such file or folder")));
         }
     }
     if files.is_empty() {
         return Err(CliError::Usage(
-            "there are no fixtures: tests of name.ai.yaml, name.prompty and name.prompt stand in \
+            "no fixtures: the tests of name.ai.yaml, name.prompty and name.prompt must be in \
              name.fixture.yaml"
                 .into(),
         ));
@@ -79,7 +77,7 @@ fn fixture_of(path: &Path) -> Result<PathBuf, CliError> {
     let mut fixtures = ENDINGS.into_iter().map(with);
     fixtures.find(|path| path.is_file()).ok_or_else(|| {
         CliError::Usage(format!(
-            "{shown}: there is no {} with tests of it",
+            "{shown}: missing {} with its tests",
             with(".fixture.yaml").display()
         ))
     })

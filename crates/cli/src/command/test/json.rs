@@ -4,7 +4,7 @@ use quillet_script::ScriptError;
 use quillet_script::testing::{CaseReport, Mismatch, TestCounts, TestVerdict};
 use serde_json::{Value, json};
 
-use super::FixtureReport;
+use super::fixture_report::FixtureReport;
 use crate::scripts::pretty;
 
 /// Everything that ran and how it ended.

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use quillet_script::testing::{CaseReport, Mismatch, TestCounts, TestVerdict};
 
-use super::FixtureReport;
+use super::fixture_report::FixtureReport;
 
 /// The whole report: a suite for each fixture.
 pub(super) fn xml(all: &[FixtureReport]) -> String {

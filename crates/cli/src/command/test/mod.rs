@@ -2,6 +2,7 @@
 
 mod cassette;
 mod files;
+mod fixture_report;
 mod json;
 mod junit;
 mod models;
@@ -13,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use files::FixtureFile;
+use fixture_report::FixtureReport;
 use prompt::Prompt;
 use quillet::settings::Settings;
 use quillet_core::Exit;
@@ -31,16 +33,6 @@ use crate::failure::CliError;
 use crate::prompt_target;
 use crate::scripts;
 use crate::terminal;
-
-/// The tests of one fixture, as they ended.
-struct FixtureReport {
-    /// The fixture's file.
-    path: String,
-    fixture: Option<Fixture>,
-    reports: Vec<CaseReport>,
-    /// Why the fixture, or a script or prompt of it, cannot be read.
-    broken: Vec<ScriptError>,
-}
 
 pub(crate) async fn run(args: &Test, config: &Settings) -> Result<(), CliError> {
     let found = files::find(&args.paths)?;
@@ -76,10 +68,10 @@ fn finish(
         }
         show::summary(&counts, broken)?;
     }
-    // A number or a title that is misspelt in CI must not pass.
+    // A number or a title that is misspelled in CI must fail.
     if counts.passed + counts.failed + counts.broken + broken == 0 {
         return Err(CliError::Usage(
-            "no test was run: -i, -x and -t leave none, or all are skipped".into(),
+            "no tests were run: -i, -x and -t exclude all of them, or all are skipped".into(),
         ));
     }
     match (counts.failed, counts.broken + broken) {
@@ -180,8 +172,8 @@ impl<'a> FixtureRun<'a> {
             }
         }
         if names.is_empty() {
-            let why = "there is no script and no prompt beside it that has its name, and it \
-                       names none with script:";
+            let why = "no script or prompt in this folder has its name, and the fixture does \
+                       not set script:";
             broken.push(ScriptError::plain(
                 ErrorKind::NotFound,
                 &self.found.path,
@@ -368,7 +360,7 @@ impl<'a> FixtureRun<'a> {
         std::fs::write(path, text).map_err(wrong)?;
         let count = self.generated.len();
         terminal::note(&format!(
-            "{path}: {count} outputs were written, look at them"
+            "{path}: {count} outputs were written; review them"
         ));
         Ok(())
     }

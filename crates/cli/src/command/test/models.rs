@@ -7,7 +7,7 @@ use quillet_core::chat::Usage;
 use quillet_script::host::ModelSource;
 use quillet_script::testing::{CaseReport, TestCounts};
 
-use super::FixtureReport;
+use super::fixture_report::FixtureReport;
 use crate::terminal;
 
 /// One line for each model: tests by how they ended, time, tokens, cost.

@@ -60,7 +60,7 @@ impl Prompt<'_> {
             ScriptInput::Single(_) => Err(ScriptError::plain(
                 ErrorKind::Input,
                 &self.name,
-                "a prompt is given variables by their names: write input: {name: value}",
+                "the variables of a prompt need names: write input: {name: value}",
             )),
         }
     }

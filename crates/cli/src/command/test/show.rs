@@ -5,7 +5,7 @@ use std::io;
 use quillet_core::json;
 use quillet_script::testing::{CaseReport, Fixture, Mismatch, TestCounts, TestVerdict};
 
-use super::FixtureReport;
+use super::fixture_report::FixtureReport;
 use crate::chat::{one_line, sanitize};
 use crate::report::{self, LocatedDiagnostic};
 use crate::scripts;

@@ -52,7 +52,7 @@ fn each_line_of_variables_is_a_prompt() {
     assert_eq!(left, ["names.jsonl", "out.jsonl", "s"]);
     place
         .run_with(&args, "", &env)
-        .fails(2, &["out.jsonl is there already"]);
+        .fails(2, &["out.jsonl already exists"]);
 }
 
 /// A row may ask a database; what it says is the query and its rows.
@@ -135,17 +135,20 @@ fn what_is_wrong_with_a_file_is_named_with_its_line() {
     let bad = run("bad.jsonl", &prompt);
     bad.fails(
         2,
-        &["bad.jsonl:2: it is no JSON", "bad.jsonl:3: it is no object"],
+        &[
+            "bad.jsonl:2: invalid JSON",
+            "bad.jsonl:3: expected an object",
+        ],
     );
-    run("bad.jsonl", &[]).fails(2, &["bad.jsonl:1: it has variables", "-m prompt/ID"]);
-    run("bad.jsonl", &["-m", "mock"]).fails(2, &["pass -m prompt/ID in place of mock"]);
+    run("bad.jsonl", &[]).fails(2, &["bad.jsonl:1: variables need a prompt", "-m prompt/ID"]);
+    run("bad.jsonl", &["-m", "mock"]).fails(2, &["pass -m prompt/ID instead of mock"]);
     run("twice.jsonl", &[]).fails(2, &["twice.jsonl:3: duplicate custom_id \"a\": line 1"]);
     run("empty.jsonl", &[]).fails(2, &["empty.jsonl: the file is empty"]);
     run("none.jsonl", &[]).fails(2, &["cannot read none.jsonl"]);
     let short = ["-m", "prompt/hello", "--config", "short.toml"];
     run("long.jsonl", &short).fails(
         2,
-        &["long.jsonl:1: it is longer than 20 bytes (batch.line_bytes)"],
+        &["long.jsonl:1: line too long: limit 20 bytes (batch.line_bytes)"],
     );
     let nowhere = place.run(&["batch", "two.jsonl", "-o", "no/out.jsonl"]);
     nowhere.fails(2, &["cannot write no/out.jsonl.queue.lock"]);
@@ -195,7 +198,7 @@ fn it_goes_on_where_it_was_killed() {
         if killed == 1 {
             let other = ["batch", "other.jsonl", "-o", "out.jsonl"];
             let refused = place.run_with(&other, "", &borrowed(&around));
-            refused.fails(2, &["half done with another file"]);
+            refused.fails(2, &["an unfinished batch with another file"]);
         }
     }
     assert!(killed > 0, "it was too quick");
@@ -224,7 +227,7 @@ fn two_do_not_write_one_output() {
         std::thread::sleep(Duration::from_millis(5));
     }
     let second = place.run_with(&args, "", &borrowed(&around));
-    second.fails(2, &["another `quillet batch` works on out.jsonl.queue"]);
+    second.fails(2, &["another `quillet batch` uses out.jsonl.queue"]);
     assert!(first.wait().unwrap().success());
     assert_eq!(provider.asked(), 1);
 }

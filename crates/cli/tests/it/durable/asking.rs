@@ -184,7 +184,7 @@ fn a_terminal_asks() {
         command.envs(reach(&world.provider));
         let mut terminal = Terminal::start(command);
         terminal.until("\"step\":2");
-        terminal.until("may be called? y, n, or why not");
+        terminal.until("needs approval. Allow the call? y, n, or a reason to deny");
         terminal.until("> ");
         assert_eq!(made(&world, "send 2"), 0);
         if word == "\u{3}" {
@@ -219,10 +219,7 @@ fn a_durable_command_waits_is_decided_about_and_goes_on() {
     let world = world(SCRIPT);
     let done = run(&world, &["run", "--durable", "clerk"]);
     assert_eq!(done.code, Some(0), "{done:?}");
-    assert!(
-        done.err.contains("it waits for somebody to decide"),
-        "{done:?}"
-    );
+    assert!(done.err.contains("the run needs approval"), "{done:?}");
     let listed = run(&world, &["runs", "list", "--state", "waiting"]);
     let id = listed.out.split(' ').next().unwrap().to_owned();
     assert!(listed.out.contains("send"), "{listed:?}");

@@ -127,7 +127,7 @@ fn a_file_that_is_cut_anywhere_is_whole_or_says_that_it_is_not() {
     assert!(states.contains_key("shows the run"), "{states:?}");
     // The journal itself is as it was.
     let shown = runs(&world, "sqlite:journal.db", &["show", "run"]);
-    assert!(shown.out.contains("waiting for somebody"), "{shown:?}");
+    assert!(shown.out.contains("pending approvals"), "{shown:?}");
 }
 
 #[test]
@@ -164,7 +164,7 @@ fn a_step_that_this_version_does_not_know_is_named() {
         "input": {"content": "Do it"}}}});
     put(1, &old.to_string());
     let shown = runs(&world, "sqlite:journal.db", &["show", "run"]);
-    assert!(shown.out.contains("waiting for somebody"), "{shown:?}");
+    assert!(shown.out.contains("pending approvals"), "{shown:?}");
     let server = world.server();
     let came = world.came(&agreed(&world, &server));
     assert!(came.calls.values().all(|count| *count == 1), "{came:?}");

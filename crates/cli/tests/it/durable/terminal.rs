@@ -6,7 +6,7 @@ use super::World;
 use crate::ask::reach;
 use crate::pseudo_terminal::Terminal;
 
-const ASKED: &str = "may be called? y, n, or why not";
+const ASKED: &str = "needs approval. Allow the call? y, n, or a reason to deny";
 
 fn chat(world: &World) -> Terminal {
     let args = [
@@ -52,7 +52,7 @@ fn words_decide() {
         terminal.until(ASKED);
         if let Some(rest) = first.strip_prefix('\r') {
             terminal.types("\r");
-            terminal.until("y, n, or why not");
+            terminal.until("y, n, or a reason to deny");
             terminal.types(&format!("{rest}\r"));
         } else {
             terminal.types(&format!("{first}\r"));
@@ -86,7 +86,7 @@ fn whoever_leaves_leaves_it_waiting() {
         // Before the editor has the terminal, such a key is the terminal's own.
         terminal.until("> ");
         terminal.types(key);
-        terminal.until("it goes on waiting");
+        terminal.until("the approval stays pending");
         let code = terminal.end();
         assert_eq!(code, Some(130), "{name}: {}", terminal.shown);
         assert!(!world.tools.counts().contains_key("send 10"), "{name}");
@@ -100,10 +100,7 @@ fn whoever_leaves_leaves_it_waiting() {
         let shown = world
             .place
             .run(&[&["runs", "show", &id], &store[..]].concat());
-        assert!(
-            shown.out.contains("waiting for somebody to decide"),
-            "{shown:?}"
-        );
+        assert!(shown.out.contains("pending approvals"), "{shown:?}");
         let denied = world
             .place
             .run(&[&["runs", "decide", &id, "deny"], &store[..]].concat());

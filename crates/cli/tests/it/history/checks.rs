@@ -28,12 +28,12 @@ fn the_version_of_a_label_is_checked_in_place_of_that_of_readers() {
         let usual = check(&[]);
         assert_eq!(usual.code, Some(0), "{usual:?}");
         assert!(
-            usual.err.contains("the version that readers get"),
+            usual.err.contains("checked the served version"),
             "{usual:?}"
         );
         for (label, said) in [
-            ("latest", "of prompts the newest version"),
-            ("staging", "with the label staging"),
+            ("latest", "checked the newest version"),
+            ("staging", "the version labelled staging"),
         ] {
             let done = check(&["--label", label]);
             assert_eq!(done.code, Some(3), "{label}: {done:?}");
@@ -44,7 +44,7 @@ fn the_version_of_a_label_is_checked_in_place_of_that_of_readers() {
         assert_eq!(done.code, Some(0), "{done:?}");
         check(&["--label", "stagin"]).fails(
             2,
-            &["no prompt has the label \"stagin\"; there are production, staging, latest; did you mean \"staging\"?"],
+            &["unknown label \"stagin\": no prompt has it; known labels: production, staging, latest; did you mean \"staging\"?"],
         );
     }
 }

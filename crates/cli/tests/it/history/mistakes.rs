@@ -67,7 +67,7 @@ fn bad_input_names_the_thing_the_place_and_the_mend() {
         (
             &["diff", "m.f", "--kind", "tool", "-D", "a=1"],
             2,
-            &["render prompts, and no tool"],
+            &["a tool cannot be rendered"],
         ),
         (
             &["label", "greet.hello", "latest"],
@@ -88,7 +88,7 @@ fn bad_input_names_the_thing_the_place_and_the_mend() {
         (
             &["label", "greet.hello@1", "x", "--split", "1=1"],
             2,
-            &["@1 names one version"],
+            &["@1 selects one version"],
         ),
         (
             &["label", "greet.hello", "x", "--split", "1=1,9=1"],
@@ -98,7 +98,7 @@ fn bad_input_names_the_thing_the_place_and_the_mend() {
         (
             &["promote", "greet.hello@1", "--from", "staging"],
             2,
-            &["leave one out"],
+            &["omit one of them"],
         ),
         (
             &["rollback", "greet.hello", "--label", "production"],
@@ -109,7 +109,7 @@ fn bad_input_names_the_thing_the_place_and_the_mend() {
         (
             &["push", "empty"],
             1,
-            &["empty is not laid out as a store", "prompts/"],
+            &["empty does not have the layout of a store", "prompts/"],
         ),
         (&["push", "nowhere"], 1, &["nowhere: "]),
         (&["push", "no.md"], 2, &["no.md: its ending"]),
@@ -121,12 +121,12 @@ fn bad_input_names_the_thing_the_place_and_the_mend() {
         (
             &["push", "repo", "--id", "x"],
             2,
-            &["--id names one definition"],
+            &["--id needs exactly one file"],
         ),
         (
             &["push", "a/hello.gotmpl", "a/hello.gotmpl"],
             1,
-            &["are both the prompt hello"],
+            &["both define the prompt hello"],
         ),
         (
             &["push", "a/hello.gotmpl", "--id", "a b"],
@@ -159,7 +159,7 @@ fn bad_input_names_the_thing_the_place_and_the_mend() {
                 "2 lines",
             ][..],
         ),
-        ("none.jsonl", &["there is no history in it"]),
+        ("none.jsonl", &["no histories in the file"]),
         ("kind.jsonl", &["line 1: unknown kind \"environ\""]),
         ("nowhere.jsonl", &["nowhere.jsonl: "]),
     ] {

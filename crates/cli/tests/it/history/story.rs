@@ -97,7 +97,7 @@ fn story(place: &Place, store: &str, other: &str) {
     assert!(
         elsewhere
             .out(&["import", "all.jsonl"])
-            .contains("prompt greet.hello: is here already\n")
+            .contains("prompt greet.hello: already exists\n")
     );
     assert_eq!(elsewhere.out(&["export"]), work.out(&["export"]), "{store}");
     assert_eq!(
@@ -146,7 +146,7 @@ fn what_is_removed_comes_back() {
     assert_eq!(work.out(&["show", "talk@1"]), "- user: hi\n");
     assert_eq!(
         work.out(&["rollback", "talk"]),
-        "talk is version 1 again, as version 3\n"
+        "restored version 1 of talk as version 3\n"
     );
     assert_eq!(
         work.versions("talk"),
@@ -162,11 +162,11 @@ fn what_is_removed_comes_back() {
     work.out(&["push", "repo"]);
     assert_eq!(
         work.out(&["rollback", "talk"]),
-        "talk is version 3 again, as version 5\n"
+        "restored version 3 of talk as version 5\n"
     );
     assert_eq!(
         work.out(&["rollback", "talk", "--to", "4"]),
-        "talk is version 4 again, as version 6\n"
+        "restored version 4 of talk as version 6\n"
     );
     assert_eq!(
         work.out(&["rollback", "talk", "--to", "@4"]),

@@ -83,7 +83,7 @@ fn prompts_that_were_saved_from_openai_become_versions() {
         store: "sqlite:s.db",
     };
     work.run(&["import", "openai", "bad.json"])
-        .fails(3, &["bad.json", "prompt 2: it has no id"]);
+        .fails(3, &["bad.json", "prompt 2: missing id"]);
     work.run(&["prompt", "list"]).gives("");
     let done = work.run(&["import", "openai", "saved.json"]);
     assert_eq!(
@@ -95,7 +95,7 @@ fn prompts_that_were_saved_from_openai_become_versions() {
         "{done:?}"
     );
     assert!(
-        done.err.contains("the member \"owner\" is not taken over"),
+        done.err.contains("the member \"owner\" is not imported"),
         "{done:?}"
     );
     assert_eq!(
@@ -107,10 +107,10 @@ fn prompts_that_were_saved_from_openai_become_versions() {
     );
     assert_eq!(
         work.out(&["import", "openai", "saved.json"]),
-        "prompt pmpt_2: is here already\nprompt weather: is here already\n"
+        "prompt pmpt_2: already exists\nprompt weather: already exists\n"
     );
     let rendered = work.out(&["render", "weather@1", "-D", "city=Paris"]);
     assert!(rendered.contains("You know Paris."), "{rendered}");
     work.run(&["import", "opanai", "saved.json"])
-        .fails(2, &["\"opanai\" is no form of files"]);
+        .fails(2, &["unknown import format \"opanai\""]);
 }

@@ -59,7 +59,7 @@ fn connections_are_kept_listed_used_and_forgotten() {
         assert_eq!(json(&other)["connection"]["url"], whole, "{written}");
     }
     let again = run(&["sql", "add", "other", "shop.db"]);
-    again.fails(2, &["other is there already", &whole, "--force"]);
+    again.fails(2, &["other already exists", &whole, "--force"]);
     run(&["sql", "tables"]).fails(2, &["several databases", "other, shop"]);
     run(&["sql", "remove", "other"]).gives("");
     run(&["sql", "remove", "othr"]).fails(2, &["unknown database \"othr\""]);

@@ -12,7 +12,7 @@ fn a_question_becomes_a_query_and_nothing_runs() {
     let done = demo(&place, &[QUESTION]);
     assert_eq!(done.code, Some(0), "{done:?}");
     assert!(done.out.starts_with("SELECT"), "{done:?}");
-    for words in ["no model is named", "Tables", "main.orders", "tokens in"] {
+    for words in ["no model is set", "Tables", "main.orders", "tokens in"] {
         assert!(done.err.contains(words), "{words}: {done:?}");
     }
     let history = demo(&place, &["history"]);
@@ -39,7 +39,7 @@ fn a_question_is_run_where_that_is_asked_for() {
     let found = demo(&place, &["history", "customer"]);
     assert!(found.out.contains(QUESTION), "{found:?}");
     let nothing = demo(&place, &["history", "zebra"]);
-    assert_eq!(nothing.err, "nothing was found\n");
+    assert_eq!(nothing.err, "no queries found\n");
 }
 
 #[test]
@@ -136,8 +136,8 @@ fn somebody_at_a_terminal_is_asked_first() {
             .contains(&format!("#{id}  accepted"))
     );
     for (flag, said) in [
-        ("--unaccept", "no example any more"),
-        ("--accept", "accepted: "),
+        ("--unaccept", "withdrew the acceptance of"),
+        ("--accept", "accepted "),
     ] {
         let done = demo(&place, &["history", flag, &id]);
         assert!(done.code == Some(0) && done.err.contains(said), "{done:?}");

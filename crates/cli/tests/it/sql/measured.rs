@@ -46,7 +46,7 @@ fn choices_of_tables_are_measured() {
     }
     place
         .run(&["sql", "eval", "file.json", "-k", "7"])
-        .fails(2, &["-k 7 is not measured"]);
+        .fails(2, &["invalid -k 7"]);
     place
         .run(&["sql", "eval", "questions.json"])
         .fails(2, &["has no databases of its own"]);
@@ -68,13 +68,13 @@ fn recorded_queries_are_run_beside_the_right_ones() {
     assert_eq!(done.code, Some(0), "{done:?}");
     assert!(
         done.out.contains(
-            "33.3 % give the rows of the right one (1 the same, 1 other rows, 1 do not run)"
+            "33.3 % return the rows of the reference query (1 identical, 1 different, 1 failed)"
         ),
         "{done:?}"
     );
     for remark in [
         "柏林: other rows",
-        "dearest: does not run: DELETE does not read",
+        "dearest: the query fails: DELETE does not read",
     ] {
         assert!(done.err.contains(remark), "{done:?}");
     }

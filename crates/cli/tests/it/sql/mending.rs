@@ -20,7 +20,7 @@ fn asked(answers: &[&str]) -> (FakeProvider, Terminal) {
     terminal.until("Run it? [y/N]");
     terminal.types("y\r");
     terminal.until("integer overflow");
-    terminal.until("Let the model mend it? [Y/n]");
+    terminal.until("Let the model fix it? [Y/n]");
     (provider, terminal)
 }
 

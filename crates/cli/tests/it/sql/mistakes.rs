@@ -7,21 +7,21 @@ use crate::Place;
 fn without_a_database_there_is_a_way_to_one() {
     let place = Place::new();
     let done = place.run(&["sql", "How many orders?"]);
-    done.fails(2, &["no database is named", "--db demo"]);
-    place.run(&["sql"]).fails(2, &["there is no question"]);
+    done.fails(2, &["no database is set", "--db demo"]);
+    place.run(&["sql"]).fails(2, &["missing question"]);
     place
         .run(&["sql", "run", "--db", "demo"])
-        .fails(2, &["there is no query"]);
+        .fails(2, &["missing query"]);
 }
 
 #[test]
 fn a_database_that_is_not_there_is_named() {
     let place = Place::new().with(&[("shop.db", "")]);
     for (db, words) in [
-        ("none.db", &["there is no file none.db"][..]),
+        ("none.db", &["no such file: none.db"][..]),
         (
             "shpo.db",
-            &["there is no file shpo.db", "did you mean shop.db?"],
+            &["no such file: shpo.db", "did you mean shop.db?"],
         ),
         ("./", &["is a folder"]),
         ("oracle://h/d", &["oracle", "postgresql://user@host/name"]),
@@ -78,6 +78,6 @@ fn a_query_takes_standard_input_and_a_pattern_no_question() {
     );
     assert_eq!(done.out, "one\r\n1\r\n", "{done:?}");
     demo(&place, &["tables", "coupns"]).fails(1, &["did you mean \"coupons\"?"]);
-    demo(&place, &["tables", "nothing*"]).fails(1, &["no table fits", "lists all"]);
+    demo(&place, &["tables", "nothing*"]).fails(1, &["no table matches", "lists all"]);
     demo(&place, &["schema", "ordrs"]).fails(2, &["unknown table \"ordrs\"", "orders"]);
 }

@@ -146,7 +146,7 @@ fn a_query_that_fails_in_the_middle_leaves_no_half_file() {
     let kept = std::fs::read_to_string(place.path().join("rows.csv")).unwrap();
     assert_eq!(kept, "before");
     let done = demo(&place, &["run", BREAKS, "--force", "--output", "rows.csv"]);
-    assert!(done.err.contains("rows.csv is not written"), "{done:?}");
+    assert!(done.err.contains("rows.csv was not written"), "{done:?}");
     let done = demo(&place, &["run", THREE, "--force", "--output", "rows.csv"]);
     assert_eq!(done.code, Some(0), "{done:?}");
     let written = std::fs::read_to_string(place.path().join("rows.csv")).unwrap();
@@ -167,7 +167,7 @@ fn a_query_that_fails_in_the_middle_of_a_pipe_says_so() {
     assert!(!done.out.contains("\r\n50000\r\n"));
     assert!(done.err.contains("integer overflow"), "{}", done.err);
     assert!(
-        done.err.contains("the rows that were written are not all"),
+        done.err.contains("the output is incomplete"),
         "{}",
         done.err
     );

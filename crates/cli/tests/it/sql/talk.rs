@@ -97,7 +97,7 @@ fn control_c_ends_the_query_and_not_the_session() {
     let place = Place::new();
     let command = place.command(&["sql", "--db", "demo", "--timeout", "600"]);
     let mut terminal = Terminal::start(command);
-    terminal.until("control-D ends");
+    terminal.until("Control-D exits");
     terminal.until("> ");
     terminal.types("how many orders?\r");
     terminal.until("Run it? [y/N] ");

@@ -258,7 +258,11 @@ fn a_dry_run_leaves_everything_as_it_was() {
             "a dry run accesses nothing",
         ),
         ("write", &["--allow-net"], "a dry run accesses nothing"),
-        ("python", &["--allow-run"], "Python function `touch` was not executed"),
+        (
+            "python",
+            &["--allow-run"],
+            "Python function `touch` was not executed",
+        ),
         (
             "env",
             &["--allow-env", "SECRET"],

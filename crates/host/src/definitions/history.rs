@@ -227,8 +227,7 @@ impl DefinitionService {
                     LabelTarget::Version(number) => Some(*number),
                     LabelTarget::Split(_) => None,
                 };
-                self.moved(actor, kind, &id, name, number, "imported")
-                    .await;
+                self.moved(actor, kind, &id, name, number, "imported").await;
             }
         }
         Ok(ImportResult { kind, id, added })

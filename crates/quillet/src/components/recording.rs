@@ -34,7 +34,8 @@ impl RecordReplay {
             (Some(folder), None) => Ok(RecordReplay::Record(folder.into())),
             (None, Some(folder)) => {
                 let replay = Replay::open(folder);
-                let replay = replay.map_err(|error| Error::setting_from(error.message.clone(), error))?;
+                let replay =
+                    replay.map_err(|error| Error::setting_from(error.message.clone(), error))?;
                 Ok(RecordReplay::Replay(Arc::new(replay)))
             }
             (Some(_), Some(_)) => Err(Error::setting(

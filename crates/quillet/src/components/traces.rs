@@ -115,7 +115,10 @@ pub fn make_folder_of(path: &Path) -> Result<(), Error> {
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     let made = builder.create(folder);
     made.map_err(|error| {
-        Error::other_from(format!("cannot create {}: {error}", folder.display()), error)
+        Error::other_from(
+            format!("cannot create {}: {error}", folder.display()),
+            error,
+        )
     })
 }
 

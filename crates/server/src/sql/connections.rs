@@ -187,7 +187,9 @@ pub(super) async fn note(
     }
     let definitions = &call.app.definitions;
     let id = (EntryKind::Database, name);
-    definitions.record(actor, action, id, version, message).await;
+    definitions
+        .record(actor, action, id, version, message)
+        .await;
 }
 
 /// Passes who may change what others have of a database.

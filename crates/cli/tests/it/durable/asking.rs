@@ -94,10 +94,7 @@ fn a_script_that_is_called_asks_for_itself() {
     let server = world.server();
     let (status, said) = post(&server, "/api/chat/prompts/clerk", &json!({}));
     assert!(status >= 400, "{said}");
-    for part in [
-        "`send` needs approval",
-        "features.durable",
-    ] {
+    for part in ["`send` needs approval", "features.durable"] {
         assert!(said.contains(part), "{said}");
     }
     assert_eq!((made(&world, "look 1"), made(&world, "send 2")), (1, 0));
@@ -163,10 +160,7 @@ fn without_a_terminal_nothing_is_called_that_somebody_was_to_agree_to() {
     let world = world(SCRIPT);
     let done = run(&world, &["run", "s/prompts/clerk.ai.yaml"]);
     assert_ne!(done.code, Some(0), "{done:?}");
-    for part in [
-        "`send` needs approval",
-        "quillet run --durable",
-    ] {
+    for part in ["`send` needs approval", "quillet run --durable"] {
         assert!(done.err.contains(part), "{done:?}");
     }
     assert_eq!((made(&world, "look 1"), made(&world, "send 2")), (1, 0));

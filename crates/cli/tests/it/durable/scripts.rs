@@ -326,7 +326,10 @@ fn requests_that_hold_keys_are_refused() {
     let (status, answer) = post(&server, "/api/chat/prompts/hi", &body);
     assert_eq!(status, 400, "{answer}");
     assert!(
-        answer["detail"].as_str().unwrap().contains("is not a script"),
+        answer["detail"]
+            .as_str()
+            .unwrap()
+            .contains("is not a script"),
         "{answer}"
     );
 }

@@ -47,10 +47,7 @@ fn connections_are_kept_listed_used_and_forgotten() {
     let test = run(&["sql", "test"]);
     assert!(test.out.starts_with("shop: "), "{test:?}");
     let wrong = run(&["sql", "tables", "--db", "shpo"]);
-    wrong.fails(
-        2,
-        &["unknown database \"shpo\"", "did you mean \"shop\"?"],
-    );
+    wrong.fails(2, &["unknown database \"shpo\"", "did you mean \"shop\"?"]);
     // A file is kept by its whole path, however it was written.
     let whole = format!("sqlite:{}", place.path().join("shop.db").display());
     assert_eq!(list[0]["url"], whole);

@@ -78,10 +78,7 @@ fn mistakes_with_files_name_the_place_and_the_mend() {
     let run = |args: &[&str]| place.run(&[&["sql", "tables"], args].concat());
     run(&["--db", "bad.csv"]).fails(1, &["bad.csv:2: 1 cell, but the first row has 2", "help:"]);
     run(&["--db", "sale.csv"]).fails(2, &["no such file: sale.csv", "did you mean sales.csv?"]);
-    run(&["--db", "dmo"]).fails(
-        2,
-        &["unknown database \"dmo\"", "did you mean \"demo\"?"],
-    );
+    run(&["--db", "dmo"]).fails(2, &["unknown database \"dmo\"", "did you mean \"demo\"?"]);
     run(&["--db", "demo", "--db", "sales.csv"]).fails(2, &["--db demo", "only data files can"]);
     std::fs::write(place.path().join("a.json"), "[]").unwrap();
     run(&["--db", "a.json"]).fails(2, &["a.json", ".jsonl", "jq -c"]);

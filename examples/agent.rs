@@ -13,7 +13,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         "model.name",
         &std::env::args().nth(1).unwrap_or("mock".into()),
     )?;
-    let quillet = Quillet::with(settings).await?;
+    let quillet = Quillet::with_settings(settings).await?;
 
     let request = AgentRequest {
         system: Some("Answer in one sentence.".into()),

@@ -16,7 +16,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         "model.name",
         &std::env::args().nth(1).unwrap_or("mock".into()),
     )?;
-    let quillet = Quillet::with(settings).await?;
+    let quillet = Quillet::with_settings(settings).await?;
 
     let mut answer = quillet.stream("hello", [("name", "Ada")]).await?.stream;
     while let Some(event) = answer.next().await {

@@ -102,7 +102,7 @@ fn print(words: &[String], pass: &mut Pass<'_>) -> Result<(), StopReason> {
     let missing = || RenderError::new(ErrorKind::MissingVariable, format!("{path} is not set"));
     let root = Value::Map(pass.variables().clone());
     let keys: Vec<&str> = path.split('.').collect();
-    let mut value = root.at(&keys).cloned().ok_or_else(missing)?;
+    let mut value = root.get_path(&keys).cloned().ok_or_else(missing)?;
     for function in functions.iter().rev() {
         let CallState::Ready(called) = pass.call(function, vec![value].into())? else {
             pass.skip(); // The rest of this needs it, and what follows does not.

@@ -14,7 +14,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         "model.name",
         &std::env::args().nth(1).unwrap_or("mock".into()),
     )?;
-    let quillet = Quillet::with(settings).await?;
+    let quillet = Quillet::with_settings(settings).await?;
     let databases = quillet.databases();
     databases
         .put("shop", ConnectionDefinition::of(demo::url(&file)))

@@ -17,7 +17,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let mut settings = Settings::default();
     settings.set("store.url", &format!("dir:{}", folder.display()))?;
-    let quillet = Quillet::with(settings).await?;
+    let quillet = Quillet::with_settings(settings).await?;
     for message in quillet.messages("greet", [("name", "Ada")]).await? {
         println!("{}: {}", message.role, message.content);
     }

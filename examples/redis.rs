@@ -20,7 +20,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!(
         "{}\n{}\n{:?}",
         rendered.prompt,
-        reply.whole()?.text,
+        reply.ensure_complete()?.text,
         outcome.value
     );
     Ok(())

@@ -9,7 +9,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     if let Some(model) = std::env::args().nth(1) {
         settings.set("model.name", &model)?;
     }
-    let quillet = Quillet::with(settings).await?;
+    let quillet = Quillet::with_settings(settings).await?;
     let script = "/../../examples/scripts/translate/translate.ai.yaml";
     let script = format!("{}{script}", env!("CARGO_MANIFEST_DIR"));
     let outcome = quillet.run_script(&script, [("content", "Guten Tag"), ("target", "English")]);

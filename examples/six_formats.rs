@@ -26,7 +26,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         let city = given.get("city").and_then(Value::as_str);
         Ok(format!("rain in {}, 4 degrees", city.unwrap_or("nowhere")).into())
     });
-    let quillet = Quillet::with(Settings::default()).await?;
+    let quillet = Quillet::with_settings(Settings::default()).await?;
     quillet.register(weather).await;
 
     let begun = Instant::now();

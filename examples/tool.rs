@@ -16,7 +16,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         let city = given.get("city").and_then(Value::as_str);
         Ok(format!("18° in {}", city.unwrap_or("nowhere")).into())
     });
-    let quillet = Quillet::with(Settings::default()).await?;
+    let quillet = Quillet::with_settings(Settings::default()).await?;
     quillet.register(weather).await;
 
     for (format, template) in [

@@ -47,9 +47,9 @@ impl Agents {
         ctx: ActivityContext,
         course: WorkflowState,
     ) -> Result<AdvanceResult, ActivityError> {
-        beating(
+        with_heartbeat(
             &ctx,
-            async move { self.go(course, AdvanceMode::Nothing).await },
+            async move { self.advance(course, AdvanceMode::Nothing).await },
         )
         .await
     }
@@ -61,9 +61,9 @@ impl Agents {
         ctx: ActivityContext,
         course: WorkflowState,
     ) -> Result<AdvanceResult, ActivityError> {
-        beating(
+        with_heartbeat(
             &ctx,
-            async move { self.go(course, AdvanceMode::Question).await },
+            async move { self.advance(course, AdvanceMode::Question).await },
         )
         .await
     }
@@ -75,7 +75,7 @@ impl Agents {
         ctx: ActivityContext,
         calling: CallInput,
     ) -> Result<Vec<StepRef>, ActivityError> {
-        beating(&ctx, async move { self.one(calling).await }).await
+        with_heartbeat(&ctx, async move { self.execute_call(calling).await }).await
     }
 }
 
@@ -86,7 +86,7 @@ impl Agents {
         Agents { service, shelf }
     }
 
-    async fn go(
+    async fn advance(
         &self,
         course: WorkflowState,
         permit: AdvanceMode,
@@ -95,8 +95,8 @@ impl Agents {
         let advanced = self.service.advance(&course.run, steps, permit).await?;
         let next = self.next(&advanced).await?;
         let (moved, more) = tokio::join!(
-            self.shelf.moved(&course.kept),
-            self.shelf.keep(advanced.steps)
+            self.shelf.move_to_journal(&course.kept),
+            self.shelf.store_large(advanced.steps)
         );
         Ok(AdvanceResult {
             moved,
@@ -119,7 +119,7 @@ impl Agents {
                         } => (place.as_str().into(), Idempotency::Freely),
                         _ => continue,
                     };
-                    let kept = self.shelf.keep(vec![called.clone()]).await?;
+                    let kept = self.shelf.store_large(vec![called.clone()]).await?;
                     needs.extend(kept.into_iter().map(|kept| ActivityInput {
                         call: call.clone(),
                         repeat,
@@ -133,7 +133,7 @@ impl Agents {
         })
     }
 
-    async fn one(&self, calling: CallInput) -> Result<Vec<StepRef>, StoreError> {
+    async fn execute_call(&self, calling: CallInput) -> Result<Vec<StepRef>, StoreError> {
         let CallInput { course, call } = calling;
         let steps = self.shelf.steps(&course.kept).await?;
         let permit = AdvanceMode::Call(call.clone());
@@ -153,7 +153,7 @@ impl Agents {
             return Err(StoreError::new(StoreErrorKind::Unavailable, message));
         }
         let mut steps = advanced.steps;
-        if let Ok(kept) = self.shelf.keep(steps.clone()).await {
+        if let Ok(kept) = self.shelf.store_large(steps.clone()).await {
             return Ok(kept);
         }
         // The tool was called, so the call must not be repeated. The event records that the result
@@ -163,14 +163,14 @@ impl Agents {
                 *result = Err(unkept());
             }
         }
-        self.shelf.keep(steps).await
+        self.shelf.store_large(steps).await
     }
 }
 
 /// Does some work and says meanwhile that this process lives. The work is a task of its own: what
 /// takes its thread for a while, such as reading megabytes of JSON, does not keep back the signs of
 /// life. Work that nobody wants any more is dropped, which stops the model and the tools.
-async fn beating<T: Send + 'static>(
+async fn with_heartbeat<T: Send + 'static>(
     ctx: &ActivityContext,
     work: impl Future<Output = Result<T, StoreError>> + Send + 'static,
 ) -> Result<T, ActivityError> {

@@ -13,7 +13,7 @@ use quillet_host::agent::AgentRequest;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::client::{StartResult, WorkflowClient, asked};
+use crate::client::{StartResult, WorkflowClient, build_request};
 use crate::failure::CliError;
 use crate::step_store::StepStore;
 
@@ -50,7 +50,7 @@ struct BatchRow {
 pub(crate) async fn run(desk: &WorkflowClient<'_>, batch: &BatchArgs) -> Result<(), CliError> {
     let rows = read(&batch.file)?;
     let host = desk.host().await?;
-    let shelf = desk.shelf_of(&host)?;
+    let shelf = desk.step_store_of(&host)?;
     // The model is part of the id: the same file with another model is another batch.
     let mut about = fs::read(&batch.file)?;
     about.extend(batch.model.as_deref().unwrap_or_default().bytes());
@@ -64,7 +64,7 @@ pub(crate) async fn run(desk: &WorkflowClient<'_>, batch: &BatchArgs) -> Result<
         let variables = variables.as_map().cloned().unwrap_or_default();
         let (host, shelf, model) = (&host, &shelf, batch.model.as_deref());
         async move {
-            let request = asked(host, model, row.input.unwrap_or_default(), variables).await?;
+            let request = build_request(host, model, row.input.unwrap_or_default(), variables).await?;
             answer(desk, shelf, custom_id, &id, request).await
         }
     });

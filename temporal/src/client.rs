@@ -65,12 +65,12 @@ pub async fn run(
             wait,
         } => {
             let host = desk.host().await?;
-            let variables = given(variables.as_deref())?;
+            let variables = parse_variables(variables.as_deref())?;
             let question = question.clone().unwrap_or_default();
-            let mut request = asked(&host, model.as_deref(), question, variables).await?;
+            let mut request = build_request(&host, model.as_deref(), question, variables).await?;
             request.session.clone_from(session);
             request.tools.ask.extend_from_slice(ask);
-            let shelf = desk.shelf_of(&host)?;
+            let shelf = desk.step_store_of(&host)?;
             let run = match desk.begin(&shelf, request, id.as_deref()).await? {
                 StartResult::Now(run) => run,
                 StartResult::Before(run) => {
@@ -78,12 +78,12 @@ pub async fn run(
                     return Err(CliError::Usage(what));
                 }
             };
-            say(&run)?;
+            print_line(&run)?;
             if *wait { desk.wait(&run).await } else { Ok(()) }
         }
         WorkflowCommand::Batch(batch) => batch::run(&desk, batch).await,
         WorkflowCommand::List { most, json } => desk.list(*most, *json).await,
-        WorkflowCommand::Show { id, json } => desk.show(&whole(id), *json).await,
+        WorkflowCommand::Show { id, json } => desk.show(&full_run_id(id), *json).await,
         WorkflowCommand::Decide {
             id,
             decision,
@@ -92,18 +92,18 @@ pub async fn run(
             text,
             by,
         } => {
-            let words = DecisionInput::of_line(decision, arguments.as_deref(), text.as_deref());
+            let words = DecisionInput::from_command_line(decision, arguments.as_deref(), text.as_deref());
             let decision = words.and_then(DecisionInput::decide);
             let deciding = DecisionRequest {
                 call: call.clone(),
                 decision: decision.map_err(|error| CliError::Usage(error.to_string()))?,
                 by: by.clone(),
             };
-            let call = desk.decide(&whole(id), deciding).await?;
-            say(&format!("decided {call}"))
+            let call = desk.decide(&full_run_id(id), deciding).await?;
+            print_line(&format!("decided {call}"))
         }
         WorkflowCommand::Cancel { id } => {
-            let run = whole(id);
+            let run = full_run_id(id);
             let handle = desk.handle(&run);
             let done = handle.cancel(WorkflowCancelOptions::default()).await;
             done.map_err(|error| desk.failed(&run, error))
@@ -123,7 +123,7 @@ pub(crate) enum StartResult {
 ///
 /// # Errors
 /// It is a prompt and no script, there is no such script, or something else is given variables.
-pub(crate) async fn asked(
+pub(crate) async fn build_request(
     host: &Host,
     model: Option<&str>,
     question: String,
@@ -158,7 +158,7 @@ pub(crate) async fn asked(
     }))
 }
 
-fn given(variables: Option<&str>) -> Result<Map, CliError> {
+fn parse_variables(variables: Option<&str>) -> Result<Map, CliError> {
     let Some(text) = variables else {
         return Ok(Map::default());
     };
@@ -191,12 +191,12 @@ impl WorkflowClient<'_> {
         Ok(Host::open(self.settings).await?)
     }
 
-    pub(crate) async fn shelf(&self) -> Result<StepStore, CliError> {
-        self.shelf_of(&self.host().await?)
+    pub(crate) async fn step_store(&self) -> Result<StepStore, CliError> {
+        self.step_store_of(&self.host().await?)
     }
 
-    pub(crate) fn shelf_of(&self, host: &Host) -> Result<StepStore, CliError> {
-        worker::shelf(host, self.settings)
+    pub(crate) fn step_store_of(&self, host: &Host) -> Result<StepStore, CliError> {
+        worker::open_step_store(host, self.settings)
     }
 
     pub(crate) async fn begin(
@@ -211,9 +211,9 @@ impl WorkflowClient<'_> {
             (None, None) => String::new(),
         };
         let id = id.map_or_else(components::new_id, str::to_owned);
-        let (run, admitted) = Admission::admit(&Principal::at(ASKER), &id, request)
+        let (run, admitted) = Admission::admit(&Principal::from_address(ASKER), &id, request)
             .map_err(|error| CliError::Usage(error.to_string()))?;
-        let kept = shelf.keep(vec![admitted]).await?;
+        let kept = shelf.store_large(vec![admitted]).await?;
         let lease = self.settings.milliseconds(&settings::AGENT_LEASE_MS);
         let course = WorkflowState::new(run.clone(), kept, lease);
         let mut memo = MemoValues::new();
@@ -253,15 +253,15 @@ impl WorkflowClient<'_> {
                 == Some("waiting")
             {
                 let waiting = self.view(run).await?.waiting;
-                eprintln!("pending approvals: {}", waited(&waiting));
+                eprintln!("pending approvals: {}", format_pending(&waiting));
                 return Ok(());
             }
             tokio::time::sleep(LOOK).await;
         }
         let end = self.end(run).await?;
-        let steps = self.shelf().await?.steps(&end.kept).await?;
+        let steps = self.step_store().await?.steps(&end.kept).await?;
         if let Some(JournalEvent::Ended { text, .. }) = steps.last() {
-            say(text)?;
+            print_line(text)?;
         }
         match end.error {
             Some(error) => Err(CliError::Ended(error)),
@@ -313,7 +313,7 @@ impl WorkflowClient<'_> {
                 );
             }
         }
-        say(shown.trim_end())
+        print_line(shown.trim_end())
     }
 
     async fn show(&self, run: &str, as_json: bool) -> Result<(), CliError> {
@@ -331,7 +331,7 @@ impl WorkflowClient<'_> {
             },
             _ => self.view(run).await?,
         };
-        let steps = self.shelf().await?.steps(&view.kept).await?;
+        let steps = self.step_store().await?.steps(&view.kept).await?;
         if as_json {
             let away: usize = view
                 .kept
@@ -340,7 +340,7 @@ impl WorkflowClient<'_> {
                 .count();
             let shown = object!({"id": run, "state": state, "waiting": view.waiting, "journal": steps,
                 "away": away, "events": found.history_length()});
-            return say(&format!("{shown:#}"));
+            return print_line(&format!("{shown:#}"));
         }
         let mut shown = format!("run    {run}\nstate  {state}");
         for waiting in &view.waiting {
@@ -350,11 +350,11 @@ impl WorkflowClient<'_> {
                 "\nwaits  {} {}({arguments}): {}",
                 waiting.call,
                 waiting.tool,
-                why(waiting)
+                approval_reason(waiting)
             );
         }
         for (number, step) in (1..).zip(&steps) {
-            let about: String = about(step).chars().take(90).collect();
+            let about: String = summarize_event(step).chars().take(90).collect();
             let _ = write!(
                 shown,
                 "\n{number:>4}  {:<10} {}",
@@ -362,7 +362,7 @@ impl WorkflowClient<'_> {
                 about.replace('\n', " ")
             );
         }
-        say(&shown)
+        print_line(&shown)
     }
 
     async fn decide(&self, run: &str, deciding: DecisionRequest) -> Result<String, CliError> {
@@ -393,7 +393,7 @@ impl WorkflowClient<'_> {
 }
 
 /// Returns the full id of a run.
-fn whole(id: &str) -> String {
+fn full_run_id(id: &str) -> String {
     let (who, id) = Principal::of_run(id);
     who.run_id(&id)
 }
@@ -407,7 +407,7 @@ fn state(status: WorkflowExecutionStatus, memo: &str) -> String {
     }
 }
 
-fn waited(waiting: &[PendingApproval]) -> String {
+fn format_pending(waiting: &[PendingApproval]) -> String {
     let calls = waiting.iter().map(|call| {
         let arguments = Value::Object(call.arguments.clone());
         format!("{} {}({arguments})", call.call, call.tool)
@@ -415,7 +415,7 @@ fn waited(waiting: &[PendingApproval]) -> String {
     calls.collect::<Vec<_>>().join(", ")
 }
 
-fn why(waiting: &PendingApproval) -> &'static str {
+fn approval_reason(waiting: &PendingApproval) -> &'static str {
     match waiting.why {
         core::journal::ApprovalReason::Permission => "needs approval",
         core::journal::ApprovalReason::Unknown => "may have been made already",
@@ -423,7 +423,7 @@ fn why(waiting: &PendingApproval) -> &'static str {
 }
 
 /// Returns a one-line summary of an event.
-fn about(step: &JournalEvent) -> String {
+fn summarize_event(step: &JournalEvent) -> String {
     match step {
         JournalEvent::Admitted { request } => match request["request"]["script"]["id"].as_str() {
             Some(script) => format!("{PROMPT}{script}"),
@@ -455,7 +455,7 @@ fn about(step: &JournalEvent) -> String {
             Ok(made) => format!("{call} {}", made.value),
             Err(failed) => format!("{call} failed: {}", failed.message),
         },
-        JournalEvent::Parked { waiting } => waited(waiting),
+        JournalEvent::Parked { waiting } => format_pending(waiting),
         JournalEvent::Decided { call, decision, by } => {
             let what = serde_json::to_value(decision).unwrap_or_default();
             let what = what["decision"].as_str().unwrap_or_default().to_owned();
@@ -483,7 +483,7 @@ fn moment(at_ms: u64) -> String {
         .to_string()
 }
 
-fn say(text: &str) -> Result<(), CliError> {
+fn print_line(text: &str) -> Result<(), CliError> {
     let mut out = std::io::stdout().lock();
     writeln!(out, "{text}")?;
     Ok(out.flush()?)

@@ -79,14 +79,14 @@ impl AgentRun {
             Some(bounds) => ask(ctx, bounds).await?,
         };
         loop {
-            let next = ctx.state_mut(|run| run.take_up(came));
+            let next = ctx.state_mut(|run| run.apply_result(came));
             let Some(bounds) = ctx.state(|run| run.course.bounds) else {
-                return over(ctx, next.into_end());
+                return end_run(ctx, next.into_end());
             };
             match next {
-                NextCommand::End(end) => return over(ctx, end),
+                NextCommand::End(end) => return end_run(ctx, end),
                 NextCommand::Ask => {}
-                NextCommand::Call(needs) => make(ctx, bounds, needs).await?,
+                NextCommand::Call(needs) => execute_calls(ctx, bounds, needs).await?,
                 NextCommand::Decide(waiting) => decisions(ctx, waiting).await?,
             }
             // Checked between activities only: continuing as new would drop the result of a pending
@@ -140,7 +140,7 @@ impl AgentRun {
 }
 
 impl AgentRun {
-    fn take_up(&mut self, came: AdvanceResult) -> NextCommand {
+    fn apply_result(&mut self, came: AdvanceResult) -> NextCommand {
         if let Some(moved) = came.moved {
             // The moved list replaces all previous events, so it must be set before the new ones
             // are added.
@@ -226,7 +226,7 @@ async fn ask(
 
 /// Makes calls, at most so many at once. One that nobody knows the outcome of is part of the course
 /// as called and not returned: then somebody is asked whether it was made.
-async fn make(
+async fn execute_calls(
     ctx: &WorkflowContext<AgentRun>,
     bounds: ActivityLimits,
     needs: Vec<ActivityInput>,
@@ -266,7 +266,7 @@ async fn decisions(
     waiting: Vec<PendingApproval>,
 ) -> Result<(), WorkflowTermination> {
     ctx.state_mut(|run| run.waiting = waiting);
-    tell(ctx, "waiting")?;
+    set_state_memo(ctx, "waiting")?;
     loop {
         let first = ctx.state(|run| {
             let open = run.waiting.iter();
@@ -300,11 +300,11 @@ async fn decisions(
         let decided = run.decided.drain(..).map(StepRef::Here);
         run.course.kept.extend(decided);
     });
-    tell(ctx, "running")
+    set_state_memo(ctx, "running")
 }
 
-fn over(ctx: &WorkflowContext<AgentRun>, end: RunResult) -> Result<RunResult, WorkflowTermination> {
-    tell(ctx, &end.how)?;
+fn end_run(ctx: &WorkflowContext<AgentRun>, end: RunResult) -> Result<RunResult, WorkflowTermination> {
+    set_state_memo(ctx, &end.how)?;
     Ok(RunResult {
         kept: ctx.state(|run| run.course.kept.clone()),
         ..end
@@ -312,7 +312,7 @@ fn over(ctx: &WorkflowContext<AgentRun>, end: RunResult) -> Result<RunResult, Wo
 }
 
 /// Says in lists how the run stands.
-fn tell(ctx: &WorkflowContext<AgentRun>, state: &str) -> Result<(), WorkflowTermination> {
+fn set_state_memo(ctx: &WorkflowContext<AgentRun>, state: &str) -> Result<(), WorkflowTermination> {
     ctx.upsert_memo([(STATE, Some(MemoValue::new(state.to_owned())))])?;
     Ok(())
 }

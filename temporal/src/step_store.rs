@@ -50,15 +50,15 @@ impl StepStore {
     ///
     /// # Errors
     /// An event is too large for both.
-    pub async fn keep(&self, steps: Vec<JournalEvent>) -> Result<Vec<StepRef>, StoreError> {
+    pub async fn store_large(&self, steps: Vec<JournalEvent>) -> Result<Vec<StepRef>, StoreError> {
         let mut kept = Vec::with_capacity(steps.len());
         for step in steps {
-            let bytes = written(std::slice::from_ref(&step))?.len();
+            let bytes = to_json(std::slice::from_ref(&step))?.len();
             if bytes <= STEP_BYTES {
                 kept.push(StepRef::Here(step));
                 continue;
             }
-            match self.put(std::slice::from_ref(&step)).await {
+            match self.store_events(std::slice::from_ref(&step)).await {
                 Ok(away) => kept.push(StepRef::Away(away)),
                 // A completed model call is never repeated or lost, so its event stays in the
                 // workflow state if it fits.
@@ -74,11 +74,11 @@ impl StepStore {
 
     /// Moves the events of the workflow state to the journal if they are too large together; `None`
     /// if not.
-    pub async fn moved(&self, kept: &[StepRef]) -> Option<Vec<StepRef>> {
+    pub async fn move_to_journal(&self, kept: &[StepRef]) -> Option<Vec<StepRef>> {
         let mut here = 0;
         for kept in kept {
             if let StepRef::Here(step) = kept {
-                here += written(std::slice::from_ref(step)).map_or(0, |text| text.len());
+                here += to_json(std::slice::from_ref(step)).map_or(0, |text| text.len());
             }
         }
         // Few events stay: a journal write per activity would cost more than it saves.
@@ -97,7 +97,7 @@ impl StepStore {
                 StepRef::Here(step) => Some(step.clone()),
                 StepRef::Away(_) => None,
             });
-            match self.put(&steps.collect::<Vec<_>>()).await {
+            match self.store_events(&steps.collect::<Vec<_>>()).await {
                 Ok(away) => moved.push(StepRef::Away(away)),
                 Err(error) => {
                     tracing::warn!(%error, bytes = here, "steps stay with the workflow");
@@ -108,10 +108,10 @@ impl StepStore {
         Some(moved)
     }
 
-    async fn put(&self, steps: &[JournalEvent]) -> Result<StoredStepRef, StoreError> {
+    async fn store_events(&self, steps: &[JournalEvent]) -> Result<StoredStepRef, StoreError> {
         // The JSON decides the id, so it is serialized once here and compared again when it is
         // read.
-        let text = written(steps)?;
+        let text = to_json(steps)?;
         let away = StoredStepRef {
             sha256: Digest::of(text.as_bytes()),
             steps: steps.len(),
@@ -155,7 +155,7 @@ impl StepStore {
                 break;
             }
         }
-        if Digest::of(written(&steps)?.as_bytes()) == away.sha256 {
+        if Digest::of(to_json(&steps)?.as_bytes()) == away.sha256 {
             return Ok(steps);
         }
         let message = format!(
@@ -178,7 +178,7 @@ fn is_here(kept: &StepRef) -> bool {
     matches!(kept, StepRef::Here(_))
 }
 
-fn written(steps: &[JournalEvent]) -> Result<String, StoreError> {
+fn to_json(steps: &[JournalEvent]) -> Result<String, StoreError> {
     serde_json::to_string(steps).map_err(|error| {
         let message = format!("cannot write an event of a run as JSON: {error}");
         StoreError::new(StoreErrorKind::Refused, message)

@@ -38,7 +38,7 @@ pub async fn run(
     stop: impl Future<Output = ()>,
 ) -> Result<(), CliError> {
     let host = Arc::new(Host::open(settings).await?);
-    let shelf = shelf(&host, settings)?;
+    let shelf = open_step_store(&host, settings)?;
     let client = connect(place).await?;
     let agents = host.agents();
     agents.greet_servers();
@@ -47,7 +47,7 @@ pub async fn run(
         .register_workflow::<AgentRun>()
         .map_err(|error| refused(place, &error))?
         .register_activities(Agents::new(agents.clone(), shelf))
-        .tuner(places(agents.options().concurrent))
+        .tuner(slot_tuner(agents.options().concurrent))
         .max_cached_workflows(CACHED)
         .sticky_queue_schedule_to_start_timeout(STICKY)
         .max_heartbeat_throttle_interval(lease / 4)
@@ -92,7 +92,7 @@ pub async fn run(
 ///
 /// # Errors
 /// The journal is in the memory of this process.
-pub fn shelf(host: &Host, settings: &Settings) -> Result<StepStore, CliError> {
+pub fn open_step_store(host: &Host, settings: &Settings) -> Result<StepStore, CliError> {
     let address = settings.text(&settings::AGENT_JOURNAL);
     let address = address.filter(|address| !address.is_empty());
     let address = address.or_else(|| settings.text(&settings::STORE_URL));
@@ -149,7 +149,7 @@ pub async fn connect(place: &TemporalArgs) -> Result<Client, CliError> {
 }
 
 /// As many activities at once as the settings let runs be: each is a part of one.
-fn places(concurrent: usize) -> TunerHolder {
+fn slot_tuner(concurrent: usize) -> TunerHolder {
     TunerHolder::builder()
         .workflow_task_slot_supplier(FixedSizeSlotSupplier::new(WORKFLOW_STEPS))
         .activity_task_slot_supplier(FixedSizeSlotSupplier::new(concurrent.max(1)))

@@ -76,7 +76,7 @@ impl BoundCatalogue {
         let mut settings = Settings::from_env()?;
         settings.set("store.url", store)?;
         settings.set("render.time_ms", &time.as_millis().max(1).to_string())?;
-        Ok(BoundCatalogue(Quillet::with(settings).await?))
+        Ok(BoundCatalogue(Quillet::with_settings(settings).await?))
     }
 
     /// Ids of all prompts, broken ones included, in order.

@@ -44,7 +44,7 @@ pub struct CheckedQuery {
 /// # Errors
 /// Returns the first problem, with its location and a hint.
 pub fn check(query: &GuardQuery) -> Result<CheckedQuery, BindingError> {
-    let dialect = SqlDialect::named(&query.dialect).ok_or_else(|| {
+    let dialect = SqlDialect::from_name(&query.dialect).ok_or_else(|| {
         let names = SqlDialect::ALL.map(SqlDialect::name).join(", ");
         let message = format!("unknown dialect {:?}", query.dialect);
         BindingError::option(message, format!("dialects are {names}"))

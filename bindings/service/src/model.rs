@@ -94,7 +94,7 @@ impl ChatModel for Model {
             let mut events = Vec::new();
             let mut decoder = WIRE.decoder(request.model.as_deref().unwrap_or_default());
             let answer = completion(answer)?.to_string();
-            let read = decoder.whole(answer.as_bytes(), &mut events);
+            let read = decoder.decode_body(answer.as_bytes(), &mut events);
             let read = read.and_then(|()| decoder.end(&mut events));
             read.map_err(|error| {
                 let message = format!("invalid answer of the model: {error}");

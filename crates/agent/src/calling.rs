@@ -79,8 +79,8 @@ pub(crate) fn start(
     let arguments = arguments(input);
     // A tool may call models too, and these calls are charged to the account of the run. Task-local
     // values do not reach a spawned task, so the account is passed explicitly.
-    let task = tokio::spawn(budget::paid_here(async move {
-        tool.answer(arguments, &context).await
+    let task = tokio::spawn(budget::charge_to_current(async move {
+        tool.call_for_model(arguments, &context).await
     }));
     let answer = timeout(limit, AbortOnDropHandle::new(task));
     async move {
@@ -90,7 +90,7 @@ pub(crate) fn start(
                 images = output.images;
                 Ok(output.value)
             }
-            Ok(Ok(Err(error))) => Err(refused(&begun.call, error)),
+            Ok(Ok(Err(error))) => Err(to_call_failure(&begun.call, error)),
             Ok(Err(error)) => Err(broke(&begun.call, error)),
             Err(_) => Err(CallFailure::time(limit)),
         };
@@ -108,7 +108,7 @@ fn arguments(input: serde_json::Map<String, Json>) -> Map {
     }
 }
 
-fn refused(call: &ToolCall, error: ToolError) -> CallFailure {
+fn to_call_failure(call: &ToolCall, error: ToolError) -> CallFailure {
     let code = error.kind.code();
     tracing::debug!(tool = call.name, %code, %error, "a tool failed");
     let text = error.for_model;

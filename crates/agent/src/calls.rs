@@ -148,7 +148,7 @@ async fn end(scope: &RunContext, done: FinishedCall, ledger: &mut Ledger) {
     let (for_model, output, error) = match answer {
         Ok(output) => {
             let for_model = results::cut(results::text(&output), scope) + &images.left_out;
-            begun.span.answered(&for_model);
+            begun.span.record_answer(&for_model);
             (for_model, output, None)
         }
         Err(failure) => {
@@ -157,7 +157,7 @@ async fn end(scope: &RunContext, done: FinishedCall, ledger: &mut Ledger) {
             (for_model, Value::Null, Some(failure.text))
         }
     };
-    ledger.answered(
+    ledger.record_result(
         begun.index,
         for_model.clone(),
         images.shown,

@@ -8,7 +8,7 @@ use quillet_core::trace::{OpenSpan, Tracer};
 use crate::PromptVersion;
 use crate::answer::PartialTurn;
 use crate::spans::{self, ModelSpan};
-use crate::turn::take_up;
+use crate::turn::apply_event;
 
 /// Trace of a chat: two spans, like a run with one model call. If it is dropped before its end, it
 /// is recorded as cancelled.
@@ -73,11 +73,11 @@ impl ChatTrace {
 impl ChatSpans {
     fn take(&mut self, event: ChatEvent) {
         self.model.on_delta();
-        let _ = take_up(&mut self.answer, event);
+        let _ = apply_event(&mut self.answer, event);
     }
 
     fn end(&mut self) {
-        self.model.answered(&self.answer);
+        self.model.record_answer(&self.answer);
         spans::set_usage(&self.root, self.answer.rest.usage);
     }
 

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 use crate::answer::{CompletedTurn, PartialTurn};
 use crate::compact::Conversation;
-use crate::repeats::Round;
+use crate::repeats::CallRound;
 use crate::skills::LoadedSkills;
 use crate::sources::Sources;
 use crate::{AgentError, AgentEvent, AgentOutcome, EndReason};
@@ -35,7 +35,7 @@ pub(crate) struct Ledger {
     run: Arc<str>,
     messages: Vec<Message>,
     open: Vec<OpenCall>,
-    round: Round,
+    round: CallRound,
     text: String,
     reasoning: String,
     usage: Option<Usage>,
@@ -62,7 +62,7 @@ impl Ledger {
             skills,
             messages: Vec::new(),
             open: Vec::new(),
-            round: Round::new(),
+            round: CallRound::new(),
             text: String::new(),
             reasoning: String::new(),
             usage: None,
@@ -83,7 +83,7 @@ impl Ledger {
     }
 
     /// Calls of the last turn and their results.
-    pub(crate) fn take_round(&mut self) -> Round {
+    pub(crate) fn take_round(&mut self) -> CallRound {
         mem::take(&mut self.round)
     }
 
@@ -124,7 +124,7 @@ impl Ledger {
     }
 
     /// Stores the result of a call. Results enter the history when all calls have one.
-    pub(crate) fn answered(
+    pub(crate) fn record_result(
         &mut self,
         index: usize,
         text: String,

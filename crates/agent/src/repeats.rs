@@ -11,7 +11,7 @@ use quillet_core::{Message, ToolCall};
 use serde_json::{Map, Value as Json};
 
 /// Calls of one turn with their results as the model reads them.
-pub(crate) type Round = Vec<(ToolCall, Message)>;
+pub(crate) type CallRound = Vec<(ToolCall, Message)>;
 
 /// Calls so far, with the number of repetitions since something was new.
 #[derive(Debug, Default)]
@@ -22,7 +22,7 @@ pub(crate) struct Repeats {
 impl Repeats {
     /// Records a round; returns whether each of its calls has now been made `most` times with
     /// nothing new in between. 0 is no limit; less than 2 cannot be a repetition.
-    pub(crate) fn circle(&mut self, round: &Round, most: u32) -> bool {
+    pub(crate) fn circle(&mut self, round: &CallRound, most: u32) -> bool {
         if most == 0 || round.is_empty() {
             return false;
         }

@@ -70,12 +70,12 @@ fn head(text: &str, tokens: u64, counter: &dyn TokenCounter) -> usize {
     while kept < text.len() {
         let end = text.floor_char_boundary((kept + PIECE).min(text.len()));
         let piece = &text[kept..end];
-        let used = counter.text(piece);
+        let used = counter.count_text(piece);
         if used > left {
             return kept
                 + within(piece.len(), |bytes| {
                     let bytes = piece.floor_char_boundary(bytes);
-                    (counter.text(&piece[..bytes]) <= left).then_some(bytes)
+                    (counter.count_text(&piece[..bytes]) <= left).then_some(bytes)
                 });
         }
         (kept, left) = (end, left - used);
@@ -90,12 +90,12 @@ fn tail(text: &str, tokens: u64, counter: &dyn TokenCounter) -> usize {
         let end = text.len() - kept;
         let begin = text.ceil_char_boundary(end.saturating_sub(PIECE));
         let piece = &text[begin..end];
-        let used = counter.text(piece);
+        let used = counter.count_text(piece);
         if used > left {
             return kept
                 + within(piece.len(), |bytes| {
                     let from = piece.ceil_char_boundary(piece.len() - bytes);
-                    (counter.text(&piece[from..]) <= left).then_some(piece.len() - from)
+                    (counter.count_text(&piece[from..]) <= left).then_some(piece.len() - from)
                 });
         }
         (kept, left) = (kept + piece.len(), left - used);

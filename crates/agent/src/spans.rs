@@ -163,7 +163,7 @@ impl ModelSpan {
     }
 
     /// Records the answer so far.
-    pub(crate) fn answered(&mut self, turn: &PartialTurn) {
+    pub(crate) fn record_answer(&mut self, turn: &PartialTurn) {
         self.watched.ended = true;
         let (span, reply) = (&self.watched.span, &turn.rest);
         if !reply.id.is_empty() {
@@ -266,7 +266,7 @@ impl ToolSpan {
     }
 
     /// Ends it with the result as the model reads it.
-    pub(crate) fn answered(mut self, for_model: &str) {
+    pub(crate) fn record_answer(mut self, for_model: &str) {
         self.watched.ended = true;
         if self.texts {
             let span = &self.watched.span;

@@ -22,7 +22,7 @@ pub(crate) async fn run_turn(
     request::prepare(scope, toolbox, ledger).await?;
     let (answer, mut span) = request::ask(scope, toolbox, last, ledger).await?;
     let heard = listen(scope, answer, &mut span, &mut ledger.partial).await;
-    span.answered(&ledger.partial);
+    span.record_answer(&ledger.partial);
     match heard {
         Ok(reason) => Ok(ledger.finish_turn(reason)),
         Err(error) => {
@@ -55,7 +55,7 @@ async fn listen(
         {
             reason = Some(why);
         }
-        if let Some(event) = take_up(turn, event) {
+        if let Some(event) = apply_event(turn, event) {
             scope.events.send(event).await;
         }
     }
@@ -98,12 +98,12 @@ fn too_long(scope: &RunContext) -> ModelError {
 
 /// Adds an event to the turn, and returns what the reader sees. A run uses one choice, so others
 /// are ignored.
-pub(crate) fn take_up(turn: &mut PartialTurn, event: ChatEvent) -> Option<AgentEvent> {
+pub(crate) fn apply_event(turn: &mut PartialTurn, event: ChatEvent) -> Option<AgentEvent> {
     match event {
-        ChatEvent::Text { choice: 0, text } => said(turn, text),
+        ChatEvent::Text { choice: 0, text } => push_text(turn, text),
         ChatEvent::Refusal { choice: 0, text } => {
             turn.refused = true;
-            said(turn, text)
+            push_text(turn, text)
         }
         ChatEvent::Reasoning { choice: 0, text } => {
             turn.reasoning.push_str(&text);
@@ -121,7 +121,7 @@ pub(crate) fn take_up(turn: &mut PartialTurn, event: ChatEvent) -> Option<AgentE
     }
 }
 
-fn said(turn: &mut PartialTurn, text: String) -> Option<AgentEvent> {
+fn push_text(turn: &mut PartialTurn, text: String) -> Option<AgentEvent> {
     turn.text.push_str(&text);
     (!text.is_empty()).then_some(AgentEvent::Text(text))
 }

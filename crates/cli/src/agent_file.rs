@@ -18,7 +18,7 @@ const FOLDER: &str = "agents";
 const FIELDS: [&str; 4] = ["instructions", "mcpServers", "modelSettings", "skills"];
 
 /// Returns whether a definition is an agent, by its folder or its fields.
-pub(crate) fn is_one(path: &str, definition: &Value) -> bool {
+pub(crate) fn is_agent(path: &str, definition: &Value) -> bool {
     let mut folders = Path::new(path).components().rev().skip(1);
     if folders.any(|folder| folder.as_os_str() == FOLDER) {
         return true;
@@ -33,7 +33,7 @@ pub(crate) fn is_skill(path: &Path) -> bool {
 }
 
 /// Returns the diagnostics of an agent.
-pub(crate) fn wrong_with(entry: &StoreEntry) -> Vec<Diagnostic> {
+pub(crate) fn diagnostics(entry: &StoreEntry) -> Vec<Diagnostic> {
     if let Some(problem) = &entry.problem {
         return vec![problem.clone()];
     }
@@ -60,7 +60,7 @@ pub(crate) fn tools(snapshot: &CatalogueSnapshot) -> Vec<Vec<String>> {
 
 /// Returns warnings about unknown names in an agent. The tools of a database are known only after
 /// it is opened, so patterns with their prefixes are skipped.
-pub(crate) fn doubts(entry: &StoreEntry, known: KnownNames<'_>) -> Vec<Diagnostic> {
+pub(crate) fn unknown_names(entry: &StoreEntry, known: KnownNames<'_>) -> Vec<Diagnostic> {
     let mut found = AgentDefinition::doubts(&entry.origin, &entry.text, known);
     // Matches the quoted name in the message, the only place where the pattern is known here.
     let of_databases = ["\"db_", "\"!db_", "\"database/", "\"!database/"];

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use quillet::settings::keys::Provider;
+use quillet::settings::keys::KeyProvider;
 use quillet::settings::{self, Flags, Setting};
 
 pub(crate) use batch::BatchArgs;
@@ -329,11 +329,11 @@ pub(crate) struct ModelsArgs {
 }
 
 /// Parser of provider names.
-fn providers() -> impl TypedValueParser<Value = Provider> {
-    let names =
-        Provider::ALL.map(|provider| PossibleValue::new(provider.name()).help(provider.describe()));
+fn providers() -> impl TypedValueParser<Value = KeyProvider> {
+    let names = KeyProvider::ALL
+        .map(|provider| PossibleValue::new(provider.name()).help(provider.describe()));
     PossibleValuesParser::new(names)
-        .try_map(|name| Provider::named(&name).ok_or("unknown provider"))
+        .try_map(|name| KeyProvider::from_name(&name).ok_or("unknown provider"))
 }
 
 #[derive(Debug, Subcommand)]
@@ -348,14 +348,14 @@ pub(crate) enum KeysCommand {
     Set {
         /// Provider of the key.
         #[arg(value_parser = providers())]
-        provider: Provider,
+        provider: KeyProvider,
     },
     /// Remove a saved key.
     #[command(alias = "rm")]
     Remove {
         /// Provider of the key.
         #[arg(value_parser = providers())]
-        provider: Provider,
+        provider: KeyProvider,
     },
 }
 

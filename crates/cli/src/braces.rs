@@ -27,8 +27,8 @@ pub(crate) fn check_braces(
         return Vec::new();
     };
     let found = match dialect {
-        TemplateDialect::FString => fields::look(text),
-        _ => tags::look(format, dialect, text, is_function),
+        TemplateDialect::FString => fields::check_fields(text),
+        _ => tags::check_tags(format, dialect, text, is_function),
     };
     let diagnostic = |found: BraceWarning| {
         Diagnostic::warning("check.braces", name, found.message)

@@ -11,7 +11,7 @@ pub(crate) fn width(text: &str) -> usize {
 }
 
 /// Truncates a text to a width, with a mark if it was longer.
-pub(crate) fn cut(text: &str, most: usize) -> String {
+pub(crate) fn truncate(text: &str, most: usize) -> String {
     if width(text) <= most {
         return text.to_owned();
     }
@@ -68,7 +68,7 @@ mod tests {
             ("", 0, ""),
         ];
         for (text, most, expected) in cases {
-            assert_eq!(cut(text, most), expected, "{text:?} {most}");
+            assert_eq!(truncate(text, most), expected, "{text:?} {most}");
         }
     }
 

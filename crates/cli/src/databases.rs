@@ -23,9 +23,12 @@ pub(crate) enum DoctorFinding {
 
 /// Checks each stored database: whether it answers, and which privileges its role has beyond
 /// reading.
-pub(crate) async fn examined(config: &Settings, store: Arc<dyn Store>) -> Vec<DoctorFinding> {
+pub(crate) async fn check_databases(
+    config: &Settings,
+    store: Arc<dyn Store>,
+) -> Vec<DoctorFinding> {
     let archive = Arc::new(MemoryArchive::new(ArchiveOptions::default()));
-    let known = match unasked(config, store, archive) {
+    let known = match without_model(config, store, archive) {
         Ok(known) => known,
         Err(failure) => return vec![DoctorFinding::Broken(failure.to_string())],
     };

@@ -17,7 +17,7 @@ pub(crate) enum DoctorFinding {
 }
 
 /// Reports that the databases of the store are skipped.
-pub(crate) async fn examined(_: &Settings, store: Arc<dyn Store>) -> Vec<DoctorFinding> {
+pub(crate) async fn check_databases(_: &Settings, store: Arc<dyn Store>) -> Vec<DoctorFinding> {
     let said = left_out(&*store).await;
     said.into_iter().map(DoctorFinding::Mind).collect()
 }

@@ -13,7 +13,7 @@ const CODE: &str = "model.ends";
 
 /// Returns the deprecation of a model.
 pub(crate) fn of_model(model: &str, today: Date) -> Option<ModelDeprecation> {
-    ModelFacts::built_in().find(model).ending(model, today)
+    ModelFacts::built_in().find(model).deprecation(model, today)
 }
 
 /// Returns a warning if the model of a prompt is deprecated.

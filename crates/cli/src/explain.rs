@@ -48,7 +48,7 @@ impl PromptTemplates {
     ) -> Self {
         let is_template = is_template
             || matches!(
-                source::form_of(&definition.origin),
+                source::kind_of_file(&definition.origin),
                 Some(InputFileKind::Template(_))
             );
         let prompt = match &definition.state {
@@ -84,19 +84,19 @@ impl PromptTemplates {
     }
 
     /// Findings with the texts that they point into.
-    pub(crate) fn place(&self, found: &[Diagnostic]) -> Vec<LocatedDiagnostic> {
+    pub(crate) fn locate(&self, found: &[Diagnostic]) -> Vec<LocatedDiagnostic> {
         found
             .iter()
-            .map(|diagnostic| self.place_one(diagnostic.clone()))
+            .map(|diagnostic| self.locate_one(diagnostic.clone()))
             .collect()
     }
 
-    fn place_one(&self, mut diagnostic: Diagnostic) -> LocatedDiagnostic {
+    fn locate_one(&self, mut diagnostic: Diagnostic) -> LocatedDiagnostic {
         if let Some(found) = self.own(&diagnostic) {
             return found;
         }
         if diagnostic.source != self.definition.0
-            && let Some(found) = self.place_elsewhere(&diagnostic)
+            && let Some(found) = self.locate_in_callee(&diagnostic)
         {
             return found;
         }
@@ -132,7 +132,7 @@ impl PromptTemplates {
 
     /// A finding in a template that this prompt calls. Its source is the name that
     /// it is called by, that of the other prompt's template, or already a file.
-    fn place_elsewhere(&self, diagnostic: &Diagnostic) -> Option<LocatedDiagnostic> {
+    fn locate_in_callee(&self, diagnostic: &Diagnostic) -> Option<LocatedDiagnostic> {
         let source = &diagnostic.source;
         let mut prompts = self.snapshot.prompts.values();
         if let Some(file) = prompts.find(|known| *known.origin == **source) {
@@ -193,14 +193,14 @@ impl PromptTemplates {
         given: &Map,
     ) -> Option<Vec<LocatedDiagnostic>> {
         match error {
-            ServiceError::Invalid { diagnostics, .. } => Some(self.place(diagnostics)),
+            ServiceError::Invalid { diagnostics, .. } => Some(self.locate(diagnostics)),
             ServiceError::Missing { names, hints, .. } => {
                 let compiled = self.compiled(catalogue.factory())?;
                 let variables = compiled.references().variables.iter();
                 let missing = variables.filter(|variable| names.contains(&variable.path.join(".")));
                 let found = missing.map(|variable| self.missing(variable, hints, given));
                 let found: Vec<Diagnostic> = found.collect();
-                (found.len() >= names.len()).then(|| self.place(&found))
+                (found.len() >= names.len()).then(|| self.locate(&found))
             }
             ServiceError::UnknownFunctions {
                 names,
@@ -218,14 +218,14 @@ impl PromptTemplates {
                 let variables = compiled.references().variables.iter();
                 let absent = variables.filter(|used| missing.contains(&used.path.join(".")));
                 found.extend(absent.map(|used| self.missing(used, hints, given)));
-                (found.len() >= names.len() + missing.len()).then(|| self.place(&found))
+                (found.len() >= names.len() + missing.len()).then(|| self.locate(&found))
             }
             ServiceError::Variables { problems, .. } => {
                 let found: Vec<Diagnostic> = problems
                     .iter()
                     .map(|problem| self.misfit(problem))
                     .collect();
-                Some(self.place(&found))
+                Some(self.locate(&found))
             }
             ServiceError::Render(failure) => self.failed(&failure.error).map(|found| vec![found]),
             _ => None,
@@ -238,7 +238,7 @@ impl PromptTemplates {
             .sources()
             .find(|(name, _)| *name == error.source_name)?;
         let found = Diagnostic::error(error.kind.code(), &error.source_name, error.reason.clone());
-        Some(self.place_one(Diagnostic {
+        Some(self.locate_one(Diagnostic {
             help: error.help.clone(),
             ..found.at(text, error.span?)
         }))
@@ -374,7 +374,7 @@ impl PromptTemplates {
         let found: Vec<Diagnostic> = templates
             .flat_map(|(name, _, text)| braces::check_braces(format, name, text, &is_function))
             .collect();
-        self.place(&found)
+        self.locate(&found)
     }
 
     /// Names that the templates use and nobody declared.
@@ -395,7 +395,7 @@ impl PromptTemplates {
             !variable.optional && !is_argument && !names.may_be_call(variable)
         });
         found.extend(needed.filter_map(|variable| self.unknown_variable(variable, environs)));
-        self.place(&found)
+        self.locate(&found)
     }
 
     fn unknown_variable(

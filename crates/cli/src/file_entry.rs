@@ -14,7 +14,7 @@ use crate::source::{self, InputFileKind};
 /// # Errors
 /// The companion file cannot be read.
 pub(crate) fn entry(key: EntryKey, definition: String, path: &str) -> Result<StoreEntry, CliError> {
-    let mut entry = StoreEntry::new(key, definition, source::shown(path));
+    let mut entry = StoreEntry::new(key, definition, source::display_name(path));
     entry.folder = folder(path).map(Into::into);
     let config = path
         .strip_suffix("skprompt.txt")
@@ -78,7 +78,7 @@ fn partial_files(path: &str) -> BTreeMap<String, String> {
             continue;
         };
         let is_own = own == Some(name.as_ref());
-        if is_own || source::form_of(name).is_none_or(|form| form == InputFileKind::Toml) {
+        if is_own || source::kind_of_file(name).is_none_or(|form| form == InputFileKind::Toml) {
             continue;
         }
         // `./` is in the way of people who know the file without it.

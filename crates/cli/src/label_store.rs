@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use quillet_core::history::{LATEST, Labels, PRODUCTION, labelled};
+use quillet_core::history::{LATEST, Labels, PRODUCTION, labelled_definition};
 use quillet_core::nearest;
 use quillet_core::store::{EntryKind, Store, StoreEntry};
 
@@ -28,7 +28,8 @@ pub(crate) async fn store_at_label(
     let mut over = Overlay::new(store);
     let (mut known, mut is_known) = (BTreeSet::new(), label == LATEST);
     for entry in entries {
-        let is_of_prompt = labelled(&entry.key).is_some_and(|(kind, _)| kind == EntryKind::Prompt);
+        let is_of_prompt =
+            labelled_definition(&entry.key).is_some_and(|(kind, _)| kind == EntryKind::Prompt);
         let labels = Labels::parse(&entry.text);
         let Some(mut labels) = labels.ok().filter(|_| is_of_prompt) else {
             continue;

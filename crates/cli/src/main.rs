@@ -45,7 +45,7 @@ use crate::terminal::Stream;
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) => return refuse(&error),
+        Err(error) => return print_usage_error(&error),
     };
     // Not `std::process::exit`: destructors must run, because they delete temporary files and reset
     // the terminal.
@@ -59,7 +59,7 @@ fn main() -> ExitCode {
 }
 
 /// Prints help, or the error of an invalid command line.
-fn refuse(error: &clap::Error) -> ExitCode {
+fn print_usage_error(error: &clap::Error) -> ExitCode {
     // A closed standard error is not a failure of the command.
     let _ = error.print();
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(Exit::Usage as u8))
@@ -89,10 +89,10 @@ fn run(cli: &Cli) -> Result<(), CliError> {
         config.set_schemas(schemas);
     }
     if cli.command.is_personal() {
-        chat::rest_with_the_user(&mut config);
+        chat::use_user_folder(&mut config);
     }
     if let Command::Sql(_) = &cli.command {
-        databases::rest_with_the_user(&mut config);
+        databases::use_user_folder(&mut config);
     }
     if let Command::Config(command) = &cli.command {
         return command::settings::run(command, &config);
@@ -182,7 +182,7 @@ fn log(config: &Settings, command: &Command) {
     if filter == "off" {
         return;
     }
-    let filter = tracing_subscriber::EnvFilter::builder().parse_lossy(quiet(filter));
+    let filter = tracing_subscriber::EnvFilter::builder().parse_lossy(without_mcp_library(filter));
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_ansi(Stream::Err.has_colour())
@@ -198,7 +198,7 @@ fn log(config: &Settings, command: &Command) {
 
 /// Returns the filter without the MCP library, which logs server details and failures that Quillet
 /// reports in one line. The level debug, or a filter that names the library, shows them.
-fn quiet(filter: &str) -> String {
+fn without_mcp_library(filter: &str) -> String {
     const LIBRARY: &str = "rmcp";
     let wants_all = ["debug", "trace", LIBRARY];
     if wants_all
@@ -224,7 +224,7 @@ mod tests {
             ("DEBUG", "DEBUG"),
             ("info,rmcp=info", "info,rmcp=info"),
         ] {
-            assert_eq!(super::quiet(given), used);
+            assert_eq!(super::without_mcp_library(given), used);
         }
     }
 }

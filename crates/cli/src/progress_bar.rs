@@ -5,7 +5,7 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::cells::cut;
+use crate::cells::truncate;
 use crate::chat::sanitize;
 use crate::terminal::{self, Stream};
 
@@ -66,7 +66,7 @@ fn line(done: u64, total: u64, what: &str) -> String {
     // `what` can contain names from a database, which must not control the terminal.
     let what = sanitize(what).replace(['\n', '\t'], " ");
     if total == 0 {
-        return cut(&format!("{what} {done}"), MOST_WIDTH);
+        return truncate(&format!("{what} {done}"), MOST_WIDTH);
     }
     let done = done.min(total);
     let full = u128::from(done) * u128::from(SIGNS) / u128::from(total);
@@ -75,7 +75,7 @@ fn line(done: u64, total: u64, what: &str) -> String {
         .unwrap_or_default()
         .saturating_sub(full);
     let bar = format!("{}{}", "━".repeat(full), "╌".repeat(rest));
-    cut(&format!("{bar} {done}/{total} {what}"), MOST_WIDTH)
+    truncate(&format!("{bar} {done}/{total} {what}"), MOST_WIDTH)
 }
 
 #[cfg(test)]

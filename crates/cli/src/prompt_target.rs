@@ -26,7 +26,7 @@ use crate::terminal;
 /// # Errors
 /// The file cannot be read.
 pub(crate) fn is_prompt(name: &str) -> Result<bool, CliError> {
-    if source::is_script(name) || source::form_of(name).is_none() {
+    if source::is_script(name) || source::kind_of_file(name).is_none() {
         return Ok(false);
     }
     let text = source::read(name)?;
@@ -54,7 +54,7 @@ pub(crate) async fn is_stored(name: &str, config: &Settings) -> Result<bool, Cli
     let snapshot = catalogue.snapshot();
     let has = |id: &str| snapshot.prompts.get(id).is_some();
     // The selector is resolved during rendering, so an unknown version is reported there.
-    Ok(has(name) || VersionSelector::divide(name).is_some_and(|(id, _)| has(id)))
+    Ok(has(name) || VersionSelector::split_id(name).is_some_and(|(id, _)| has(id)))
 }
 
 /// A rendered prompt, ready to send.
@@ -92,7 +92,7 @@ pub(crate) async fn render(
         Ok(rendered) => rendered,
         Err(error) => return Err(target.failure(error, &service, variables)),
     };
-    target.tell(&rendered, defined);
+    target.print_warnings(&rendered, defined);
     Ok(RenderedMessages {
         messages: service.messages(rendered.prompt),
         model: rendered.model,
@@ -161,7 +161,7 @@ impl PromptTarget {
         service: &PromptService,
         variables: &Map,
     ) -> CliError {
-        tell_failures(error.failures());
+        print_tool_failures(error.failures());
         let snapshot = service.catalogue().snapshot();
         let definition = snapshot.prompt(&self.id);
         let texts = definition
@@ -185,8 +185,8 @@ impl PromptTarget {
 
     /// Prints warnings about a rendering, which must include its explanation. Reports unused
     /// variables of `-D` (`defined`) only: a data file may contain variables of other prompts.
-    pub(crate) fn tell(&self, outcome: &RenderOutcome, defined: &[String]) {
-        tell_failures(&outcome.failures);
+    pub(crate) fn print_warnings(&self, outcome: &RenderOutcome, defined: &[String]) {
+        print_tool_failures(&outcome.failures);
         if outcome.stale {
             terminal::warning("the store is unavailable: shared variables may be outdated");
         }
@@ -287,7 +287,7 @@ fn shared(over: &mut Overlay, variables: &Map) {
 }
 
 /// Prints warnings about tools that failed during rendering.
-pub(crate) fn tell_failures(failures: &[ToolFailure]) {
+pub(crate) fn print_tool_failures(failures: &[ToolFailure]) {
     for failure in failures {
         terminal::warning(&format!(
             "tool {} failed, so its fallback value is used: {}",

@@ -16,7 +16,7 @@ pub(crate) fn show(finding: &LocatedDiagnostic, colour: bool) -> String {
     } else {
         Renderer::plain()
     };
-    let mut group = match place(finding) {
+    let mut group = match marked_range(finding) {
         Some((text, range)) => {
             let annotation = AnnotationKind::Primary.span(range);
             let snippet = Snippet::source(text)
@@ -33,7 +33,7 @@ pub(crate) fn show(finding: &LocatedDiagnostic, colour: bool) -> String {
 }
 
 /// Returns the text and the range to mark: at character boundaries and inside the text.
-fn place(finding: &LocatedDiagnostic) -> Option<(&str, std::ops::Range<usize>)> {
+fn marked_range(finding: &LocatedDiagnostic) -> Option<(&str, std::ops::Range<usize>)> {
     let text = finding.text.as_deref()?;
     let found = &finding.diagnostic;
     let (start, end) = match (found.span, found.position) {

@@ -21,7 +21,7 @@ const SCRIPTS: [&str; 2] = [".ai.yaml", ".ai.yml"];
 const FIXTURES: [&str; 2] = [".fixture.yaml", ".fixture.yml"];
 
 /// Whether a file is a script or tests of one, by its name.
-pub(crate) fn is_one(path: &Path) -> bool {
+pub(crate) fn is_script_or_fixture(path: &Path) -> bool {
     let name = path.to_string_lossy();
     let is = |endings: &[&str]| endings.iter().any(|ending| name.ends_with(ending));
     is(&SCRIPTS) || is(&FIXTURES)

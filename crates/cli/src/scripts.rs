@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use quillet::components;
 use quillet::components::scripts::folders;
-pub(crate) use quillet::components::scripts::{MOCK, McpSources, models, tools, unasked_models};
+pub(crate) use quillet::components::scripts::{MOCK, McpSources, dry_run_models, models, tools};
 use quillet::settings::Settings;
 use quillet_core::{Diagnostic, Value};
 use quillet_script::ScriptError;
@@ -93,13 +93,17 @@ pub(crate) fn search(with: &ScriptArgs) -> Result<Vec<PathBuf>, CliError> {
 }
 
 /// Prints a script error. `source` is the script, if it was read.
-pub(crate) fn tell(error: &ScriptError, source: Option<&ScriptSource>) {
+pub(crate) fn print_error(error: &ScriptError, source: Option<&ScriptSource>) {
     let colour = Stream::Err.has_colour();
-    terminal::note(shown(error, source, colour).trim_end());
+    terminal::note(format_error(error, source, colour).trim_end());
 }
 
 /// Formats a script error with locations, source lines and the call chain.
-pub(crate) fn shown(error: &ScriptError, source: Option<&ScriptSource>, colour: bool) -> String {
+pub(crate) fn format_error(
+    error: &ScriptError,
+    source: Option<&ScriptSource>,
+    colour: bool,
+) -> String {
     let findings = error.diagnostics.iter();
     let findings = findings.map(|found| report::show(&finding(found, source), colour));
     let mut text: String = findings.collect::<Vec<_>>().join("\n");

@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-pub(crate) use quillet::files::{InputFileKind, data, form_of, parse, read, schemas, shown};
+pub(crate) use quillet::files::{
+    InputFileKind, data, display_name, kind_of_file, parse, read, schemas,
+};
 use quillet_core::store::EntryKind;
 use quillet_core::{Map, Value, json};
 use quillet_prompt::file;
@@ -18,7 +20,7 @@ pub(crate) fn is_script(name: &str) -> bool {
 pub(crate) fn form(name: &str, text: &str) -> Option<InputFileKind<'static>> {
     match file::kind(name, text) {
         Some(_) => Some(InputFileKind::Prompt),
-        None => form_of(name),
+        None => kind_of_file(name),
     }
 }
 
@@ -33,7 +35,7 @@ pub(crate) fn definition(path: &str, text: &str) -> Result<String, CliError> {
     match form(path, text) {
         Some(InputFileKind::Prompt) => Err(CliError::Other(format!(
             "{}: a prompt file cannot be converted; copy it to prompts/ of a folder store",
-            shown(path)
+            display_name(path)
         ))),
         // JSON is not parsed here, because the parser of definitions has better errors.
         Some(InputFileKind::Json) => Ok(text.to_owned()),
@@ -83,7 +85,7 @@ pub(crate) fn variables(data: Option<&str>, defines: &[String]) -> Result<Map, C
         Value::Null => Ok(Map::default()),
         other => Err(CliError::Usage(format!(
             "{}: variables must be an object, not {}",
-            shown(data.unwrap_or("-D")),
+            display_name(data.unwrap_or("-D")),
             other.kind()
         ))),
     }
@@ -126,12 +128,12 @@ pub(crate) fn set_path(root: &Value, path: &[&str], value: Value) -> Value {
 
 /// Returns whether a name must be a file, not an id.
 pub(crate) fn looks_like_a_path(name: &str) -> bool {
-    name.contains(std::path::MAIN_SEPARATOR) || name.contains('/') || form_of(name).is_some()
+    name.contains(std::path::MAIN_SEPARATOR) || name.contains('/') || kind_of_file(name).is_some()
 }
 
 /// Returns the file name without folders and ending.
 pub(crate) fn stem(path: &str) -> String {
-    if form_of(path) == Some(InputFileKind::Prompt) {
+    if kind_of_file(path) == Some(InputFileKind::Prompt) {
         return file::stem(path).to_owned();
     }
     let name = Path::new(path).file_stem().unwrap_or_default();

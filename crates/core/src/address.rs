@@ -35,7 +35,7 @@ impl AddressClass {
         match address {
             IpAddr::V4(address) => Self::of_v4(address),
             IpAddr::V6(address) => {
-                carried(address).map_or_else(|| Self::of_v6(address), Self::of_v4)
+                embedded_v4(address).map_or_else(|| Self::of_v6(address), Self::of_v4)
             }
         }
     }
@@ -197,7 +197,7 @@ const V6: [AddressBlock<u128>; 26] = [
 ];
 
 /// The IPv4 address inside an IPv6 address.
-fn carried(address: Ipv6Addr) -> Option<Ipv4Addr> {
+fn embedded_v4(address: Ipv6Addr) -> Option<Ipv4Addr> {
     let pair = |high: u16, low: u16| {
         let [a, b] = high.to_be_bytes();
         let [c, d] = low.to_be_bytes();

@@ -164,7 +164,7 @@ impl Serialize for Value {
 
 impl Serialize for ValueList {
     fn serialize<S: Serializer>(&self, writer: S) -> Result<S::Ok, S::Error> {
-        refuse_deep::<S>(self.depth())?;
+        check_depth::<S>(self.depth())?;
         let mut seq = writer.serialize_seq(Some(self.len()))?;
         for item in self.as_slice() {
             seq.serialize_element(item)?;
@@ -175,9 +175,9 @@ impl Serialize for ValueList {
 
 impl Serialize for Map {
     fn serialize<S: Serializer>(&self, writer: S) -> Result<S::Ok, S::Error> {
-        refuse_deep::<S>(self.depth())?;
+        check_depth::<S>(self.depth())?;
         // A fallback value is serialized as what it stands for.
-        if let Some(meant) = self.meant() {
+        if let Some(meant) = self.represented_value() {
             return meant.serialize(writer);
         }
         let mut map = writer.serialize_map(Some(self.len()))?;
@@ -188,7 +188,7 @@ impl Serialize for Map {
     }
 }
 
-fn refuse_deep<S: Serializer>(depth: u32) -> Result<(), S::Error> {
+fn check_depth<S: Serializer>(depth: u32) -> Result<(), S::Error> {
     // serde recurses for each level, and a stack overflow cannot be caught.
     if depth > 4 * MAX_DEPTH {
         return Err(ser::Error::custom("value is nested too deeply"));
@@ -257,14 +257,14 @@ mod tests {
     fn integers_stay_integers_unless_asked_otherwise() {
         let text = r#"{"n":1000000,"f":1.0,"big":18446744073709551615}"#;
         let exact = parse(text).unwrap();
-        assert_eq!(exact.at(&["n"]), Some(&Value::Int(1_000_000)));
-        assert_eq!(exact.at(&["f"]), Some(&Value::Float(1.0)));
+        assert_eq!(exact.get_path(&["n"]), Some(&Value::Int(1_000_000)));
+        assert_eq!(exact.get_path(&["f"]), Some(&Value::Float(1.0)));
         assert_eq!(
-            exact.at(&["big"]),
+            exact.get_path(&["big"]),
             Some(&Value::Float(18_446_744_073_709_551_615.0))
         );
         let float = parse_with(text, NumberMode::Float).unwrap();
-        assert_eq!(float.at(&["n"]), Some(&Value::Float(1_000_000.0)));
+        assert_eq!(float.get_path(&["n"]), Some(&Value::Float(1_000_000.0)));
     }
 
     #[test]

@@ -34,7 +34,7 @@ pub struct LogPage {
 
 /// Limits on the runs of one key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Allowance {
+pub struct RunAllowance {
     /// Runs at the same time; unlimited where `None`.
     pub concurrent: Option<u32>,
     /// Runs begun in a minute; unlimited where `None`.
@@ -79,7 +79,7 @@ pub trait Runs: Send + Sync + fmt::Debug {
         &'a self,
         key: &'a str,
         run: &'a str,
-        allowance: Allowance,
+        allowance: RunAllowance,
     ) -> BoxFuture<'a, Result<Box<dyn Permit>, AdmissionDenied>>;
 
     /// Adds events to the log of a run, which is kept for a while and up to a size.

@@ -97,7 +97,7 @@ impl SemanticToken {
 
     /// The token of a part of a text that begins at `by` in the whole.
     #[must_use]
-    pub fn moved(self, by: usize) -> Self {
+    pub fn offset(self, by: usize) -> Self {
         SemanticToken::new(self.span.start + by, self.span.end + by, self.kind)
     }
 }
@@ -106,7 +106,7 @@ impl SemanticToken {
 /// the text and at the boundaries of characters. Of two over each other the one that begins first
 /// stays, and of those the longer one.
 #[must_use]
-pub fn ordered(text: &str, mut tokens: Vec<SemanticToken>) -> Vec<SemanticToken> {
+pub fn normalize(text: &str, mut tokens: Vec<SemanticToken>) -> Vec<SemanticToken> {
     // At the same start the longer token comes first, so it is the one that stays.
     tokens.sort_by_key(|token| (token.span.start, std::cmp::Reverse(token.span.end)));
     let mut end = 0;
@@ -140,7 +140,7 @@ pub fn ordered(text: &str, mut tokens: Vec<SemanticToken>) -> Vec<SemanticToken>
 /// ]);
 /// ```
 #[must_use]
-pub fn over(below: &[SemanticToken], above: &[SemanticToken]) -> Vec<SemanticToken> {
+pub fn overlay(below: &[SemanticToken], above: &[SemanticToken]) -> Vec<SemanticToken> {
     let mut shown = Vec::with_capacity(below.len() + above.len());
     let mut above = above.iter().copied().peekable();
     // Where what has been shown ends.
@@ -189,11 +189,11 @@ mod tests {
             of(0, 1),
         ];
         assert_eq!(
-            ordered("aé\u{e9}bcd", given),
+            normalize("aé\u{e9}bcd", given),
             [of(0, 3), of(4, 6)][..1].to_vec()
         );
         assert_eq!(
-            ordered("abcdef", vec![of(4, 6), of(3, 4), of(0, 3)]),
+            normalize("abcdef", vec![of(4, 6), of(3, 4), of(0, 3)]),
             [of(0, 3), of(3, 4), of(4, 6)]
         );
     }
@@ -202,7 +202,7 @@ mod tests {
     fn what_lies_above_cuts_what_lies_below() {
         let below = |start, end| SemanticToken::new(start, end, TokenKind::String);
         let above = |start, end| SemanticToken::new(start, end, TokenKind::Variable);
-        let shown = over(
+        let shown = overlay(
             &[below(0, 4), below(6, 8), below(9, 12)],
             &[above(1, 2), above(3, 7), above(8, 9), above(12, 14)],
         );

@@ -86,7 +86,7 @@ pub trait Tool: Send + Sync + fmt::Debug {
     ) -> BoxFuture<'a, Result<Value, ToolError>>;
 
     /// Calls it for a model that can read images. The default returns no images.
-    fn answer<'a>(
+    fn call_for_model<'a>(
         &'a self,
         arguments: Map,
         context: &'a ToolContext,
@@ -127,7 +127,7 @@ pub trait ToolBuilder: Send + Sync + fmt::Debug {
 
     /// Announces that tools will be called, so slow preparations can start in the background.
     /// Called within a runtime, any number of times.
-    fn look_ahead(&self) {}
+    fn prepare(&self) {}
 }
 
 /// A tool and what its author should know about its definition.

@@ -179,7 +179,7 @@ impl Map {
     /// Makes templates print the value under `key` instead of the whole object; its fields stay
     /// accessible. Tools whose `returns` schema has a single property return such an object.
     #[must_use]
-    pub fn printed_as(self, key: &str) -> Self {
+    pub fn with_display_key(self, key: &str) -> Self {
         Map(Arc::new(MapInner {
             table: self.0.table.clone(),
             depth: self.0.depth,
@@ -191,7 +191,7 @@ impl Map {
 
     /// The value that is printed instead of this object, see [`Map::printed_as`].
     #[must_use]
-    pub fn printed(&self) -> Option<&Value> {
+    pub fn display_value(&self) -> Option<&Value> {
         match self.0.printed.as_deref()? {
             DisplayValue::Key(key) => self.0.table.get(key),
             DisplayValue::Value(value) => Some(value),
@@ -207,7 +207,7 @@ impl Map {
     /// The value that this fallback represents everywhere except in template lookups, if that is
     /// not an object.
     #[must_use]
-    pub fn meant(&self) -> Option<&Value> {
+    pub fn represented_value(&self) -> Option<&Value> {
         match self.0.printed.as_deref()? {
             DisplayValue::Value(value) => Some(value),
             DisplayValue::Key(_) => None,
@@ -216,7 +216,7 @@ impl Map {
 
     /// Returns a field as a fallback value, whether it exists or not, see [`Value::into_fallback`].
     #[must_use]
-    pub fn field_standing_in(&self, key: &str) -> Value {
+    pub fn fallback_field(&self, key: &str) -> Value {
         let field = self.get(key).cloned();
         field.unwrap_or_else(|| Value::from("")).into_fallback()
     }
@@ -261,7 +261,8 @@ impl PartialEq for ValueList {
 impl PartialEq for Map {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
-            || self.0.table == other.0.table && self.meant() == other.meant()
+            || self.0.table == other.0.table
+                && self.represented_value() == other.represented_value()
     }
 }
 
@@ -342,9 +343,9 @@ impl Value {
     /// The value itself, or the original of a fallback that is not an object, see
     /// [`Value::into_fallback`].
     #[must_use]
-    pub fn meant(&self) -> &Value {
+    pub fn represented_value(&self) -> &Value {
         match self {
-            Value::Map(map) => map.meant().unwrap_or(self),
+            Value::Map(map) => map.represented_value().unwrap_or(self),
             other => other,
         }
     }
@@ -352,7 +353,7 @@ impl Value {
     /// What JSON calls this kind of value.
     #[must_use]
     pub fn kind(&self) -> &'static str {
-        match self.meant() {
+        match self.represented_value() {
             Value::Null => "null",
             Value::Bool(_) => "boolean",
             Value::Int(_) => "integer",
@@ -366,7 +367,7 @@ impl Value {
     /// The text, if this is text.
     #[must_use]
     pub fn as_str(&self) -> Option<&str> {
-        match self.meant() {
+        match self.represented_value() {
             Value::Str(text) => Some(text),
             _ => None,
         }
@@ -383,7 +384,7 @@ impl Value {
 
     /// The value that a path of keys leads to, through objects only.
     #[must_use]
-    pub fn at<S: AsRef<str>>(&self, path: &[S]) -> Option<&Value> {
+    pub fn get_path<S: AsRef<str>>(&self, path: &[S]) -> Option<&Value> {
         path.iter()
             .try_fold(self, |value, key| value.as_map()?.get(key.as_ref()))
     }
@@ -433,7 +434,7 @@ const SHALLOW: u32 = 64;
 impl Drop for ListInner {
     fn drop(&mut self) {
         if self.depth > SHALLOW {
-            take_apart(std::mem::take(&mut self.items));
+            drop_iteratively(std::mem::take(&mut self.items));
         }
     }
 }
@@ -446,12 +447,12 @@ impl Drop for MapInner {
             if let Some(DisplayValue::Value(value)) = self.printed.take().map(|printed| *printed) {
                 work.push(value);
             }
-            take_apart(work);
+            drop_iteratively(work);
         }
     }
 }
 
-fn take_apart(mut work: Vec<Value>) {
+fn drop_iteratively(mut work: Vec<Value>) {
     while let Some(value) = work.pop() {
         match value {
             Value::List(list) => {
@@ -499,7 +500,7 @@ mod tests {
             assert!(stand_in.is_fallback() && !value.is_fallback());
             let list = Value::from(vec![stand_in.clone()]);
             assert_eq!(crate::json::to_string(&list), format!("[{text}]"));
-            let missing = stand_in.as_map().unwrap().field_standing_in("b");
+            let missing = stand_in.as_map().unwrap().fallback_field("b");
             assert_eq!(crate::json::to_string(&missing), r#""""#);
         }
         let nothing = Value::Null.into_fallback();
@@ -509,7 +510,7 @@ mod tests {
     #[test]
     fn paths_lead_through_objects_only() {
         let value: Value = crate::json::parse(r#"{"a":{"b":[1]}}"#).unwrap();
-        assert_eq!(value.at(&["a", "b"]), Some(&Value::from(vec![1])));
-        assert_eq!(value.at(&["a", "b", "0"]), None);
+        assert_eq!(value.get_path(&["a", "b"]), Some(&Value::from(vec![1])));
+        assert_eq!(value.get_path(&["a", "b", "0"]), None);
     }
 }

@@ -10,13 +10,13 @@ use crate::plan::PreResponseAction;
 use crate::request::RecordedRequest;
 use crate::turn::ScriptedReply;
 
-type Choose = Arc<dyn Fn(&RecordedRequest) -> ScriptedReply + Send + Sync>;
+type ReplySelector = Arc<dyn Fn(&RecordedRequest) -> ScriptedReply + Send + Sync>;
 
 /// Which answer a request gets.
 pub struct ReplyScript {
     turns: Vec<ScriptedReply>,
     keys: HashMap<String, Vec<ScriptedReply>>,
-    choose: Option<Choose>,
+    choose: Option<ReplySelector>,
     /// How long the first batch is silent after it was taken.
     first_batch: Duration,
     /// How many requests each key has made.

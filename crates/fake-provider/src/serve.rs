@@ -201,7 +201,7 @@ async fn answer(
     request: Request<Incoming>,
     line: Arc<ConnectionHandle>,
     state: Arc<ServerState>,
-) -> io::Result<Response<Playing>> {
+) -> io::Result<Response<ScriptedBody>> {
     let (head, body) = request.into_parts();
     if head.method == Method::HEAD {
         return Err(io::Error::other("HEAD"));
@@ -221,7 +221,7 @@ async fn play(
     plan: Arc<ResponsePlan>,
     line: Arc<ConnectionHandle>,
     mut guard: Guard,
-) -> io::Result<Response<Playing>> {
+) -> io::Result<Response<ScriptedBody>> {
     match &plan.before {
         PreResponseAction::Wait(time) if time.is_zero() => {}
         PreResponseAction::Wait(time) => tokio::time::sleep(*time).await,
@@ -239,12 +239,12 @@ fn respond(
     plan: Arc<ResponsePlan>,
     line: Arc<ConnectionHandle>,
     guard: Option<Guard>,
-) -> io::Result<Response<Playing>> {
+) -> io::Result<Response<ScriptedBody>> {
     let mut response = Response::builder().status(plan.status);
     for (name, value) in &plan.headers {
         response = response.header(name, value);
     }
-    let body = Playing {
+    let body = ScriptedBody {
         plan,
         line,
         guard,
@@ -290,7 +290,7 @@ impl Drop for Guard {
 }
 
 /// A body that plays a plan.
-struct Playing {
+struct ScriptedBody {
     plan: Arc<ResponsePlan>,
     line: Arc<ConnectionHandle>,
     /// None where nobody counts.
@@ -300,7 +300,7 @@ struct Playing {
     sleep: Option<Pin<Box<Sleep>>>,
 }
 
-impl Playing {
+impl ScriptedBody {
     /// The next step; the last one ends the answer.
     fn advance(&mut self) {
         self.next += 1;
@@ -321,7 +321,7 @@ impl Playing {
     }
 }
 
-impl Body for Playing {
+impl Body for ScriptedBody {
     type Data = Bytes;
     type Error = io::Error;
 

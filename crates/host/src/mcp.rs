@@ -12,7 +12,7 @@ use quillet_prompt::{PromptEntry, PromptResult, PromptService, RenderInput, Serv
 use quillet_tools::serve::{AgentReply, McpBackend, NotRendered, PromptArgument, PromptOffer};
 use serde_json::Value as Tree;
 
-use crate::agent::{AgentRequest, AgentService, Deciding, ModelSettings, Principal, RunHandle};
+use crate::agent::{AgentRequest, AgentService, CallDecision, ModelSettings, Principal, RunHandle};
 use crate::definitions::{Permission, PermissionSet};
 use crate::tool_ids::tool_ids;
 
@@ -63,7 +63,7 @@ impl StoredOffer {
         ids
     }
 
-    async fn asked(&self, name: &str, arguments: &Map) -> Result<AgentReply, ToolError> {
+    async fn call_agent(&self, name: &str, arguments: &Map) -> Result<AgentReply, ToolError> {
         let ids = self.agent_ids().await;
         let id = ids.iter().find(|id| agent_name(id) == name);
         let (Some((agents, who)), Some(id)) = (&self.agents, id) else {
@@ -98,15 +98,15 @@ impl StoredOffer {
         };
         let failed = |error: String| ToolError::new(ToolErrorKind::Remote, error);
         for (call, decision) in decisions {
-            let deciding = Deciding {
+            let deciding = CallDecision {
                 call: Some(call),
                 decision,
                 by: "mcp".to_owned(),
             };
-            let noted = agents.note(who, run, deciding).await;
+            let noted = agents.record_decision(who, run, deciding).await;
             noted.map_err(|error| failed(error.to_string()))?;
         }
-        let running = agents.take_up(&who.run_id(run)).await;
+        let running = agents.resume_run(&who.run_id(run)).await;
         match running.map_err(|error| failed(error.to_string()))? {
             Some(running) => followed(agents, who, running).await,
             None => waits(agents, who, run).await,
@@ -162,7 +162,7 @@ impl McpBackend for StoredOffer {
         name: &'a str,
         arguments: Map,
     ) -> BoxFuture<'a, Result<AgentReply, ToolError>> {
-        Box::pin(async move { self.asked(name, &arguments).await })
+        Box::pin(async move { self.call_agent(name, &arguments).await })
     }
 
     fn go_on<'a>(
@@ -195,7 +195,7 @@ impl McpBackend for StoredOffer {
             let variables = self.typed(name, &arguments);
             let input = RenderInput::new(&variables, "mcp");
             let rendered = self.service.render(name, &input).await;
-            let rendered = rendered.map_err(|error| refused(&error))?;
+            let rendered = rendered.map_err(|error| to_not_rendered(&error))?;
             Ok(self.service.messages(rendered.prompt))
         })
     }
@@ -205,7 +205,7 @@ impl StoredOffer {
     /// Checks that a prompt, with or without a version selector, may be rendered.
     fn permit(&self, name: &str) -> Result<(), NotRendered> {
         let snapshot = self.service.catalogue().snapshot();
-        let id = match VersionSelector::divide(name) {
+        let id = match VersionSelector::split_id(name) {
             Some((id, _)) if snapshot.prompts.get(name).is_none() => id,
             _ => name,
         };
@@ -322,7 +322,7 @@ fn arguments(schema: &Tree) -> Vec<PromptArgument> {
     properties.map(argument).collect()
 }
 
-fn refused(error: &ServiceError) -> NotRendered {
+fn to_not_rendered(error: &ServiceError) -> NotRendered {
     let mut text = error.to_string();
     match error {
         ServiceError::Variables { problems, .. } => {

@@ -113,16 +113,16 @@ impl ProviderBatches {
     ///
     /// # Errors
     /// Money is limited, and nobody knows what the model costs.
-    pub fn most(
+    pub fn max_cost(
         &self,
         models: &ModelRouter,
         payer: &BudgetAccounts,
         request: &ChatRequest,
     ) -> Result<Amount, ModelError> {
-        let asked = models.asked(self.vendor, &self.model, false);
+        let asked = models.priced_model(self.vendor, &self.model, false);
         match models.spending() {
             Some(spending) if payer.is_limited() => {
-                spending.most_of(payer, request, &asked, BATCH_PRICE)
+                spending.max_call_cost(payer, request, &asked, BATCH_PRICE)
             }
             _ => Ok(Amount::default()),
         }
@@ -135,9 +135,9 @@ impl ProviderBatches {
             ChatEvent::Usage(usage) => Some(*usage),
             _ => None,
         });
-        let asked = models.asked(self.vendor, &self.model, false);
+        let asked = models.priced_model(self.vendor, &self.model, false);
         match (models.spending(), usage) {
-            (Some(spending), Some(usage)) => spending.cost_of(&asked, &usage, BATCH_PRICE),
+            (Some(spending), Some(usage)) => spending.call_cost(&asked, &usage, BATCH_PRICE),
             _ => Amount::default(),
         }
     }
@@ -337,7 +337,7 @@ impl ProviderBatches {
         let body = body.map(Value::to_string).unwrap_or_default();
         let mut decoder = self.provider.protocol().decoder(&self.model);
         let mut events = Vec::new();
-        let read = decoder.whole(body.as_bytes(), &mut events);
+        let read = decoder.decode_body(body.as_bytes(), &mut events);
         match read.and_then(|()| decoder.end(&mut events)) {
             Ok(()) => RowOutcome::Answered(events),
             Err(error) => RowOutcome::Failed(error),

@@ -6,7 +6,7 @@
 use quillet_core::chat::{ChatEvent, ModelError, ModelErrorKind, PassthroughState};
 use quillet_core::sse::{SseDecoder, SseEvent, TooLong};
 
-use crate::protocol::{Decoder, Plain};
+use crate::protocol::{Decoder, PassthroughCheck};
 
 /// Bounds on an answer, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -133,7 +133,7 @@ impl ResponseDecoder {
 
     /// How many events of the answer have come. Comments and pings, with which providers keep
     /// a connection open, are none.
-    pub(crate) fn told(&self) -> usize {
+    pub(crate) fn event_count(&self) -> usize {
         self.telling
     }
 
@@ -213,7 +213,7 @@ impl ResponseDecoder {
                         reader.decode(frame, told)
                     }
                 });
-                self.judge(fed)
+                self.limit_error(fed)
             }
         }
     }
@@ -236,7 +236,7 @@ impl ResponseDecoder {
                     told.words = body;
                     return Ok(());
                 }
-                self.decoder.whole(&body, &mut told.events)?;
+                self.decoder.decode_body(&body, &mut told.events)?;
             }
             BodyDecoder::Stream(mut frames) => {
                 let mut reader = FrameSink {
@@ -260,7 +260,7 @@ impl ResponseDecoder {
                         Ok(())
                     }
                 });
-                self.judge(read)?;
+                self.limit_error(read)?;
                 // Trailing garbage after the end of the answer is ignored.
                 if is_cut && !self.decoder.is_done() {
                     let cause = "the answer is incomplete: it ended in the middle of an event";
@@ -271,7 +271,7 @@ impl ResponseDecoder {
         self.decoder.end(&mut told.events)
     }
 
-    fn judge(&self, read: Result<(), DecodeError>) -> Result<(), ModelError> {
+    fn limit_error(&self, read: Result<(), DecodeError>) -> Result<(), ModelError> {
         read.map_err(|stop| match stop {
             DecodeError::Long(bound) => self.limits.passed(bound),
             DecodeError::Failed(error) => error,
@@ -304,9 +304,9 @@ impl FrameSink<'_> {
             return false;
         }
         match self.decoder.pass(frame.name, frame.data) {
-            Plain::No => return false,
-            Plain::Usage if !self.tells_usage => {}
-            Plain::Yes | Plain::Usage => {
+            PassthroughCheck::No => return false,
+            PassthroughCheck::Usage if !self.tells_usage => {}
+            PassthroughCheck::Yes | PassthroughCheck::Usage => {
                 *self.passing = PassthroughMode::Begun;
                 // Written again as one `data:` line: the original framing (comments, CRLF) is not
                 // part of the API.
@@ -328,7 +328,7 @@ impl FrameSink<'_> {
         // A ping is dropped and does not end pass-through.
         if !is_ping(&frame) {
             if *self.passing == PassthroughMode::Begun {
-                told.turn = Some(self.decoder.told());
+                told.turn = Some(self.decoder.passthrough_state());
             }
             // Never switched back: the client's events would change their format in the middle of
             // an answer.

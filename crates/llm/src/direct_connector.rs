@@ -110,12 +110,12 @@ enum ConnectorKind {
     Secure(HttpsConnector<HttpConnector<GuardedResolver>>),
 }
 
-type Connecting<T> = Pin<Box<dyn Future<Output = Result<T, BoxError>> + Send>>;
+type ConnectFuture<T> = Pin<Box<dyn Future<Output = Result<T, BoxError>> + Send>>;
 
 impl Service<Uri> for Connector {
     type Response = MaybeHttpsStream<TokioIo<TcpStream>>;
     type Error = BoxError;
-    type Future = Connecting<Self::Response>;
+    type Future = ConnectFuture<Self::Response>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
         match &mut self.way {
@@ -160,6 +160,6 @@ impl Service<Name> for GuardedResolver {
 
     fn call(&mut self, name: Name) -> Self::Future {
         let checked = self.clone();
-        Box::pin(async move { checked.look(name.as_str()).await })
+        Box::pin(async move { checked.resolve_host(name.as_str()).await })
     }
 }

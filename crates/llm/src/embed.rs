@@ -134,17 +134,17 @@ impl OpenAiEmbedder {
     async fn all(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, ModelError> {
         let mut vectors = Vec::with_capacity(texts.len());
         for batch in texts.chunks(self.config.batch.max(1)) {
-            vectors.extend(self.patiently(batch).await?);
+            vectors.extend(self.embed_with_retries(batch).await?);
         }
         Ok(vectors)
     }
 
     /// One batch, asked for again as the policy says.
-    async fn patiently(&self, batch: &[String]) -> Result<Vec<Vec<f32>>, ModelError> {
+    async fn embed_with_retries(&self, batch: &[String]) -> Result<Vec<Vec<f32>>, ModelError> {
         let policy = &self.config.retries;
         // Each batch has its own retries: what was answered is not requested again.
         for wait in &policy.waits {
-            let error = match self.in_time(batch).await {
+            let error = match self.embed_within_timeout(batch).await {
                 Ok(vectors) => return Ok(vectors),
                 Err(error) => error,
             };
@@ -154,13 +154,13 @@ impl OpenAiEmbedder {
             }
             tokio::time::sleep(asked.max(*wait)).await;
         }
-        self.in_time(batch).await
+        self.embed_within_timeout(batch).await
     }
 
-    async fn in_time(&self, batch: &[String]) -> Result<Vec<Vec<f32>>, ModelError> {
+    async fn embed_within_timeout(&self, batch: &[String]) -> Result<Vec<Vec<f32>>, ModelError> {
         let limit = self.config.timeout;
         let answered = timeout(limit, self.ask(batch)).await;
-        answered.unwrap_or_else(|_| Err(self.teller.late("no answer", "timeout", limit)))
+        answered.unwrap_or_else(|_| Err(self.teller.timeout_error("no answer", "timeout", limit)))
     }
 
     async fn ask(&self, batch: &[String]) -> Result<Vec<Vec<f32>>, ModelError> {
@@ -177,7 +177,9 @@ impl OpenAiEmbedder {
             .headers(self.headers.clone())
             .body(body.to_string())
             .send();
-        let mut response = sent.await.map_err(|error| self.teller.unsent(error))?;
+        let mut response = sent
+            .await
+            .map_err(|error| self.teller.request_error(error))?;
         if !response.status().is_success() {
             return Err(self.refused(&mut response).await);
         }
@@ -193,7 +195,7 @@ impl OpenAiEmbedder {
         while let Some(piece) = response
             .chunk()
             .await
-            .map_err(|error| self.teller.broken(error))?
+            .map_err(|error| self.teller.stream_error(error))?
         {
             // Checked before copying, so the limit bounds memory.
             if body.len() + piece.len() > limit {
@@ -217,7 +219,7 @@ impl OpenAiEmbedder {
         }
         let body = String::from_utf8_lossy(&body);
         let refusal = OpenAiChat::default().refusal(status, &body);
-        self.teller.refused(status, refusal, wait)
+        self.teller.status_error(status, refusal, wait)
     }
 
     /// One vector per text, all of one length.

@@ -34,11 +34,11 @@ pub(crate) struct ErrorContext {
 
 impl ErrorContext {
     pub(crate) fn error(&self, kind: ModelErrorKind, cause: impl AsRef<str>) -> ModelError {
-        self.tell(ModelError::new(kind, cause.as_ref()))
+        self.with_context(ModelError::new(kind, cause.as_ref()))
     }
 
     /// The same error with the provider's address, and without secrets.
-    pub(crate) fn tell(&self, error: ModelError) -> ModelError {
+    pub(crate) fn with_context(&self, error: ModelError) -> ModelError {
         ModelError {
             message: format!("{}: {}", self.address, clip(&self.clean(&error.message))),
             provider_code: error.provider_code.map(|code| self.clean(&code)),
@@ -48,7 +48,7 @@ impl ErrorContext {
     }
 
     /// Error of a request without an answer.
-    pub(crate) fn unsent(&self, fault: impl Into<TransportError>) -> ModelError {
+    pub(crate) fn request_error(&self, fault: impl Into<TransportError>) -> ModelError {
         let fault = fault.into();
         // Found before timeouts and connection errors, since it is wrapped in one of them.
         if let Some(denied) = denied(&*fault.error) {
@@ -77,7 +77,7 @@ impl ErrorContext {
     }
 
     /// Error of an interrupted stream.
-    pub(crate) fn broken(&self, fault: impl Into<TransportError>) -> ModelError {
+    pub(crate) fn stream_error(&self, fault: impl Into<TransportError>) -> ModelError {
         let cause = root_cause(&*fault.into().error);
         self.error(
             ModelErrorKind::Cut,
@@ -86,7 +86,7 @@ impl ErrorContext {
     }
 
     /// Timeout error.
-    pub(crate) fn late(&self, what: &str, setting: &str, after: Duration) -> ModelError {
+    pub(crate) fn timeout_error(&self, what: &str, setting: &str, after: Duration) -> ModelError {
         self.error(
             ModelErrorKind::Timeout,
             format!("{what} within {after:?} (limit {setting})"),
@@ -95,7 +95,7 @@ impl ErrorContext {
 
     /// Error of a response with an error status. The wait time of the headers takes precedence over
     /// that of the body.
-    pub(crate) fn refused(
+    pub(crate) fn status_error(
         &self,
         status: u16,
         refusal: ProviderError,

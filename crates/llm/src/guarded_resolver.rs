@@ -67,7 +67,7 @@ impl GuardedResolver {
         }
     }
 
-    pub(crate) async fn look(&self, host: &str) -> io::Result<ResolvedAddresses> {
+    pub(crate) async fn resolve_host(&self, host: &str) -> io::Result<ResolvedAddresses> {
         let found: Vec<_> = tokio::net::lookup_host((host, 0)).await?.collect();
         for address in &found {
             check(&self.allow, host, Some(address.ip())).map_err(io::Error::other)?;
@@ -83,7 +83,7 @@ impl GuardedResolver {
 impl Resolve for GuardedResolver {
     fn resolve(&self, name: Name) -> Resolving {
         let checked = self.clone();
-        Box::pin(async move { Ok(Box::new(checked.look(name.as_str()).await?) as Addrs) })
+        Box::pin(async move { Ok(Box::new(checked.resolve_host(name.as_str()).await?) as Addrs) })
     }
 }
 

@@ -71,7 +71,7 @@ impl HttpRoute {
     }
 }
 
-fn place(is_secure: bool, is_local: bool) -> usize {
+fn client_index(is_secure: bool, is_local: bool) -> usize {
     usize::from(is_secure) * 2 + usize::from(is_local)
 }
 
@@ -88,20 +88,20 @@ impl Http {
     /// The client for this endpoint.
     pub(crate) fn client(&self, endpoint: &Endpoint) -> Result<&Client, ModelError> {
         let (secure, local) = (endpoint.is_secure(), endpoint.is_local());
-        let slot = self.0.clients.get(place(secure, local));
+        let slot = self.0.clients.get(client_index(secure, local));
         let slot = slot.ok_or_else(|| refuse("missing HTTP client".into()))?;
         if let Some(client) = slot.get() {
             return Ok(client);
         }
         let made =
-            make(&self.0.options, secure, local).map_err(|error| unmade(endpoint, &error))?;
+            make(&self.0.options, secure, local).map_err(|error| client_error(endpoint, &error))?;
         // `get_or_init` has no place for an error. Of two that are made at the same time one is
         // dropped.
         Ok(slot.get_or_init(|| made))
     }
 
     /// How an endpoint is reached.
-    pub(crate) fn way(&self, endpoint: &Endpoint, to: &Uri) -> Result<HttpRoute, ModelError> {
+    pub(crate) fn route(&self, endpoint: &Endpoint, to: &Uri) -> Result<HttpRoute, ModelError> {
         let proxies = self.0.proxies.get_or_init(Matcher::from_system);
         // A proxy cannot reach the loopback interface of this machine.
         if !endpoint.is_local() && proxies.intercept(to).is_some() {
@@ -114,8 +114,8 @@ impl Http {
             return Ok(HttpRoute::Straight(client.clone()));
         }
         crate::install_crypto();
-        let made =
-            DirectClient::new(&self.0.options, secure).map_err(|error| unmade(endpoint, &error))?;
+        let made = DirectClient::new(&self.0.options, secure)
+            .map_err(|error| client_error(endpoint, &error))?;
         Ok(HttpRoute::Straight(slot.get_or_init(|| made).clone()))
     }
 
@@ -131,7 +131,7 @@ fn refuse(message: String) -> ModelError {
     ModelError::new(ModelErrorKind::Configuration, message)
 }
 
-fn unmade(endpoint: &Endpoint, error: &dyn fmt::Debug) -> ModelError {
+fn client_error(endpoint: &Endpoint, error: &dyn fmt::Debug) -> ModelError {
     refuse(format!(
         "cannot create an HTTP client for {endpoint}: {error:?}; are CA certificates installed? set SSL_CERT_FILE to their file"
     ))

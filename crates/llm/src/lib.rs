@@ -59,7 +59,7 @@ pub use http::Http;
 pub use http_options::HttpOptions;
 pub use mock::Mock;
 pub use protocol::{
-    Anthropic, CallIds, Decoder, Gemini, OpenAiChat, OpenAiResponses, Plain, Protocol,
+    Anthropic, CallIds, Decoder, Gemini, OpenAiChat, OpenAiResponses, PassthroughCheck, Protocol,
     ProviderError, ReasoningEcho, TokenField, read_wire,
 };
 pub use provider::{Provider, ProviderConfig};

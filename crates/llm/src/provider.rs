@@ -152,7 +152,7 @@ impl Provider {
     /// What keeps it from answering a request for this model, if that is known before
     /// anything is sent: no key, no model.
     #[must_use]
-    pub fn missing(&self, model: Option<&str>) -> Option<ModelError> {
+    pub fn configuration_error(&self, model: Option<&str>) -> Option<ModelError> {
         let request = ChatRequest {
             model: model.map(str::to_owned),
             ..ChatRequest::default()
@@ -182,9 +182,13 @@ impl Provider {
         let read = async {
             let url = self.endpoint.url("/models");
             let sent = client.get(url).headers(self.headers.clone()).send().await;
-            let mut response = sent.map_err(|error| self.teller.unsent(error))?;
+            let mut response = sent.map_err(|error| self.teller.request_error(error))?;
             let mut body = Vec::new();
-            while let Some(piece) = response.chunk().await.map_err(|e| self.teller.broken(e))? {
+            while let Some(piece) = response
+                .chunk()
+                .await
+                .map_err(|e| self.teller.stream_error(e))?
+            {
                 body.extend_from_slice(&piece);
                 // The rest is dropped, and the truncated JSON is reported below.
                 if body.len() > MOST_BYTES {
@@ -193,7 +197,10 @@ impl Provider {
             }
             Ok::<_, ModelError>(body)
         };
-        let late = |_| self.teller.late("no list of models", "of a list", PATIENCE);
+        let late = |_| {
+            self.teller
+                .timeout_error("no list of models", "of a list", PATIENCE)
+        };
         let body = tokio::time::timeout(PATIENCE, read).await.map_err(late)??;
         listed(&body).ok_or_else(|| {
             let cause = "the answer contains no list of models";
@@ -215,7 +222,7 @@ impl Provider {
         if self.lacks_key() {
             let model = self.model.as_deref().or(Some("any"));
             return Err(self
-                .missing(model)
+                .configuration_error(model)
                 .unwrap_or_else(|| self.teller.error(ModelErrorKind::Auth, "no key")));
         }
         let client = self.http.client(&self.endpoint)?;
@@ -230,33 +237,41 @@ impl Provider {
                 .headers(headers)
                 .body(body)
                 .send();
-            let response = sent.await.map_err(|error| self.teller.unsent(error))?;
+            let response = sent
+                .await
+                .map_err(|error| self.teller.request_error(error))?;
             let status = response.status().as_u16();
             let wait = retry_after(response.headers(), SystemTime::now());
-            let body = response.bytes().await.map_err(|e| self.teller.broken(e))?;
+            let body = response
+                .bytes()
+                .await
+                .map_err(|e| self.teller.stream_error(e))?;
             if (200..300).contains(&status) {
                 return Ok(body.to_vec());
             }
             let refusal = self
                 .protocol
                 .refusal(status, &String::from_utf8_lossy(&body));
-            Err(self.teller.refused(status, refusal, wait))
+            Err(self.teller.status_error(status, refusal, wait))
         };
         let total = self.timeouts.total;
-        let late = |_| self.teller.late("no answer", "model.total_ms", total);
+        let late = |_| {
+            self.teller
+                .timeout_error("no answer", "model.total_ms", total)
+        };
         tokio::time::timeout(total, read).await.map_err(late)?
     }
 
     /// Returns the error for a response with this status and body.
     pub(crate) fn refusal(&self, status: u16, body: &str) -> ModelError {
         let refusal = self.protocol.refusal(status, body);
-        self.teller.refused(status, refusal, None)
+        self.teller.status_error(status, refusal, None)
     }
 
     async fn ask(&self, request: ChatRequest) -> Result<ChatStream, ModelError> {
         let model = self.check(&request)?;
         let body = self.protocol.write(&model, &request);
-        let body = body.map_err(|error| self.teller.tell(error))?;
+        let body = body.map_err(|error| self.teller.with_context(error))?;
         let headers = self.headers_for(&request)?;
         // The body contains everything. A long conversation should not stay in memory twice while
         // the model works.
@@ -278,7 +293,7 @@ impl Provider {
 
     /// The body in the words of its wire that a request in the same words is sent as, if
     /// nothing speaks against it.
-    fn worded(&self, request: &WireRequest) -> Option<(String, Vec<u8>)> {
+    fn passthrough_body(&self, request: &WireRequest) -> Option<(String, Vec<u8>)> {
         if self.lacks_key() {
             return None;
         }
@@ -287,7 +302,7 @@ impl Provider {
         Some((model, body))
     }
 
-    async fn ask_worded(
+    async fn send_passthrough(
         &self,
         (model, body): (String, Vec<u8>),
         request: &WireRequest,
@@ -322,7 +337,7 @@ impl Provider {
         let way = match self.way.get() {
             Some(way) => way,
             None => {
-                let way = self.http.way(&self.endpoint, &target)?;
+                let way = self.http.route(&self.endpoint, &target)?;
                 self.way.get_or_init(|| way)
             }
         };
@@ -331,7 +346,7 @@ impl Provider {
         let response = timeout_at(deadlines.first_byte, sent)
             .await
             .map_err(|_| deadlines.no_first_byte(&self.teller))?
-            .map_err(|fault| self.teller.unsent(fault))?;
+            .map_err(|fault| self.teller.request_error(fault))?;
         if !response.status.is_success() {
             let teller = ErrorContext {
                 request_id: response.request_id(),
@@ -402,7 +417,7 @@ impl Provider {
         let mut body = Vec::new();
         let mut unpack = match Unpack::of(&response.headers) {
             Ok(unpack) => unpack,
-            Err(error) => return teller.tell(error),
+            Err(error) => return teller.with_context(error),
         };
         while let Ok(Ok(Some(piece))) = timeout_at(deadlines.first_byte, response.chunk()).await {
             let unpacked = unpack.feed(&piece, |piece| {
@@ -422,7 +437,7 @@ impl Provider {
         let refusal = self
             .protocol
             .refusal(status, &String::from_utf8_lossy(&body));
-        teller.refused(status, refusal, wait)
+        teller.status_error(status, refusal, wait)
     }
 }
 
@@ -450,8 +465,8 @@ impl ChatModel for Provider {
         &'a self,
         request: &'a WireRequest,
     ) -> Option<BoxFuture<'a, Result<WireStream, ModelError>>> {
-        let worded = self.worded(request)?;
-        Some(Box::pin(self.ask_worded(worded, request)))
+        let worded = self.passthrough_body(request)?;
+        Some(Box::pin(self.send_passthrough(worded, request)))
     }
 }
 

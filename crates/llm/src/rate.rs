@@ -99,7 +99,7 @@ impl RateLimits {
     }
 
     /// The model within these limits, if any may be meant for it.
-    pub(crate) fn around(
+    pub(crate) fn wrap(
         self: &Arc<Self>,
         model: Arc<dyn ChatModel>,
         vendor: Vendor,
@@ -167,7 +167,7 @@ impl RateLimitedModel {
                 // warning.
                 Ok(RateDecision::Now) | Err(_) => {
                     if let Some(place) = place.take() {
-                        place.served();
+                        place.complete();
                         let waited = u64::try_from(began.elapsed().as_millis());
                         counts.waited.fetch_add(1, Ordering::Relaxed);
                         let waited = waited.unwrap_or(u64::MAX);
@@ -240,7 +240,7 @@ impl RateLimitedModel {
             self.admit(&draws, until).await?;
             // Cloned because a 429 may need the request again.
             match self.model.stream(request.clone()).await {
-                Ok(stream) => return Ok(self.settling(stream, draws)),
+                Ok(stream) => return Ok(self.settle_at_end(stream, draws)),
                 Err(mut error) => {
                     holds += 1;
                     if !self.hold(&draws, &mut error, until).await || holds > MOST_HOLDS {
@@ -252,7 +252,7 @@ impl RateLimitedModel {
     }
 
     /// The stream, which says at its end what it cost.
-    fn settling(&self, stream: ChatStream, draws: TokenDraws) -> ChatStream {
+    fn settle_at_end(&self, stream: ChatStream, draws: TokenDraws) -> ChatStream {
         let Some(tokens) = draws.tokens else {
             return stream;
         };
@@ -277,7 +277,7 @@ fn estimated(request: &ChatRequest) -> i64 {
     // An exact counter would load its vocabulary for a number that is corrected soon.
     let counter = counter_for("");
     let messages = request.messages.iter();
-    let tokens: u64 = messages.map(|message| counter.message(message)).sum();
+    let tokens: u64 = messages.map(|message| counter.count_message(message)).sum();
     i64::try_from(tokens).unwrap_or(i64::MAX)
 }
 
@@ -294,7 +294,7 @@ impl QueueTicket {
     }
 
     /// Its turn has come.
-    fn served(mut self) {
+    fn complete(mut self) {
         self.left = None;
     }
 }
@@ -406,7 +406,7 @@ impl ChatModel for RateLimitedModel {
                 let asking = first.take().or_else(|| self.model.pass(request));
                 let answer = match asking {
                     Some(asking) => asking.await,
-                    None => Err(crate::retry::lost()),
+                    None => Err(crate::retry::lost_passthrough()),
                 };
                 let mut error = match answer {
                     Ok(stream) => return Ok(stream),

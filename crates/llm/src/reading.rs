@@ -56,7 +56,7 @@ impl Deadlines {
     /// What to say when the first byte has not come.
     pub(crate) fn no_first_byte(&self, teller: &ErrorContext) -> ModelError {
         let after = self.timeouts.first_byte.min(self.timeouts.total);
-        teller.late("no answer", "first_byte", after)
+        teller.timeout_error("no answer", "first_byte", after)
     }
 }
 
@@ -105,7 +105,7 @@ impl ResponseReader {
     ) -> Result<Self, ModelError> {
         let value = response.headers.get(CONTENT_TYPE);
         let text = value.and_then(|value| value.to_str().ok());
-        let unpack = Unpack::of(&response.headers).map_err(|error| teller.tell(error))?;
+        let unpack = Unpack::of(&response.headers).map_err(|error| teller.with_context(error))?;
         Ok(ResponseReader {
             content_type: clip(text.unwrap_or("no content type")).to_owned(),
             response: Some(response),
@@ -208,7 +208,7 @@ impl ResponseReader {
             Poll::Pending
         });
         match piece.await {
-            Some(piece) => piece.map_err(|fault| self.teller.broken(fault)),
+            Some(piece) => piece.map_err(|fault| self.teller.stream_error(fault)),
             None => Err(self.late()),
         }
     }
@@ -216,13 +216,13 @@ impl ResponseReader {
     async fn advance(&mut self, response: &mut HttpResponse) -> Result<BodyState, ModelError> {
         match self.piece(response).await? {
             Some(piece) => {
-                let told = self.intake.told();
+                let told = self.intake.event_count();
                 self.take(&piece)?;
                 let times = self.deadlines.timeouts;
                 let now = Instant::now();
                 self.next = now + times.idle;
                 // Pings keep a connection open, but must not hide a model that has stopped.
-                if self.intake.told() > told {
+                if self.intake.event_count() > told {
                     self.next_event = now + times.silence();
                 }
                 Ok(BodyState::Open)
@@ -237,16 +237,19 @@ impl ResponseReader {
         if Instant::now() >= self.deadlines.total {
             return self
                 .teller
-                .late("the answer was incomplete", "total", times.total);
+                .timeout_error("the answer was incomplete", "total", times.total);
         }
         if !self.has_bytes {
             return self.deadlines.no_first_byte(&self.teller);
         }
         if Instant::now() >= self.next_event {
             let what = "no event of the answer, only pings,";
-            return self.teller.late(what, "first_byte", times.silence());
+            return self
+                .teller
+                .timeout_error(what, "first_byte", times.silence());
         }
-        self.teller.late("no more data", "idle", times.idle)
+        self.teller
+            .timeout_error("no more data", "idle", times.idle)
     }
 
     fn take(&mut self, piece: &Bytes) -> Result<(), ModelError> {
@@ -255,7 +258,7 @@ impl ResponseReader {
         let taken = self.unpack.feed(piece, |piece| intake.read(piece, told));
         self.hand_out();
         self.done = self.intake.is_done();
-        taken.map_err(|error| self.teller.tell(error))
+        taken.map_err(|error| self.teller.with_context(error))
     }
 
     fn hand_out(&mut self) {
@@ -279,7 +282,7 @@ impl ResponseReader {
         ended.map_err(|error| match error.kind {
             // What was no answer at all cannot have been cut.
             ModelErrorKind::Cut if !has_begun => self.strange(),
-            _ => self.teller.tell(error),
+            _ => self.teller.with_context(error),
         })
     }
 

@@ -143,8 +143,8 @@ impl Retry {
             if !may_pass || asked > self.policy.most_wait {
                 return Err(tried(error, index + 1));
             }
-            let wait = asked.max(self.drawn(*wait));
-            self.tell(&RetryNotice {
+            let wait = asked.max(self.apply_jitter(*wait));
+            self.notify(&RetryNotice {
                 retry: index + 1,
                 of,
                 wait,
@@ -156,7 +156,7 @@ impl Retry {
         last.map_err(|error| tried(error, of + 1))
     }
 
-    fn drawn(&self, wait: Duration) -> Duration {
+    fn apply_jitter(&self, wait: Duration) -> Duration {
         if !self.policy.jitter {
             return wait;
         }
@@ -165,7 +165,7 @@ impl Retry {
         wait.mul_f64(0.5 + f64::from(byte) / 510.0)
     }
 
-    fn tell(&self, notice: &RetryNotice) {
+    fn notify(&self, notice: &RetryNotice) {
         tracing::warn!(target: "quillet::llm", "{notice}");
         if let Some(observer) = &self.observer {
             observer(notice);
@@ -211,7 +211,7 @@ impl ChatModel for Retry {
         Some(Box::pin(async move {
             let ask = move || {
                 let asking = first.take().or_else(|| self.model.pass(request));
-                asking.unwrap_or_else(|| Box::pin(async { Err(lost()) }))
+                asking.unwrap_or_else(|| Box::pin(async { Err(lost_passthrough()) }))
             };
             self.retry(ask).await
         }))
@@ -219,7 +219,7 @@ impl ChatModel for Retry {
 }
 
 /// A model that takes a request in its words takes it again.
-pub(crate) fn lost() -> ModelError {
+pub(crate) fn lost_passthrough() -> ModelError {
     let cause = "the model accepted the request once but not on retry";
     ModelError::new(ModelErrorKind::Protocol, cause)
 }

@@ -67,7 +67,7 @@ impl Builder {
     }
 
     pub(crate) fn look_ahead(&self) {
-        self.tools.look_ahead();
+        self.tools.prepare();
     }
 
     pub(crate) fn compiler(&self) -> &Compiler {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use quillet_core::Diagnostic;
-use quillet_core::history::{LabelTarget, Labels, label_key, labelled};
+use quillet_core::history::{LabelTarget, Labels, label_key, labelled_definition};
 use quillet_core::store::{
     Changes, EntryKey, EntryKind, Health, Store, StoreChange, StoreEntry, StoreError,
     StoreErrorKind,
@@ -266,7 +266,7 @@ impl Catalogue {
     ) -> Result<Vec<(EntryKey, Labels, Contents)>, StoreError> {
         let mut all = Vec::new();
         for (place, entry) in entries {
-            let Some((EntryKind::Prompt, key)) = labelled(&place) else {
+            let Some((EntryKind::Prompt, key)) = labelled_definition(&place) else {
                 continue;
             };
             let text = entry.map(|entry| (entry.text.clone(), entry.problem));
@@ -361,9 +361,9 @@ impl Catalogue {
             .unwrap_or_else(PoisonError::into_inner)
             .take();
         let mut pending = match (&first, self.is_loaded()) {
-            (Some(_), true) => Pending::default(),
+            (Some(_), true) => PendingChanges::default(),
             // One more load catches changes between the last load and this subscription.
-            _ => Pending::everything(),
+            _ => PendingChanges::everything(),
         };
         let changes = first.unwrap_or_else(|| self.store.changes());
         let mut follower = self.asks.follow(changes).await;
@@ -385,7 +385,7 @@ impl Catalogue {
         }
     }
 
-    async fn apply(&self, pending: &mut Pending) -> Result<(), StoreError> {
+    async fn apply(&self, pending: &mut PendingChanges) -> Result<(), StoreError> {
         if !pending.kinds.is_empty() {
             let kinds: Vec<EntryKind> = pending.kinds.iter().copied().collect();
             self.reload(&kinds).await?;
@@ -433,14 +433,14 @@ impl Catalogue {
 
 /// Changes that are not applied yet.
 #[derive(Debug, Default)]
-struct Pending {
+struct PendingChanges {
     kinds: BTreeSet<EntryKind>,
     keys: BTreeMap<EntryKind, BTreeSet<EntryKey>>,
 }
 
-impl Pending {
+impl PendingChanges {
     fn everything() -> Self {
-        Pending {
+        PendingChanges {
             kinds: DEFINITIONS.into_iter().collect(),
             keys: BTreeMap::new(),
         }

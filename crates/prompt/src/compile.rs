@@ -15,7 +15,7 @@ use quillet_template::{
 
 use crate::definition::{Prompt, PromptBody};
 use crate::parameters::Checks;
-use crate::recent::Recent;
+use crate::recent::LruCache;
 use crate::sources::{CalledTemplate, SourceSet};
 use crate::variables::VariablePlan;
 
@@ -41,7 +41,7 @@ pub struct CompiledPrompt {
 pub(crate) struct Compiler {
     factory: TemplateFactory,
     pub(crate) limits: CompileLimits,
-    cache: Recent<SourceSet, Arc<CompiledPrompt>>,
+    cache: LruCache<SourceSet, Arc<CompiledPrompt>>,
     hits: AtomicU64,
     misses: AtomicU64,
 }
@@ -64,7 +64,7 @@ impl Compiler {
         Compiler {
             factory,
             limits: CompileLimits::default(),
-            cache: Recent::new(capacity),
+            cache: LruCache::new(capacity),
             hits: AtomicU64::new(0),
             misses: AtomicU64::new(0),
         }

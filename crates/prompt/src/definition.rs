@@ -12,7 +12,7 @@ use crate::error::VariableError;
 use crate::options::chat_options;
 use crate::parameters::{Checks, Parameters};
 use crate::placeholder;
-use crate::rich::{Rich, mark};
+use crate::rich::{StructuredVariable, mark};
 use crate::script::{self, SCRIPT_FORMAT, StoredScript};
 use crate::template_location::TemplateLocation;
 
@@ -72,7 +72,7 @@ impl RawDefinition {
 
     /// All of it, if it is here.
     #[must_use]
-    pub fn whole(&self) -> Option<&Arc<Tree>> {
+    pub fn definition_tree(&self) -> Option<&Arc<Tree>> {
         match self {
             RawDefinition::Whole(tree) => Some(tree),
             RawDefinition::Said { .. } => None,
@@ -119,7 +119,7 @@ pub struct Prompt {
     /// What it takes.
     pub parameters: Parameters,
     /// Variables that are conversations or media, and stand in the text as such.
-    pub rich: Vec<Rich>,
+    pub rich: Vec<StructuredVariable>,
     /// The model that it was written for, for `chat` without a model.
     pub model: Option<String>,
     /// Default generation parameters for `chat`.
@@ -327,7 +327,10 @@ impl Prompt {
     }
 }
 
-fn body(object: &Object<String, Tree>, rich: &mut Vec<Rich>) -> Result<PromptBody, String> {
+fn body(
+    object: &Object<String, Tree>,
+    rich: &mut Vec<StructuredVariable>,
+) -> Result<PromptBody, String> {
     let text_keys: Vec<&str> = TEXT_KEYS
         .into_iter()
         .filter(|key| object.get(*key).is_some_and(|v| !v.is_null()))

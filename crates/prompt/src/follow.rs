@@ -37,9 +37,9 @@ impl SyncRequests {
     }
 
     /// Starts following; requests to an earlier follower are not answered.
-    pub(crate) async fn follow(&self, changes: Changes) -> Follower<'_> {
+    pub(crate) async fn follow(&self, changes: Changes) -> ChangeFollower<'_> {
         let asks = self.receiver.lock().await;
-        Follower {
+        ChangeFollower {
             changes,
             asks,
             waiting: Vec::new(),
@@ -48,20 +48,20 @@ impl SyncRequests {
 }
 
 /// Reads changes, as many at a time as there are.
-pub(crate) struct Follower<'a> {
+pub(crate) struct ChangeFollower<'a> {
     changes: Changes,
     asks: tokio::sync::MutexGuard<'a, mpsc::UnboundedReceiver<oneshot::Sender<()>>>,
     /// Those who have asked, and are answered when what was read since is taken in.
     waiting: Vec<oneshot::Sender<()>>,
 }
 
-impl fmt::Debug for Follower<'_> {
+impl fmt::Debug for ChangeFollower<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Follower").finish_non_exhaustive()
     }
 }
 
-impl Follower<'_> {
+impl ChangeFollower<'_> {
     /// All changes that came since the last time; waits for the first of them. Calling this again
     /// says that the ones before are taken in. `None` if there will be no more.
     pub(crate) async fn next(&mut self) -> Option<Vec<StoreChange>> {

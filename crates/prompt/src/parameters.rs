@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwapOption;
 use quillet_core::{Map, MapTable, Value};
-use quillet_schema::{Invalid, Rules, SchemaDraft, SchemaViolation, Validator};
+use quillet_schema::{InvalidSchemaError, Rules, SchemaDraft, SchemaViolation, Validator};
 use serde_json::{Map as Object, Value as Tree, json};
 
 use crate::error::VariableError;
@@ -29,10 +29,10 @@ struct ParameterSchema {
 
 /// The validator of the parameters that were checked last, cached by whoever checks often.
 #[derive(Debug, Default)]
-pub(crate) struct Checks(ArcSwapOption<Ready>);
+pub(crate) struct Checks(ArcSwapOption<CachedValidator>);
 
 #[derive(Debug)]
-struct Ready {
+struct CachedValidator {
     of: Arc<ParameterSchema>,
     /// `None` if it cannot be built, which was tried when the definition was read.
     validator: Option<Validator>,
@@ -135,13 +135,13 @@ impl ParameterSchema {
 }
 
 impl Checks {
-    fn ready(&self, schema: &Arc<ParameterSchema>) -> Arc<Ready> {
+    fn ready(&self, schema: &Arc<ParameterSchema>) -> Arc<CachedValidator> {
         if let Some(ready) = &*self.0.load()
             && Arc::ptr_eq(&ready.of, schema)
         {
             return ready.clone();
         }
-        let ready = Arc::new(Ready {
+        let ready = Arc::new(CachedValidator {
             of: schema.clone(),
             validator: validator(&schema.tree()).ok(),
             presets: schema.presets(),
@@ -151,7 +151,7 @@ impl Checks {
     }
 }
 
-impl Ready {
+impl CachedValidator {
     fn problems(&self, variables: &Map) -> Vec<VariableError> {
         let given = Tree::from(&Value::Map(variables.clone()));
         let findings = self
@@ -162,7 +162,7 @@ impl Ready {
     }
 }
 
-fn validator(schema: &Tree) -> Result<Validator, Invalid> {
+fn validator(schema: &Tree) -> Result<Validator, InvalidSchemaError> {
     let rules = Rules {
         draft: SchemaDraft::Seven,
         ..Rules::default()

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value as Tree;
 
-use crate::rich::{Rich, RichKind};
+use crate::rich::{RichKind, StructuredVariable};
 
 /// How each format prints a variable of the request, around its name. A test checks that every
 /// built-in format and alias is here; custom formats have none.
@@ -72,7 +72,7 @@ pub(crate) fn text(
     index: usize,
     name: &Tree,
     format: &str,
-    rich: &mut Vec<Rich>,
+    rich: &mut Vec<StructuredVariable>,
 ) -> Result<Arc<str>, String> {
     let named = name.as_str().filter(|name| is_plain(name));
     let named = named.ok_or_else(|| {
@@ -86,7 +86,7 @@ pub(crate) fn text(
     let (_, [before, after]) = known.ok_or_else(|| {
         format!("messages[{index}] is a placeholder, which the format {format:?} does not support")
     })?;
-    rich.push(Rich {
+    rich.push(StructuredVariable {
         name: named.into(),
         kind: RichKind::Thread,
     });

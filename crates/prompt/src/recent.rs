@@ -10,7 +10,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 /// A cache of so many things.
 #[derive(Debug)]
-pub(crate) struct Recent<K, V> {
+pub(crate) struct LruCache<K, V> {
     capacity: usize,
     /// Counts uses, so that each has a number of its own.
     clock: AtomicU64,
@@ -31,10 +31,10 @@ struct LruEntry<V> {
     used: AtomicU64,
 }
 
-impl<K: Eq + Hash, V: Clone> Recent<K, V> {
+impl<K: Eq + Hash, V: Clone> LruCache<K, V> {
     /// Room for `capacity` things, at least one.
     pub(crate) fn new(capacity: usize) -> Self {
-        Recent {
+        LruCache {
             capacity: capacity.max(1),
             clock: AtomicU64::new(0),
             kept: RwLock::new(LruState {
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn the_hundred_most_recently_used_are_kept_and_no_others() {
-        let recent = Recent::new(100);
+        let recent = LruCache::new(100);
         let mut model = VecDeque::new();
         let mut random = 7_u32;
         for turn in 0..20_000 {
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn the_first_of_two_values_is_kept() {
-        let recent = Recent::new(0);
+        let recent = LruCache::new(0);
         let key = Arc::new("key");
         assert_eq!(recent.insert(&key, 1), 1);
         assert_eq!(recent.insert(&key, 2), 1);
@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn threads_that_use_it_together_leave_as_many_as_there_is_room_for() {
-        let recent = Recent::new(10);
+        let recent = LruCache::new(10);
         let work = |seed: u32| {
             for turn in 0..5_000_u32 {
                 let key = turn.wrapping_mul(seed) % 40;

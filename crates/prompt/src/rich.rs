@@ -12,7 +12,7 @@ use crate::error::VariableError;
 
 /// A variable that is no text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rich {
+pub struct StructuredVariable {
     /// The variable.
     pub name: Arc<str>,
     /// What it is.
@@ -56,13 +56,13 @@ impl RichKind {
 }
 
 /// Variables with marks instead of rich values.
-pub(crate) fn mark(rich: &[Rich], variables: Map) -> Result<Map, Vec<VariableError>> {
+pub(crate) fn mark(rich: &[StructuredVariable], variables: Map) -> Result<Map, Vec<VariableError>> {
     if rich.is_empty() {
         return Ok(variables);
     }
     let mut table = variables.to_table();
     let mut problems = Vec::new();
-    for Rich { name, kind } in rich {
+    for StructuredVariable { name, kind } in rich {
         let Some(value) = table
             .get_mut(&**name)
             .filter(|value| **value != Value::Null)

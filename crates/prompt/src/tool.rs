@@ -240,7 +240,7 @@ impl PromptTool {
         while let Some(event) = stream.next().await {
             reply.fold(event?);
         }
-        let whole = reply.whole().map_err(|cut| {
+        let whole = reply.ensure_complete().map_err(|cut| {
             let said = reply.choices.first().map_or("", |choice| &choice.refusal);
             let colon = if said.is_empty() { "" } else { ": " };
             ModelError::new(ModelErrorKind::Cut, format!("{cut}{colon}{said}"))

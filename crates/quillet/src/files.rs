@@ -49,7 +49,7 @@ const DATA_ENDINGS: [(&str, InputFileKind<'static>); 4] = [
 ];
 
 /// Returns the kind of a file by its name: templates and prompt files as in a folder store, and data.
-pub fn form_of(name: &str) -> Option<InputFileKind<'static>> {
+pub fn kind_of_file(name: &str) -> Option<InputFileKind<'static>> {
     let template = |(ending, format): &(&str, &'static str)| {
         let is_template = name.ends_with(ending);
         is_template.then_some(InputFileKind::Template(format))
@@ -71,9 +71,10 @@ pub fn form_of(name: &str) -> Option<InputFileKind<'static>> {
 /// # Errors
 /// The file cannot be read, is too large, or is not UTF-8.
 pub fn read(path: &str) -> Result<String, Error> {
-    let refuse = |why: String| Error::other(format!("{}: {why}", shown(path)));
-    let unreadable =
-        |error: std::io::Error| Error::other_from(format!("{}: {error}", shown(path)), error);
+    let refuse = |why: String| Error::other(format!("{}: {why}", display_name(path)));
+    let unreadable = |error: std::io::Error| {
+        Error::other_from(format!("{}: {error}", display_name(path)), error)
+    };
     let reader: Box<dyn Read> = match path {
         "-" => Box::new(std::io::stdin()),
         _ => {
@@ -101,7 +102,7 @@ pub fn read(path: &str) -> Result<String, Error> {
 }
 
 /// Returns the name of a file for messages.
-pub fn shown(path: &str) -> &str {
+pub fn display_name(path: &str) -> &str {
     if path == "-" { "standard input" } else { path }
 }
 
@@ -111,7 +112,7 @@ pub fn shown(path: &str) -> &str {
 /// The data is invalid; the diagnostic has the location.
 pub fn parse(path: &str, text: &str, form: InputFileKind<'_>) -> Result<Value, Error> {
     let wrong = |message: String, place: Option<LineColumn>| {
-        let mut diagnostic = Diagnostic::error("data", shown(path), message);
+        let mut diagnostic = Diagnostic::error("data", display_name(path), message);
         diagnostic.position = place;
         Error::Findings(vec![LocatedDiagnostic {
             diagnostic,
@@ -136,7 +137,7 @@ pub fn parse(path: &str, text: &str, form: InputFileKind<'_>) -> Result<Value, E
                 start: 0,
                 end: text.len(),
             };
-            let (node, findings) = quillet_yaml::parse(shown(path), text, whole, &YAML);
+            let (node, findings) = quillet_yaml::parse(display_name(path), text, whole, &YAML);
             match findings.into_iter().next() {
                 None => Ok(node.map_or(Value::Null, |node| node.value())),
                 Some(first) => Err(Error::Findings(vec![LocatedDiagnostic {
@@ -156,7 +157,7 @@ pub fn parse(path: &str, text: &str, form: InputFileKind<'_>) -> Result<Value, E
 /// # Errors
 /// The file cannot be read, or is invalid; with location.
 pub fn data(path: &str) -> Result<Value, Error> {
-    let form = form_of(path).unwrap_or(InputFileKind::Yaml);
+    let form = kind_of_file(path).unwrap_or(InputFileKind::Yaml);
     if path.trim_start().starts_with('{') {
         return Err(Error::setting(
             "-d takes a file, or - for standard input; for a value use -D name:=json".into(),
@@ -192,7 +193,11 @@ fn schema(who: &str, path: &str) -> Result<serde_json::Value, Error> {
         Error::Other(failure) => Error::Other(failure.prefixed(who)),
         failure => failure,
     })?;
-    let schema = parse(path, &text, form_of(path).unwrap_or(InputFileKind::Yaml))?;
+    let schema = parse(
+        path,
+        &text,
+        kind_of_file(path).unwrap_or(InputFileKind::Yaml),
+    )?;
     if schema.as_map().is_none() {
         return Err(Error::setting(format!(
             "{who}: {path} must be a JSON Schema object, not {}",

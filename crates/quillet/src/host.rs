@@ -39,21 +39,21 @@ impl Host {
     pub async fn open(settings: &Settings) -> Result<Self, Error> {
         let store = components::optional_store(settings).await?;
         let store = store.unwrap_or_else(|| Arc::new(MemoryStore::new()));
-        Host::over(settings, store, false).await
+        Host::with_store(settings, store, false).await
     }
 
     /// Creates all components over a given store; `with_shop` adds the database of the demo shop.
     ///
     /// # Errors
     /// As for [`Host::open`].
-    pub async fn over(
+    pub async fn with_store(
         settings: &Settings,
         store: Arc<dyn Store>,
         with_shop: bool,
     ) -> Result<Self, Error> {
         let retries = Arc::new(AtomicU64::new(0));
         let models = components::models(settings, retries.clone())?;
-        let model = components::asked(settings, &models)?;
+        let model = components::configured_model(settings, &models)?;
         let prompts = components::service(settings, store.clone(), Some(model), retries)?;
         let prompts = Arc::new(prompts);
         // An unavailable store must not prevent the start: a server can serve models, and recovers
@@ -128,7 +128,7 @@ impl Host {
     pub fn services(&self) -> quillet_server::Services {
         quillet_server::Services {
             agents: Some(self.agents.clone()),
-            databases: self.databases.served(),
+            databases: self.databases.http_databases(),
             definitions: self.definitions.clone(),
             traces: self.traces.reader(),
             rates: self.models.rates().cloned(),

@@ -54,7 +54,7 @@ impl Quillet {
     pub async fn open(store: &str) -> Result<Self, Error> {
         let mut settings = Settings::from_env()?;
         settings.set("store.url", store)?;
-        Quillet::with(settings).await
+        Quillet::with_settings(settings).await
     }
 
     /// Opens the store of the given settings.
@@ -73,7 +73,7 @@ impl Quillet {
     ///
     /// # Errors
     /// A setting is invalid, or a file, store or service that it names cannot be opened.
-    pub async fn with(settings: Settings) -> Result<Self, Error> {
+    pub async fn with_settings(settings: Settings) -> Result<Self, Error> {
         let host = Arc::new(Host::open(&settings).await?);
         let watched = host.clone();
         let watch = tokio::spawn(async move { watched.watch().await });
@@ -199,7 +199,7 @@ impl Quillet {
     /// As for [`Quillet::ask`].
     pub async fn agent(&self, request: AgentRequest) -> Result<AgentOutcome, Error> {
         let id = components::new_id();
-        let who = Principal::at(REQUEST);
+        let who = Principal::from_address(REQUEST);
         let begun = self.host.agents().begin(request, &who, &id);
         let mut run = begun
             .await

@@ -58,20 +58,20 @@ pub struct Validator {
 
 /// The error of a schema that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Invalid {
+pub struct InvalidSchemaError {
     /// Where in the schema, as a JSON pointer; empty at its root.
     pub pointer: String,
     /// In words, with what stands there.
     pub message: String,
 }
 
-impl fmt::Display for Invalid {
+impl fmt::Display for InvalidSchemaError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(&self.message)
     }
 }
 
-impl std::error::Error for Invalid {}
+impl std::error::Error for InvalidSchemaError {}
 
 /// A place where a value does not match its schema.
 #[derive(Clone, Debug, PartialEq)]
@@ -102,7 +102,7 @@ impl Validator {
     ///
     /// # Errors
     /// It is not a schema.
-    pub fn new(schema: &Json, rules: Rules) -> Result<Self, Invalid> {
+    pub fn new(schema: &Json, rules: Rules) -> Result<Self, InvalidSchemaError> {
         let patterns = PatternOptions::fancy_regex().backtrack_limit(MOST_BACKTRACKS);
         let mut options = jsonschema::options()
             .offline()
@@ -113,7 +113,7 @@ impl Validator {
         if rules.draft == SchemaDraft::Seven && schema.get("$schema").is_none() {
             options = options.with_draft(jsonschema::Draft::Draft7);
         }
-        let inner = options.build(schema).map_err(|error| Invalid {
+        let inner = options.build(schema).map_err(|error| InvalidSchemaError {
             pointer: error.instance_path().to_string(),
             message: error.to_string(),
         })?;

@@ -73,13 +73,13 @@ pub trait Tools: Send + Sync + fmt::Debug {
 
     /// Returns the tool of a name for calls that need approval (`ask` of a script). By default no
     /// approval is possible, and calls are rejected.
-    fn asked(&self, name: &str) -> Option<Arc<dyn Tool>> {
+    fn approved_tool(&self, name: &str) -> Option<Arc<dyn Tool>> {
         let inner = self.tool(name)?;
         Some(Arc::new(DeniedTool { inner }))
     }
 
     /// Returns the network access of `$fetch` for requests that need approval.
-    fn asked_network(&self) -> Option<Arc<dyn Network>> {
+    fn approved_network(&self) -> Option<Arc<dyn Network>> {
         self.network()?;
         Some(Arc::new(UnaskedNetwork))
     }
@@ -208,7 +208,7 @@ impl RunAccess {
 
     /// When a run began whose calls are kept.
     #[must_use]
-    pub fn kept(&self) -> Option<ReplayAccess> {
+    pub fn replay_access(&self) -> Option<ReplayAccess> {
         match self {
             RunAccess::Kept(kept) => Some(*kept),
             RunAccess::Nothing | RunAccess::Granted(_) => None,

@@ -24,7 +24,7 @@ struct AliasCache {
 impl Aliases {
     /// Replaces an alias by its id and keeps a version selector behind it.
     pub(crate) fn resolve(&self, snapshot: &Arc<CatalogueSnapshot>, named: &str) -> String {
-        let (name, mark) = match VersionSelector::divide(named) {
+        let (name, mark) = match VersionSelector::split_id(named) {
             Some((name, Ok(mark))) => (name, Some(mark)),
             _ => (named, None),
         };

@@ -119,7 +119,7 @@ impl App {
     }
 
     /// Returns why no agent run can start, if the store of runs is unavailable.
-    pub(crate) fn runs_away(&self) -> Option<String> {
+    pub(crate) fn runs_outage(&self) -> Option<String> {
         match self.agents.as_ref()?.parts().runs.health() {
             Health::Away { reason } => Some(reason),
             Health::Ready => None,

@@ -57,7 +57,7 @@ impl Auth {
     }
 
     /// Returns the name and the permissions of a client.
-    pub(crate) fn known(&self, client: RateKey) -> &(Arc<str>, Arc<PermissionSet>) {
+    pub(crate) fn owner(&self, client: RateKey) -> &(Arc<str>, Arc<PermissionSet>) {
         self.token(client).map_or(&ANYONE, |token| &token.owner)
     }
 
@@ -77,9 +77,11 @@ impl Auth {
     /// Returns the principal of a client for agents.
     pub(crate) fn principal(&self, client: RateKey) -> Principal {
         match (self.token(client), client.address()) {
-            (Some(token), _) => Principal::key(token.secret.expose_secret()).named(&token.owner.0),
-            (None, Some(address)) => Principal::at(&address.to_string()),
-            (None, None) => Principal::at(""),
+            (Some(token), _) => {
+                Principal::key(token.secret.expose_secret()).with_name(&token.owner.0)
+            }
+            (None, Some(address)) => Principal::from_address(&address.to_string()),
+            (None, None) => Principal::from_address(""),
         }
     }
 
@@ -114,7 +116,7 @@ impl Auth {
         let Some(shown) = Credentials::read(given) else {
             return Err(
                 problem(ErrorCode::AuthMissing, "this server requires a token")
-                    .hint("send the header Authorization: Bearer TOKEN"),
+                    .with_hint("send the header Authorization: Bearer TOKEN"),
             );
         };
         // Compare all tokens, so that timing does not reveal which one nearly matched.
@@ -130,24 +132,27 @@ impl Auth {
 
 impl<'a> Credentials<'a> {
     fn read(header: &'a [u8]) -> Option<Self> {
-        if let Some(token) = after(header, b"bearer ") {
+        if let Some(token) = strip_scheme(header, b"bearer ") {
             return Some(Credentials::Bearer(token));
         }
-        let pair = STANDARD.decode(after(header, b"basic ")?).ok()?;
+        let pair = STANDARD.decode(strip_scheme(header, b"basic ")?).ok()?;
         pair.contains(&b':').then_some(Credentials::Basic(pair))
     }
 
     fn is(&self, token: &TokenEntry) -> bool {
         let secret = token.secret.expose_secret().as_bytes();
         match self {
-            Credentials::Bearer(given) => same(secret, given),
+            Credentials::Bearer(given) => equals_constant_time(secret, given),
             Credentials::Basic(pair) => {
                 // Only the secret may contain colons.
                 let mut parts = pair.splitn(2, |byte| *byte == b':');
-                let name = same(token.owner.0.as_bytes(), parts.next().unwrap_or_default());
+                let name = equals_constant_time(
+                    token.owner.0.as_bytes(),
+                    parts.next().unwrap_or_default(),
+                );
                 // `&` and not `&&`: both comparisons always run, so timing does not tell which one
                 // failed.
-                same(secret, parts.next().unwrap_or_default()) & name
+                equals_constant_time(secret, parts.next().unwrap_or_default()) & name
             }
         }
     }
@@ -191,7 +196,7 @@ pub(crate) fn check(config: &ServerConfig) -> Result<(), (String, &'static str)>
 }
 
 /// Returns the text after an authentication scheme, which is case-insensitive.
-fn after<'a>(header: &'a [u8], scheme: &[u8]) -> Option<&'a [u8]> {
+fn strip_scheme<'a>(header: &'a [u8], scheme: &[u8]) -> Option<&'a [u8]> {
     let (found, rest) = header.split_at_checked(scheme.len())?;
     found
         .eq_ignore_ascii_case(scheme)
@@ -199,7 +204,7 @@ fn after<'a>(header: &'a [u8], scheme: &[u8]) -> Option<&'a [u8]> {
 }
 
 /// Compares in constant time for equal lengths.
-fn same(a: &[u8], b: &[u8]) -> bool {
+fn equals_constant_time(a: &[u8], b: &[u8]) -> bool {
     // `black_box` keeps the compiler from ending the loop at the first difference.
     let differing = a
         .iter()

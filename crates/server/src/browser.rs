@@ -58,7 +58,7 @@ impl Browsers {
             None => "pages of other sites cannot call this server".to_owned(),
         };
         Err(problem(ErrorCode::BrowserOrigin, message)
-            .hint("add the page's origin to server.origins"))
+            .with_hint("add the page's origin to server.origins"))
     }
 
     /// Returns whether this is a permitted CORS preflight. It is answered without a token, because
@@ -70,7 +70,7 @@ impl Browsers {
     }
 
     /// Adds the CORS headers that permit the page to read the response.
-    pub(crate) fn tell(&self, origin: Option<&HeaderValue>, response: &mut Response) {
+    pub(crate) fn add_cors_headers(&self, origin: Option<&HeaderValue>, response: &mut Response) {
         let Some(origin) = origin else { return };
         let headers = response.headers_mut();
         headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());

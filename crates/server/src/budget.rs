@@ -22,26 +22,26 @@ impl App {
     ///
     /// # Errors
     /// The header cannot be read.
-    pub(crate) fn payer(
+    pub(crate) fn request_accounts(
         &self,
         client: RateKey,
         headers: &HeaderMap,
     ) -> Result<Option<BudgetAccounts>, ApiError> {
-        let payer = self.payer_of(client);
+        let payer = self.accounts_of(client);
         let payer = match headers.get(HEADER) {
             None => payer,
             Some(value) => {
                 let text = value.to_str().unwrap_or_default();
-                payer.asking(&read(text)?)
+                payer.with_request_limits(&read(text)?)
             }
         };
         Ok(Some(payer).filter(BudgetAccounts::is_limited))
     }
 
     /// Returns the accounts of a client without looking at headers.
-    pub(crate) fn payer_of(&self, client: RateKey) -> BudgetAccounts {
+    pub(crate) fn accounts_of(&self, client: RateKey) -> BudgetAccounts {
         let key = match client.caller() {
-            Caller::Token(_) => Some(&*self.auth.known(client).0),
+            Caller::Token(_) => Some(&*self.auth.owner(client).0),
             Caller::Anyone => None,
         };
         let spending = self.spending.as_ref();
@@ -55,7 +55,7 @@ impl App {
 fn read(text: &str) -> Result<BudgetLimits, ApiError> {
     let wrong = |why: String| {
         problem(ErrorCode::InvalidValue, format!("X-Quillet-Budget: {why}"))
-            .hint("set a limit, such as X-Quillet-Budget: usd=0.05, tokens=2000, s=30")
+            .with_hint("set a limit, such as X-Quillet-Budget: usd=0.05, tokens=2000, s=30")
     };
     let mut limits = BudgetLimits::default();
     for part in text.split(',') {
@@ -77,7 +77,7 @@ fn read(text: &str) -> Result<BudgetLimits, ApiError> {
 }
 
 /// Charges the same accounts while the response body is produced.
-pub(crate) fn paid(payer: BudgetAccounts, response: Response<Body>) -> Response<Body> {
+pub(crate) fn charge_body(payer: BudgetAccounts, response: Response<Body>) -> Response<Body> {
     response.map(|body| Body::new(PaidBody { payer, body }))
 }
 
@@ -97,7 +97,7 @@ impl hyper::body::Body for PaidBody {
         // The body is polled outside of the handler's task-local scope, so the accounts are set
         // again for each poll. A streamed reply calls models while it is polled.
         let payer = self.payer.clone();
-        budget::with(Some(payer), || Pin::new(&mut self.body).poll_frame(context))
+        budget::with_accounts(Some(payer), || Pin::new(&mut self.body).poll_frame(context))
     }
 
     fn is_end_stream(&self) -> bool {

@@ -50,7 +50,7 @@ pub(crate) async fn serve(
     });
     let known = middleware::CachedHost::default();
     let service = service_fn(|request| {
-        pulse.answering();
+        pulse.start_response();
         let (app, entry, pulse, known) = (&app, entry.clone(), &pulse, &known);
         async move {
             let response = middleware::answer(app, entry, (peer, known), request).await;
@@ -165,17 +165,17 @@ impl ConnectionActivity {
         self.phase.store(phase, Ordering::Relaxed);
     }
 
-    fn answering(&self) {
+    fn start_response(&self) {
         self.phase.store(ANSWERING, Ordering::Relaxed);
     }
 
-    fn arrived(&self) {
+    fn record_read(&self) {
         if self.phase.load(Ordering::Relaxed) == IDLE {
             self.enter(HEAD);
         }
     }
 
-    fn wrote(&self, taken: bool) {
+    fn record_write(&self, taken: bool) {
         let blocked = self.blocked.load(Ordering::Relaxed) != 0;
         // Written only on a change: a clock read per write would cost more than the timeout is
         // worth.
@@ -235,7 +235,7 @@ impl AsyncRead for TrackedStream {
         let read = Pin::new(&mut self.stream).poll_read(context, buffer);
         // Also at the end of input: hyper then closes the connection anyway.
         if read.is_ready() {
-            self.pulse.arrived();
+            self.pulse.record_read();
         }
         read
     }
@@ -248,7 +248,7 @@ impl AsyncWrite for TrackedStream {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write(context, bytes);
-        self.pulse.wrote(written.is_ready());
+        self.pulse.record_write(written.is_ready());
         written
     }
 
@@ -258,7 +258,7 @@ impl AsyncWrite for TrackedStream {
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
-        self.pulse.wrote(written.is_ready());
+        self.pulse.record_write(written.is_ready());
         written
     }
 

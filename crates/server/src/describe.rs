@@ -174,7 +174,7 @@ fn complete_operation(
     operation: &mut Map<String, Value>,
     config: &ServerConfig,
 ) {
-    let is_open = health::is_open(config, path);
+    let is_open = health::is_public_route(config, path);
     // An empty list overrides the global requirement of the document.
     if is_open && config.has_tokens() {
         operation.insert("security".into(), json!([]));

@@ -143,31 +143,31 @@ impl ApiError {
     }
 
     /// Sets the root cause, which decides the status, also in OpenAI's format.
-    fn caused_by(mut self, cause: ErrorCode) -> Self {
+    fn with_cause(mut self, cause: ErrorCode) -> Self {
         self.0.cause = cause;
         self.with_status(cause.status())
     }
 
     /// Adds the fix.
-    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+    pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.0.hint = Some(hint.into());
         self
     }
 
     /// Adds the location in the request body.
-    pub(crate) fn at(mut self, line: usize, column: usize) -> Self {
+    pub(crate) fn with_location(mut self, line: usize, column: usize) -> Self {
         // Both or none: a column means nothing without its line.
         (self.0.line, self.0.column) = (Some(line), Some(column));
         self
     }
 
     /// Adds the location in the query.
-    pub(crate) fn in_query(mut self, position: Option<LineColumn>) -> Self {
+    pub(crate) fn with_query_position(mut self, position: Option<LineColumn>) -> Self {
         self.0.position = position;
         match position {
             Some(LineColumn { line, column }) => {
                 self.0.source = Some("sql".to_owned());
-                self.at(line, column)
+                self.with_location(line, column)
             }
             None => self,
         }
@@ -175,26 +175,26 @@ impl ApiError {
 
     /// Adapts the members for clients of databases: `code` becomes the stable code, and `help`
     /// repeats `hint`.
-    pub(crate) fn of_databases(mut self) -> Self {
+    pub(crate) fn for_databases(mut self) -> Self {
         self.0.code = self.0.error.to_string();
         self.0.help.clone_from(&self.0.hint);
         self
     }
 
     /// Adds diagnostics; the first error among them provides the location.
-    pub(crate) fn described(mut self, diagnostics: Vec<Diagnostic>) -> Self {
+    pub(crate) fn with_diagnostics(mut self, diagnostics: Vec<Diagnostic>) -> Self {
         self.describe(diagnostics);
         self
     }
 
     /// Sets the `Retry-After` header.
-    pub(crate) fn retry_after(mut self, time: Duration) -> Self {
+    pub(crate) fn with_retry_after(mut self, time: Duration) -> Self {
         self.0.retry_after = Some(time);
         self
     }
 
     /// Names the member of the request that caused the error.
-    pub(crate) fn about(mut self, param: impl Into<String>) -> Self {
+    pub(crate) fn with_param(mut self, param: impl Into<String>) -> Self {
         self.0.param = Some(param.into());
         self
     }
@@ -209,7 +209,7 @@ impl ApiError {
     }
 
     /// Returns the status and the error code of the model provider.
-    pub(crate) fn of_provider(&self) -> (Option<u16>, Option<&str>) {
+    pub(crate) fn provider_status(&self) -> (Option<u16>, Option<&str>) {
         (self.0.upstream_status, self.0.provider_code.as_deref())
     }
 
@@ -234,7 +234,7 @@ impl ApiError {
     }
 
     /// Serializes the response for this request id.
-    pub(crate) fn into_answer(mut self, request_id: &str) -> Response {
+    pub(crate) fn into_problem_response(mut self, request_id: &str) -> Response {
         self.0.request_id = request_id.to_owned();
         let status =
             StatusCode::from_u16(self.0.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
@@ -280,7 +280,7 @@ impl IntoResponse for ApiError {
 
 impl From<ServiceError> for ApiError {
     fn from(error: ServiceError) -> Self {
-        let mut answer = problem(error.code(), error.to_string()).caused_by(error.root_code());
+        let mut answer = problem(error.code(), error.to_string()).with_cause(error.root_code());
         match error {
             ServiceError::NotFound {
                 broken: Some(broken),
@@ -318,12 +318,12 @@ impl From<ServiceError> for ApiError {
             }
             ServiceError::Store(_) => answer.0.retry_after = Some(Duration::from_secs(1)),
             ServiceError::Model { error, failures } => {
-                answer.blame(&error);
+                answer.copy_provider_error(&error);
                 answer.0.warnings = warnings(&[], (&[], &[]), failures);
             }
             ServiceError::Script(failure) => {
                 if let Some(error) = &failure.model {
-                    answer.blame(error);
+                    answer.copy_provider_error(error);
                 }
                 answer.describe(failure.diagnostics);
             }
@@ -375,7 +375,7 @@ impl ApiError {
     }
 
     /// Copies status, code and retry time of the model provider.
-    pub(crate) fn blame(&mut self, error: &ModelError) {
+    pub(crate) fn copy_provider_error(&mut self, error: &ModelError) {
         self.0.upstream_status = error.status;
         self.0.retry_after = error.retry_after;
         self.0.provider_code.clone_from(&error.provider_code);

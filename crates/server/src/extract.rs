@@ -56,7 +56,7 @@ fn malformed(error: &serde_json::Error) -> ApiError {
         serde_json::error::Category::Data => said("invalid body").with_sql_status(),
         _ => said("the body is not JSON"),
     };
-    answer.at(error.line(), error.column())
+    answer.with_location(error.line(), error.column())
 }
 
 /// Query parameters. Invalid ones get 422.

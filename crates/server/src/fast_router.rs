@@ -27,14 +27,14 @@ use crate::revision::RevisionPreconditions;
 #[derive(Clone, Debug)]
 pub(crate) struct FastRouter {
     /// The fast path, tried first.
-    pub(crate) direct: Arc<Direct>,
+    pub(crate) direct: Arc<FastRoutes>,
     /// Has all routes.
     pub(crate) router: Router,
 }
 
 /// The routes of the fast path.
 #[derive(Debug, Default)]
-pub(crate) struct Direct(Vec<Route>);
+pub(crate) struct FastRoutes(Vec<Route>);
 
 #[derive(Debug)]
 struct Route {
@@ -63,7 +63,7 @@ pub(crate) struct RouteMatch {
     needs: RouteRequirements,
 }
 
-impl Direct {
+impl FastRoutes {
     /// Selects the fast routes from all routes (method, path and requirement).
     pub(crate) fn of<'a>(
         prefix: &str,
@@ -86,7 +86,7 @@ impl Direct {
                 needs,
             })
         };
-        Direct(all.enumerate().filter_map(route).collect())
+        FastRoutes(all.enumerate().filter_map(route).collect())
     }
 
     /// Returns the route of a request, if the fast path has it.
@@ -129,7 +129,7 @@ impl RouteMatch {
             DirectRoute::RenderPrompt => {
                 let id = Id(self.id);
                 Box::pin(async move {
-                    call.admit(self.needs, &id.0).await?;
+                    call.check_requirements(self.needs, &id.0).await?;
                     let wanted = RevisionPreconditions::from_request_parts(&mut parts, &()).await?;
                     let asked = QueryParams::from_request_parts(&mut parts, &()).await?;
                     // Free the headers before the body is awaited: there may be many waiting
@@ -140,7 +140,7 @@ impl RouteMatch {
                 })
             }
             DirectRoute::Render => Box::pin(async move {
-                call.admit(self.needs, "").await?;
+                call.check_requirements(self.needs, "").await?;
                 let wanted = RevisionPreconditions::from_request_parts(&mut parts, &()).await?;
                 let asked = QueryParams::from_request_parts(&mut parts, &()).await?;
                 drop(parts);
@@ -150,7 +150,7 @@ impl RouteMatch {
             DirectRoute::Chat => {
                 drop(parts);
                 Box::pin(async move {
-                    call.admit(self.needs, "").await?;
+                    call.check_requirements(self.needs, "").await?;
                     openai::chat::answer(call, body).await
                 })
             }
@@ -172,7 +172,7 @@ mod tests {
             ("POST", "/p/v1/chat/completions"),
         ];
         let all = all.map(|(method, path)| (method, path, RouteRequirements::Entry));
-        let direct = Direct::of("/p", all.into_iter());
+        let direct = FastRoutes::of("/p", all.into_iter());
         for (method, path, expected) in [
             (Method::POST, "/p/api/render", Some((1, ""))),
             (Method::POST, "/p/api/render/prompts/a.b", Some((2, "a.b"))),

@@ -14,7 +14,7 @@ use crate::request_context::RequestContext;
 
 /// Returns whether a route needs no token. Such routes are not rate limited and stay open at
 /// shutdown. The console and the OpenAPI document contain no data of the operator.
-pub(crate) fn is_open(config: &ServerConfig, path: &str) -> bool {
+pub(crate) fn is_public_route(config: &ServerConfig, path: &str) -> bool {
     match path {
         "/healthz" | "/readyz" => config.open_health,
         "/metrics" => config.open_metrics,
@@ -87,7 +87,7 @@ pub(crate) async fn readyz(call: RequestContext) -> (StatusCode, Json<Readiness>
         status = "unavailable";
         reasons.push("definitions are not loaded yet".to_owned());
     }
-    if let Some(reason) = app.runs_away() {
+    if let Some(reason) = app.runs_outage() {
         reasons.push(format!(
             "new agent runs are rejected: the store of agent.runs is unavailable: {reason}"
         ));

@@ -93,7 +93,7 @@ impl Hosts {
 fn named(version: Version, headers: &HeaderMap) -> Result<Option<&str>, ApiError> {
     let mut values = headers.get_all(HOST).iter();
     let refused =
-        |why| problem(ErrorCode::RequestHost, why).hint("send the header Host: NAME:PORT");
+        |why| problem(ErrorCode::RequestHost, why).with_hint("send the header Host: NAME:PORT");
     match (values.next(), values.next()) {
         (None, _) if version <= Version::HTTP_10 => Ok(None),
         (None, _) => Err(refused("missing header Host")),
@@ -113,7 +113,7 @@ fn malformed(text: &str) -> ApiError {
 
 fn unknown(text: &str) -> ApiError {
     let message = format!("unknown host name {text:?}");
-    problem(ErrorCode::BrowserHost, message).hint(
+    problem(ErrorCode::BrowserHost, message).with_hint(
         "if the name belongs to this server, add it to server.hosts, or have the proxy in front send Host: localhost",
     )
 }

@@ -18,7 +18,7 @@ use http_body_util::BodyExt;
 const MOST_BEYOND: usize = 128 << 10;
 
 /// A gzip body that is being inflated.
-struct Inflating<B> {
+struct GunzipBody<B> {
     body: B,
     decoder: MultiGzDecoder<Vec<u8>>,
     /// Received bytes that are not inflated yet.
@@ -28,11 +28,11 @@ struct Inflating<B> {
 }
 
 /// Returns the inflated body.
-pub(crate) fn inflated<B>(body: B) -> Body
+pub(crate) fn inflate_body<B>(body: B) -> Body
 where
     B: HttpBody<Data = Bytes, Error: Into<BoxError>> + Send + Unpin + 'static,
 {
-    let inflating = Inflating {
+    let inflating = GunzipBody {
         body,
         decoder: MultiGzDecoder::new(Vec::new()),
         piece: Bytes::new(),
@@ -49,7 +49,7 @@ where
     }))
 }
 
-impl<B> Inflating<B>
+impl<B> GunzipBody<B>
 where
     B: HttpBody<Data = Bytes, Error: Into<BoxError>> + Unpin,
 {
@@ -127,7 +127,7 @@ mod tests {
     }
 
     async fn read(body: Body, most: usize) -> Result<Bytes, String> {
-        let read = body::read(inflated(body), most, Duration::from_secs(60)).await;
+        let read = body::read(inflate_body(body), most, Duration::from_secs(60)).await;
         read.map_err(|error| error.message().to_owned())
     }
 

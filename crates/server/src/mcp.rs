@@ -33,7 +33,12 @@ pub(crate) async fn answer(call: RequestContext, request: Request) -> Result<Res
     // Before the first load, an empty list would be wrong: there may be prompts.
     let ready = call.app.service.catalogue().ready();
     ready.map_err(ServiceError::Store)?;
-    let answer = call.app.mcp.of(call.client.caller()).answer(request).await;
+    let answer = call
+        .app
+        .mcp
+        .endpoint_of(call.client.caller())
+        .answer(request)
+        .await;
     // The transport returns errors of HTTP as plain text; only JSON-RPC responses have a content
     // type.
     let is_plain = !answer.headers().contains_key(CONTENT_TYPE);

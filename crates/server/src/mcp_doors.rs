@@ -39,12 +39,12 @@ impl McpEndpoints {
         let own = auth.rights().map(|(rights, who)| door(rights.clone(), who));
         McpEndpoints {
             own: own.collect(),
-            whole: door(Arc::new(PermissionSet::all()), Principal::at("")),
+            whole: door(Arc::new(PermissionSet::all()), Principal::from_address("")),
         }
     }
 
     /// Returns the endpoint of a caller.
-    pub(crate) fn of(&self, caller: Caller) -> &HttpTransport {
+    pub(crate) fn endpoint_of(&self, caller: Caller) -> &HttpTransport {
         let own = match caller {
             Caller::Token(number) => self.own.get(number),
             Caller::Anyone => None,

@@ -160,13 +160,13 @@ impl Metrics {
     }
 
     /// Returns the index of a route by method and path.
-    pub(crate) fn place_of(&self, name: &str) -> usize {
+    pub(crate) fn route_index(&self, name: &str) -> usize {
         let place = self.routes.iter().position(|route| route.name == name);
         place.unwrap_or(usize::MAX)
     }
 
     /// Counts a response. `usize::MAX` stands for no route.
-    pub(crate) fn answered(&self, route: usize, status: u16, time: Duration) {
+    pub(crate) fn count_response(&self, route: usize, status: u16, time: Duration) {
         self.routes
             .get(route)
             .unwrap_or(&self.unrouted)
@@ -534,9 +534,9 @@ mod tests {
     #[test]
     fn the_text_has_cumulative_buckets_and_only_known_statuses() {
         let metrics = Metrics::new([("GET", "/a")].into_iter());
-        metrics.answered(0, 200, Duration::from_micros(60));
-        metrics.answered(0, 418, Duration::from_secs(3600));
-        metrics.answered(usize::MAX, 404, Duration::ZERO);
+        metrics.count_response(0, 200, Duration::from_micros(60));
+        metrics.count_response(0, 418, Duration::from_secs(3600));
+        metrics.count_response(usize::MAX, 404, Duration::ZERO);
         metrics.errors.count("not_found");
         let text = metrics.text(Gauges {
             store_ready: true,

@@ -13,7 +13,7 @@ use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
 use hyper::body::Incoming;
 use quillet_core::ErrorCode;
-use quillet_core::budget::paying;
+use quillet_core::budget::charge_to;
 use tower::Service;
 
 use crate::api::{langfuse, mlflow, openai};
@@ -23,7 +23,7 @@ use crate::caller::Caller;
 use crate::error::{ApiError, problem};
 use crate::fast_router::FastRouter;
 use crate::health;
-use crate::inflate::inflated;
+use crate::inflate::inflate_body;
 use crate::rate::RateKey;
 use crate::request_context::{Exchange, REQUEST_ID, RequestContext};
 
@@ -58,12 +58,12 @@ pub(crate) async fn answer(
     let (method, path) = is_logged
         .then(|| (request.method().clone(), request.uri().path().to_owned()))
         .unzip();
-    let admitted = admitted(app, peer, &request, &head, known);
+    let admitted = check_request(app, peer, &request, &head, known);
     // Rejected requests keep the unknown key, so that a wrong token is not charged to anyone.
     let client = *admitted.as_ref().unwrap_or(&RateKey::UNKNOWN);
     let exchange = Arc::new(exchange.with_client(client, peer.ip()));
     let payer = match &admitted {
-        Ok(client) => app.payer(*client, request.headers()),
+        Ok(client) => app.request_accounts(*client, request.headers()),
         Err(_) => Ok(None),
     };
     let (admitted, payer) = match payer {
@@ -74,47 +74,47 @@ pub(crate) async fn answer(
         match admitted {
             Err(refusal) => *refusal,
             Ok(_) if is_gzip => {
-                let mut request = request.map(inflated);
+                let mut request = request.map(inflate_body);
                 request.headers_mut().remove(CONTENT_ENCODING);
                 // The length is that of the compressed body; readers would take it for the inflated
                 // one.
                 request.headers_mut().remove(CONTENT_LENGTH);
                 request.extensions_mut().insert(exchange.clone());
-                caught(entry.router.call(request)).await
+                catch_panic(entry.router.call(request)).await
             }
             // The hottest routes bypass axum's router, which boxes a service, two futures and the
             // body of each request.
             Ok(_) => match entry.direct.find(request.method(), request.uri().path()) {
                 Some(found) => {
                     let call = RequestContext::new(app.clone(), exchange.clone(), found.index);
-                    caught(found.answer(call, request)).await
+                    catch_panic(found.answer(call, request)).await
                 }
                 None => {
                     let mut request = request.map(Body::new);
                     request.extensions_mut().insert(exchange.clone());
-                    caught(entry.router.call(request)).await
+                    catch_panic(entry.router.call(request)).await
                 }
             },
         }
     };
     let mut response = match payer {
-        Some(payer) => budget::paid(payer.clone(), paying(payer, answering).await),
+        Some(payer) => budget::charge_body(payer.clone(), charge_to(payer, answering).await),
         None => answering.await,
     };
     // Handlers return a status with the error in the extensions; only here are the request id and
     // the error format of the path known.
     if let Some(error) = response.extensions_mut().remove::<ApiError>() {
-        response = explain(app, error, &exchange, response.headers(), shape);
+        response = write_error(app, error, &exchange, response.headers(), shape);
     }
     let headers = response.headers_mut();
     headers.insert(&REQUEST_ID, exchange.header());
     if close {
         headers.insert(CONNECTION, HeaderValue::from_static("close"));
     }
-    app.browsers.tell(page.as_ref(), &mut response);
+    app.browsers.add_cors_headers(page.as_ref(), &mut response);
     let status = response.status().as_u16();
     let time = started.elapsed();
-    app.metrics.answered(exchange.route(), status, time);
+    app.metrics.count_response(exchange.route(), status, time);
     if let (Some(method), Some(path)) = (method, path) {
         let (id, micros) = (
             exchange.id(),
@@ -130,7 +130,7 @@ pub(crate) async fn answer(
 }
 
 /// Returns the client, or the response to a request that is rejected before its route.
-fn admitted(
+fn check_request(
     app: &App,
     peer: SocketAddr,
     request: &Request<Incoming>,
@@ -225,7 +225,7 @@ impl<'a> HeaderScan<'a> {
                 let encoding = String::from_utf8_lossy(encoding.as_bytes());
                 let message = format!("unsupported Content-Encoding {encoding:?}");
                 Err(problem(ErrorCode::RequestEncoding, message)
-                    .hint("send the body as gzip, or unencoded without Content-Encoding"))
+                    .with_hint("send the body as gzip, or unencoded without Content-Encoding"))
             }
             _ => Ok(()),
         }
@@ -245,14 +245,14 @@ fn is_called(value: &HeaderValue, names: &[&str]) -> bool {
 
 fn admit(app: &App, peer: SocketAddr, request: &Request<Incoming>) -> Result<RateKey, ApiError> {
     let (path, headers) = (request.uri().path(), request.headers());
-    if health::is_open(&app.config, path) {
+    if health::is_public_route(&app.config, path) {
         return Ok(RateKey::new(Caller::Anyone, peer.ip()));
     }
     let caller = app.auth.check(headers)?;
     if app.is_stopping() {
         return Err(
             problem(ErrorCode::ServerStopping, "this server is shutting down")
-                .retry_after(Duration::from_secs(1)),
+                .with_retry_after(Duration::from_secs(1)),
         );
     }
     let client = RateKey::new(caller, peer.ip());
@@ -265,12 +265,12 @@ fn admit(app: &App, peer: SocketAddr, request: &Request<Incoming>) -> Result<Rat
             ErrorCode::RateLimited,
             "rate limit exceeded (server.rate_limit)",
         )
-        .retry_after(wait)
+        .with_retry_after(wait)
     })
 }
 
 /// Turns a panic of a handler into an error response.
-async fn caught<E: IntoResponse>(call: impl Future<Output = Result<Response, E>>) -> Response {
+async fn catch_panic<E: IntoResponse>(call: impl Future<Output = Result<Response, E>>) -> Response {
     // Shared state uses locks that recover from poisoning, so it stays usable after a panic.
     match AssertUnwindSafe(call).catch_unwind().await {
         Ok(answer) => answer.unwrap_or_else(IntoResponse::into_response),
@@ -279,7 +279,7 @@ async fn caught<E: IntoResponse>(call: impl Future<Output = Result<Response, E>>
 }
 
 /// Writes the body of an error and counts the error.
-fn explain(
+fn write_error(
     app: &App,
     error: ApiError,
     exchange: &Exchange,
@@ -296,11 +296,13 @@ fn explain(
         );
     }
     let mut response = match shape {
-        openai::ErrorFormat::Problem => error.into_answer(exchange.id()),
+        openai::ErrorFormat::Problem => error.into_problem_response(exchange.id()),
         openai::ErrorFormat::OpenAi => openai::answer(&error),
         openai::ErrorFormat::Langfuse => langfuse::answer(&error),
         openai::ErrorFormat::Mlflow => mlflow::answer(&error),
-        openai::ErrorFormat::Databases => error.of_databases().into_answer(exchange.id()),
+        openai::ErrorFormat::Databases => {
+            error.for_databases().into_problem_response(exchange.id())
+        }
     };
     // The router set Allow on the response that is replaced here; RFC 9110 requires it with 405.
     if let Some(allow) = headers.get(axum::http::header::ALLOW) {

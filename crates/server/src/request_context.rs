@@ -82,7 +82,7 @@ impl Exchange {
     }
 
     /// Sets a model that replaces those of this server.
-    pub(crate) fn answered_by(self, model: Arc<dyn ChatModel>) -> Self {
+    pub(crate) fn with_model(self, model: Arc<dyn ChatModel>) -> Self {
         Exchange {
             instead: Some(model),
             ..self
@@ -90,7 +90,7 @@ impl Exchange {
     }
 
     /// The model that replaces those of this server.
-    pub(crate) fn instead(&self) -> Option<&Arc<dyn ChatModel>> {
+    pub(crate) fn replacement_model(&self) -> Option<&Arc<dyn ChatModel>> {
         self.instead.as_ref()
     }
 
@@ -108,7 +108,7 @@ impl Exchange {
 
     /// Returns the id of an agent request: that of the header, else that of the body if it is safe,
     /// else `req-` and 12 hexadecimal digits.
-    pub(crate) fn name(&self, in_body: Option<&str>) -> String {
+    pub(crate) fn set_agent_id(&self, in_body: Option<&str>) -> String {
         if !self.given {
             let in_body = in_body.and_then(|id| HeaderValue::try_from(id).ok());
             let _ = self
@@ -192,7 +192,7 @@ impl FromRequestParts<RouteState> for RequestContext {
             return Ok(call);
         }
         let name = requirements::name_in(parts).await;
-        call.admit(at.needs, name.as_deref().unwrap_or_default())
+        call.check_requirements(at.needs, name.as_deref().unwrap_or_default())
             .await?;
         Ok(call)
     }
@@ -212,7 +212,7 @@ impl RequestContext {
 
     /// Returns the actor for operations on definitions.
     pub(crate) fn actor(&self) -> Actor {
-        let (name, rights) = self.app.auth.known(self.client);
+        let (name, rights) = self.app.auth.owner(self.client);
         Actor {
             name: name.clone(),
             from: self.exchange.address.to_string().into(),
@@ -224,7 +224,11 @@ impl RequestContext {
     ///
     /// # Errors
     /// `auth.forbidden`.
-    pub(crate) async fn admit(&self, needs: RouteRequirements, name: &str) -> Result<(), ApiError> {
+    pub(crate) async fn check_requirements(
+        &self,
+        needs: RouteRequirements,
+        name: &str,
+    ) -> Result<(), ApiError> {
         let rights = self.rights();
         match needs {
             // The common case of a token without restrictions skips the lookup of the definition.
@@ -233,12 +237,12 @@ impl RequestContext {
             RouteRequirements::Any(right) if rights.has_somewhere(right) => Ok(()),
             RouteRequirements::Any(right) => Err(self.forbidden(right, "any definition").await),
             RouteRequirements::Of([right @ (Permission::Read | Permission::Render)], kind) => {
-                self.may(*right, kind, name).await
+                self.require_permission(*right, kind, name).await
             }
             RouteRequirements::Of(wanted, kind) => {
                 let held = wanted.iter().any(|right| rights.has(*right, name));
                 match wanted.first() {
-                    Some(right) if !held => self.permit(*right, kind, name).await,
+                    Some(right) if !held => self.check_permission(*right, kind, name).await,
                     _ => Ok(()),
                 }
             }
@@ -250,7 +254,7 @@ impl RequestContext {
     ///
     /// # Errors
     /// `auth.forbidden`; no mark can be read behind the sign.
-    pub(crate) async fn may(
+    pub(crate) async fn require_permission(
         &self,
         right: Permission,
         kind: EntryKind,
@@ -260,11 +264,16 @@ impl RequestContext {
             return Ok(());
         }
         let (id, _) = self.app.definitions.divide(kind, text).await?;
-        self.permit(right, kind, id).await
+        self.check_permission(right, kind, id).await
     }
 
     /// Checks a permission for one definition, and records a rejection in the audit log.
-    async fn permit(&self, right: Permission, kind: EntryKind, id: &str) -> Result<(), ApiError> {
+    async fn check_permission(
+        &self,
+        right: Permission,
+        kind: EntryKind,
+        id: &str,
+    ) -> Result<(), ApiError> {
         let definitions = &self.app.definitions;
         Ok(definitions.permit(&self.actor(), right, kind, id).await?)
     }
@@ -273,7 +282,7 @@ impl RequestContext {
     ///
     /// # Errors
     /// `auth.forbidden`.
-    pub(crate) async fn may_everywhere(&self, right: Permission) -> Result<(), ApiError> {
+    pub(crate) async fn require_everywhere(&self, right: Permission) -> Result<(), ApiError> {
         if self.rights().has_everywhere(right) {
             return Ok(());
         }
@@ -289,7 +298,7 @@ impl RequestContext {
 
     /// Returns the permissions of the caller.
     pub(crate) fn rights(&self) -> &PermissionSet {
-        &self.app.auth.known(self.client).1
+        &self.app.auth.owner(self.client).1
     }
 }
 

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use tokio::time::{sleep, timeout};
 use utoipa::IntoParams;
 
-use crate::api::{json_of, written};
+use crate::api::{json_response, to_json};
 use crate::app::App;
 use crate::error::{ApiError, problem};
 
@@ -70,7 +70,9 @@ impl<S: Send + Sync> FromRequestParts<S> for RevisionPreconditions {
         };
         let in_header = parts.headers.get(&LEAST);
         let in_header = in_header.map(|value| String::from_utf8_lossy(value.as_bytes()).into());
-        let least = in_header.or(in_query).map(|text: String| at(&text));
+        let least = in_header
+            .or(in_query)
+            .map(|text: String| parse_revision(&text));
         Ok(RevisionPreconditions {
             least: least.transpose()?,
             known: parts.headers.get(IF_NONE_MATCH).cloned(),
@@ -78,17 +80,17 @@ impl<S: Send + Sync> FromRequestParts<S> for RevisionPreconditions {
     }
 }
 
-fn at(text: &str) -> Result<RequiredRevision, ApiError> {
+fn parse_revision(text: &str) -> Result<RequiredRevision, ApiError> {
     if text.trim().eq_ignore_ascii_case("latest") {
         return Ok(RequiredRevision::Latest);
     }
     let wrong = || {
         let message = format!("invalid min_revision {text:?}");
         problem(ErrorCode::RequestRevision, message)
-            .hint(
+            .with_hint(
                 "send the first 32 hexadecimal digits of the SHA-256 of the stored text, or latest",
             )
-            .about("min_revision")
+            .with_param("min_revision")
     };
     Revision::parse(text)
         .map(RequiredRevision::Revision)
@@ -98,7 +100,7 @@ fn at(text: &str) -> Result<RequiredRevision, ApiError> {
 impl RevisionPreconditions {
     /// Waits until the definition that `find` returns has the required revision, and returns that
     /// snapshot.
-    pub(crate) async fn of(
+    pub(crate) async fn wait_for_revision(
         &self,
         app: &App,
         id: &str,
@@ -106,7 +108,7 @@ impl RevisionPreconditions {
     ) -> Result<Arc<CatalogueSnapshot>, ApiError> {
         let catalogue = app.service.catalogue();
         let Some(RequiredRevision::Revision(wanted)) = self.least else {
-            self.latest(app).await?;
+            self.wait_for_latest(app).await?;
             return Ok(catalogue.snapshot());
         };
         let is_there = || {
@@ -128,18 +130,23 @@ impl RevisionPreconditions {
         };
         match timeout(app.config.revision_time, looking).await {
             Ok(found) => found,
-            Err(_) => Err(unseen(app, id, wanted, find(&catalogue.snapshot()))),
+            Err(_) => Err(revision_timeout(
+                app,
+                id,
+                wanted,
+                find(&catalogue.snapshot()),
+            )),
         }
     }
 
     /// Waits for all earlier writes if the request asks for `latest`. Lists and others without a
     /// single revision support only that.
-    pub(crate) async fn latest(&self, app: &App) -> Result<(), ApiError> {
+    pub(crate) async fn wait_for_latest(&self, app: &App) -> Result<(), ApiError> {
         match self.least {
             None => Ok(()),
             Some(RequiredRevision::Revision(_)) => {
                 let message = "min_revision cannot be a digest here: the response is not about a single definition";
-                Err(problem(ErrorCode::RequestRevision, message).hint("send latest"))
+                Err(problem(ErrorCode::RequestRevision, message).with_hint("send latest"))
             }
             Some(RequiredRevision::Latest) => {
                 match timeout(app.config.revision_time, app.service.sync()).await {
@@ -149,7 +156,7 @@ impl RevisionPreconditions {
                             "the latest writes did not arrive within the limit on revision_ms ({:?})",
                             app.config.revision_time
                         );
-                        Err(problem(ErrorCode::RevisionTimeout, message).retry_after(PAUSE))
+                        Err(problem(ErrorCode::RevisionTimeout, message).with_retry_after(PAUSE))
                     }
                 }
             }
@@ -162,7 +169,7 @@ impl RevisionPreconditions {
         value: &impl Serialize,
         revision: Option<Revision>,
     ) -> Result<Response, ApiError> {
-        let bytes = written(value)?;
+        let bytes = to_json(value)?;
         // The tag covers the response and not the definition: diagnostics may change without it.
         let tag = tag(&Revision::of(&bytes).digits());
         let mut response = match &self.known {
@@ -171,18 +178,18 @@ impl RevisionPreconditions {
                 *response.status_mut() = StatusCode::NOT_MODIFIED;
                 response
             }
-            _ => json_of(bytes),
+            _ => json_response(bytes),
         };
         response.headers_mut().insert(ETAG, tag);
         if let Some(revision) = revision {
-            say(response.headers_mut(), &revision.digits());
+            set_revision_header(response.headers_mut(), &revision.digits());
         }
         Ok(response)
     }
 }
 
 /// Sets the headers for the revision and the version of a response.
-pub(crate) fn mark(
+pub(crate) fn set_version_headers(
     mut response: Response,
     revision: Option<Revision>,
     version: Option<u64>,
@@ -194,7 +201,7 @@ pub(crate) fn mark(
     if let Some(revision) = revision {
         let digits = revision.digits();
         headers.insert(ETAG, tag(&digits));
-        say(headers, &digits);
+        set_revision_header(headers, &digits);
     }
     response
 }
@@ -205,7 +212,7 @@ pub(crate) fn of_prompt(id: &str) -> impl Fn(&CatalogueSnapshot) -> Option<Revis
 }
 
 /// Sets the revision header of a response.
-pub(crate) fn say(headers: &mut HeaderMap, digits: &[u8; 32]) {
+pub(crate) fn set_revision_header(headers: &mut HeaderMap, digits: &[u8; 32]) {
     if let Ok(value) = HeaderValue::from_bytes(digits) {
         headers.insert(&REVISION, value);
     }
@@ -227,7 +234,7 @@ fn names(list: &HeaderValue, tag: &HeaderValue) -> bool {
     known.any(|known| known == "*" || known.strip_prefix("W/").unwrap_or(known) == tag)
 }
 
-fn unseen(app: &App, id: &str, wanted: Revision, is: Option<Revision>) -> ApiError {
+fn revision_timeout(app: &App, id: &str, wanted: Revision, is: Option<Revision>) -> ApiError {
     let is = match is {
         Some(is) => format!("the current revision is {is}"),
         None => "no definition has that id".to_owned(),
@@ -237,5 +244,5 @@ fn unseen(app: &App, id: &str, wanted: Revision, is: Option<Revision>) -> ApiErr
         app.config.revision_time
     );
     problem(ErrorCode::RevisionUnseen, message)
-        .hint("check that it was written under this id and not overwritten since; min_revision=latest accepts everything written before the request")
+        .with_hint("check that it was written under this id and not overwritten since; min_revision=latest accepts everything written before the request")
 }

@@ -21,7 +21,7 @@ use crate::compat_routes::CompatRoute;
 use crate::config::ServerConfig;
 use crate::console;
 use crate::error::{ProblemDetails, problem};
-use crate::fast_router::{Direct, FastRouter};
+use crate::fast_router::{FastRouter, FastRoutes};
 use crate::host::Hosts;
 use crate::metrics::Metrics;
 use crate::request_context::RouteState;
@@ -87,7 +87,7 @@ const SERVICE: &[RouteEntry] = &[
 ];
 
 /// The routes of the definitions of a kind, relative to a base. `{kind}` is their plural.
-fn of_kind(kind: EntryKind) -> Vec<RouteEntry> {
+fn definition_routes(kind: EntryKind) -> Vec<RouteEntry> {
     let of = |rights| RouteRequirements::Of(rights, kind);
     vec![
         (of(WRITE), || routes!(definitions::write::put)),
@@ -221,7 +221,7 @@ pub(crate) fn build(
     services: Services,
 ) -> (Arc<App>, FastRouter) {
     let mut routes = Vec::new();
-    for mount in mounted(&config.prefix) {
+    for mount in mounts(&config.prefix) {
         for (needs, make) in &mount.rows {
             let (_, paths, handler) = make();
             for (path, mut item) in paths.paths {
@@ -251,7 +251,7 @@ pub(crate) fn build(
     let direct = routes
         .iter()
         .map(|route| (route.method, route.path.as_str(), route.needs));
-    let direct = Arc::new(Direct::of(&config.prefix, direct));
+    let direct = Arc::new(FastRoutes::of(&config.prefix, direct));
     let app = Arc::new(App::new(config, hosts, services, metrics, document));
     let mut router = Router::new();
     for (index, route) in routes.into_iter().enumerate() {
@@ -277,7 +277,7 @@ pub(crate) fn build(
 
 /// The OpenAPI document, as JSON.
 fn document(config: &ServerConfig) -> String {
-    let (paths, schemas) = described(&config.prefix);
+    let (paths, schemas) = describe_routes(&config.prefix);
     let info = InfoBuilder::new()
         .title("Quillet")
         .version(env!("CARGO_PKG_VERSION"))
@@ -301,9 +301,9 @@ fn document(config: &ServerConfig) -> String {
 
 type Schemas = Vec<(String, utoipa::openapi::RefOr<utoipa::openapi::Schema>)>;
 
-fn described(prefix: &str) -> (Paths, Schemas) {
+fn describe_routes(prefix: &str) -> (Paths, Schemas) {
     let (mut all, mut schemas) = (PathsBuilder::new(), Schemas::new());
-    for mount in mounted(prefix) {
+    for mount in mounts(prefix) {
         for (_, make) in &mount.rows {
             // The handlers are dropped; only their description is needed here.
             let (used, paths, _) = make();
@@ -332,7 +332,7 @@ fn pattern(path: &str) -> Cow<'_, str> {
 }
 
 /// All routes.
-fn mounted(prefix: &str) -> Vec<Mount> {
+fn mounts(prefix: &str) -> Vec<Mount> {
     let v1 = format!("{prefix}/v1");
     let mut all = vec![
         Mount::new(format!("{prefix}{}", sql::BASE), sql::ROUTES),
@@ -352,7 +352,7 @@ fn mounted(prefix: &str) -> Vec<Mount> {
         all.extend(KINDS.map(|(kind, plural)| Mount {
             suffix,
             kind: Some((kind, plural)),
-            ..Mount::new(base.clone(), &of_kind(kind))
+            ..Mount::new(base.clone(), &definition_routes(kind))
         }));
     }
     all
@@ -387,7 +387,7 @@ async fn no_route(uri: axum::http::Uri) -> crate::error::ApiError {
         ErrorCode::RouteUnknown,
         format!("unknown route {}", uri.path()),
     )
-    .hint("GET /openapi.json lists the routes")
+    .with_hint("GET /openapi.json lists the routes")
 }
 
 async fn no_method(method: axum::http::Method, uri: axum::http::Uri) -> crate::error::ApiError {
@@ -406,7 +406,7 @@ mod tests {
     /// Schemas are found by the names of their types, whatever module those are in.
     #[test]
     fn no_two_types_of_the_document_share_a_name() {
-        let (_, schemas) = described("");
+        let (_, schemas) = describe_routes("");
         let mut known: BTreeMap<String, serde_json::Value> = BTreeMap::new();
         for (name, schema) in schemas {
             let schema = serde_json::to_value(schema).unwrap();

@@ -43,7 +43,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 fn verdict(case: &Value, known: bool) -> Option<Value> {
-    let dialect = SqlDialect::named(case["dialect"].as_str()?)?;
+    let dialect = SqlDialect::from_name(case["dialect"].as_str()?)?;
     let policy = Policy {
         mode: match case["mode"].as_str() {
             Some("explore") => GuardMode::Explore,

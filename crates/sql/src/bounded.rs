@@ -41,7 +41,10 @@ impl BoundedDatabase {
     }
 
     /// Waits for a free connection, no longer than the work itself may take.
-    async fn turn(&self, timeout: Duration) -> Result<SemaphorePermit<'_>, DatabaseError> {
+    async fn acquire_permit(
+        &self,
+        timeout: Duration,
+    ) -> Result<SemaphorePermit<'_>, DatabaseError> {
         // The wait is bounded by the time of the work itself: a caller never waits longer for a
         // connection than for an answer.
         match tokio::time::timeout(timeout, self.permits.acquire()).await {
@@ -75,7 +78,7 @@ impl Database for BoundedDatabase {
 
     fn check(&self) -> BoxFuture<'_, Result<ConnectionReport, DatabaseError>> {
         Box::pin(async {
-            let _permit = self.turn(self.catalogue_timeout).await?;
+            let _permit = self.acquire_permit(self.catalogue_timeout).await?;
             self.database.check().await
         })
     }
@@ -85,14 +88,14 @@ impl Database for BoundedDatabase {
         progress: ProgressFn<'a>,
     ) -> BoxFuture<'a, Result<Catalogue, DatabaseError>> {
         Box::pin(async move {
-            let _permit = self.turn(self.catalogue_timeout).await?;
+            let _permit = self.acquire_permit(self.catalogue_timeout).await?;
             self.database.catalogue(progress).await
         })
     }
 
     fn fingerprint(&self) -> BoxFuture<'_, Result<String, DatabaseError>> {
         Box::pin(async {
-            let _permit = self.turn(self.catalogue_timeout).await?;
+            let _permit = self.acquire_permit(self.catalogue_timeout).await?;
             self.database.fingerprint().await
         })
     }
@@ -106,7 +109,7 @@ impl Database for BoundedDatabase {
         Box::pin(async move {
             // Held until the query has ended, including the time that a slow sink takes: the
             // connection stays open for so long.
-            let _permit = self.turn(limits.timeout).await?;
+            let _permit = self.acquire_permit(limits.timeout).await?;
             self.database.query_into(sql, limits, sink).await
         })
     }

@@ -28,7 +28,7 @@ impl ChainMode {
 
     /// Returns the mode with this name.
     #[must_use]
-    pub fn named(name: &str) -> Option<ChainMode> {
+    pub fn from_name(name: &str) -> Option<ChainMode> {
         [ChainMode::Budget, ChainMode::Seed]
             .into_iter()
             .find(|mode| mode.name() == name)

@@ -8,7 +8,12 @@ use quillet_core::nearest;
 const MAX_LISTED: usize = 5;
 
 /// Returns a hint for a server that cannot be reached.
-pub(crate) fn unreached(error: &io::Error, server: &str, host: &str, port: u16) -> Option<String> {
+pub(crate) fn unreachable_hint(
+    error: &io::Error,
+    server: &str,
+    host: &str,
+    port: u16,
+) -> Option<String> {
     Some(match error.kind() {
         io::ErrorKind::ConnectionRefused => {
             format!(
@@ -28,7 +33,7 @@ pub(crate) fn unreached(error: &io::Error, server: &str, host: &str, port: u16) 
 }
 
 /// Returns a hint for an unknown database, from the names of those on the server.
-pub(crate) fn databases(name: &str, known: &[String]) -> Option<String> {
+pub(crate) fn unknown_database_hint(name: &str, known: &[String]) -> Option<String> {
     // One near name is shown alone: a list would only repeat it.
     if let Some(near) = nearest(name, known.iter().map(String::as_str)) {
         return Some(format!("did you mean {near:?}?"));

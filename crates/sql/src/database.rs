@@ -56,7 +56,7 @@ impl SecondJudge {
 
     /// Returns the mode with this name.
     #[must_use]
-    pub fn named(name: &str) -> Option<SecondJudge> {
+    pub fn from_name(name: &str) -> Option<SecondJudge> {
         [SecondJudge::Auto, SecondJudge::View, SecondJudge::Off]
             .into_iter()
             .find(|judge| judge.name() == name)

@@ -47,7 +47,7 @@ impl SqlDialect {
     /// Returns the dialect with this name, in any case; `postgres`, `pg`, `mariadb` and `sqlite3`
     /// are accepted, too.
     #[must_use]
-    pub fn named(name: &str) -> Option<SqlDialect> {
+    pub fn from_name(name: &str) -> Option<SqlDialect> {
         match name.to_ascii_lowercase().as_str() {
             "postgresql" | "postgres" | "pg" => Some(SqlDialect::PostgreSql),
             "mysql" | "mariadb" => Some(SqlDialect::MySql),

@@ -109,7 +109,7 @@ fn suggestion(nearest: Option<&str>) -> String {
 impl SqlError {
     /// A query that the guard refused.
     #[must_use]
-    pub fn refused(error: GuardError, sql: &str) -> Self {
+    pub fn from_rejected_query(error: GuardError, sql: &str) -> Self {
         SqlError::Guard(Box::new(RejectedQuery {
             error,
             sql: sql.to_owned(),
@@ -166,7 +166,7 @@ impl SqlError {
 
     /// Returns whether a different query could succeed: not if the database is unreachable or slow.
     #[must_use]
-    pub fn is_mendable(&self) -> bool {
+    pub fn is_repairable(&self) -> bool {
         match self {
             SqlError::Guard(_) | SqlError::Answer { .. } | SqlError::Cut { .. } => true,
             SqlError::Database(error) => matches!(

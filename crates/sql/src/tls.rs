@@ -70,7 +70,7 @@ fn read(setting: &str, path: &Path) -> Result<Vec<u8>, String> {
 ///
 /// # Errors
 /// It is not in force or for another name.
-pub(crate) fn check_itself(
+pub(crate) fn check_trusted_certificate(
     certificate: &CertificateDer<'_>,
     name: Option<&ServerName<'_>>,
     now: UnixTime,
@@ -240,9 +240,9 @@ mod tests {
         }
         let der = CertificateDer::from(certificate);
         let at = |seconds| UnixTime::since_unix_epoch(std::time::Duration::from_secs(seconds));
-        assert_eq!(check_itself(&der, None, at(1)), Ok(()));
+        assert_eq!(check_trusted_certificate(&der, None, at(1)), Ok(()));
         assert_eq!(
-            check_itself(&der, None, at(2_524_608_000)),
+            check_trusted_certificate(&der, None, at(2_524_608_000)),
             Err(Error::InvalidCertificate(CertificateError::Expired))
         );
     }

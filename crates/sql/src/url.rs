@@ -38,7 +38,7 @@ pub struct UrlError {
     pub message: String,
 }
 
-fn wrong(message: impl Into<String>) -> UrlError {
+fn url_error(message: impl Into<String>) -> UrlError {
     UrlError {
         message: message.into(),
     }
@@ -49,8 +49,8 @@ impl std::str::FromStr for ConnectionUrl {
 
     fn from_str(text: &str) -> Result<Self, UrlError> {
         let scheme = text.split(':').next().unwrap_or_default();
-        let Some(dialect) = SqlDialect::named(scheme).filter(|_| text.contains(':')) else {
-            return Err(wrong(format!(
+        let Some(dialect) = SqlDialect::from_name(scheme).filter(|_| text.contains(':')) else {
+            return Err(url_error(format!(
                 "unknown database type {scheme:?}: write postgresql://user@host/name, mysql://user@host/name or sqlite:path/to/file.db"
             )));
         };
@@ -67,7 +67,7 @@ fn sqlite(text: &str) -> Result<ConnectionUrl, UrlError> {
     // URL, so nothing is percent-decoded.
     let rest = rest.strip_prefix("//").unwrap_or(rest);
     if rest.is_empty() {
-        return Err(wrong(
+        return Err(url_error(
             "missing file in the address: write sqlite:path/to/file.db",
         ));
     }
@@ -86,11 +86,11 @@ fn sqlite(text: &str) -> Result<ConnectionUrl, UrlError> {
 
 fn server(text: &str, dialect: SqlDialect) -> Result<ConnectionUrl, UrlError> {
     let parsed =
-        url::Url::parse(text).map_err(|error| wrong(format!("invalid address: {error}")))?;
+        url::Url::parse(text).map_err(|error| url_error(format!("invalid address: {error}")))?;
     let decoded = |part: &str| percent_decode_str(part).decode_utf8_lossy().into_owned();
     let database = decoded(parsed.path().trim_start_matches('/'));
     if database.is_empty() {
-        return Err(wrong(format!(
+        return Err(url_error(format!(
             "missing database name in the address: write {}://user@host/name",
             parsed.scheme()
         )));
@@ -141,7 +141,7 @@ impl ConnectionUrl {
 
     /// Returns the URL of the same database at another host and port, for a tunnel.
     #[must_use]
-    pub(crate) fn at(&self, host: &str, port: u16) -> Self {
+    pub(crate) fn with_address(&self, host: &str, port: u16) -> Self {
         ConnectionUrl {
             host: host.to_owned(),
             port,

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use quillet_core::knowledge::{DocumentInput, Knowledge};
-use quillet_core::runs::Allowance;
+use quillet_core::runs::RunAllowance;
 use quillet_core::session::StoredMessage;
 use quillet_core::{Message, Role};
 use quillet_store::{
@@ -74,7 +74,7 @@ async fn runs(address: &str) {
     let runs = open_runs(address, &StoreOptions::default(), &options)
         .await
         .unwrap();
-    let allowance = Allowance {
+    let allowance = RunAllowance {
         concurrent: Some(1000),
         per_minute: Some(100_000),
     };

@@ -16,7 +16,7 @@ use quillet_core::store::{
 
 use crate::StoreOptions;
 use crate::changes::ChangeBus;
-use crate::history::{MemoryLog, VersionChain, committed, imported, moved, stored};
+use crate::history::{MemoryLog, VersionChain, apply_moves, committed, imported, stored};
 
 type EntryMap = BTreeMap<(EntryKind, EntryKey), StoreEntry>;
 
@@ -59,7 +59,7 @@ impl MemoryStore {
     }
 
     /// Does something to the history of a definition, with the entries that there are.
-    fn changed<T>(
+    fn change_history<T>(
         &self,
         kind: EntryKind,
         key: &EntryKey,
@@ -78,7 +78,7 @@ impl MemoryStore {
         done
     }
 
-    fn looked<T: Default>(
+    fn read_history<T: Default>(
         &self,
         kind: EntryKind,
         key: &EntryKey,
@@ -108,7 +108,7 @@ impl MemoryStore {
 
     fn keep(&self, commit: &Commit) -> Result<CommitResult, StoreError> {
         let Commit { kind, key, .. } = commit;
-        let committed = self.changed(*kind, key, |chain, entries| {
+        let committed = self.change_history(*kind, key, |chain, entries| {
             let at = (*kind, key.clone());
             let now = entries.get(&at).map(DefinitionContent::of);
             let text = label_text(entries, *kind, key);
@@ -130,13 +130,13 @@ impl MemoryStore {
                 labels,
             })
         })?;
-        self.tell(*kind, key);
+        self.report_change(*kind, key);
         Ok(committed)
     }
 
-    fn bring(&self, import: &HistoryImport) -> Result<usize, StoreError> {
+    fn import_history(&self, import: &HistoryImport) -> Result<usize, StoreError> {
         let HistoryImport { kind, key, .. } = import;
-        let added = self.changed(*kind, key, |chain, entries| {
+        let added = self.change_history(*kind, key, |chain, entries| {
             let at = (*kind, key.clone());
             let mut after = chain.clone();
             after.observe(entries.get(&at).map(DefinitionContent::of).as_ref(), STORE);
@@ -145,18 +145,18 @@ impl MemoryStore {
             let labels = imported(import, text.as_deref(), |number| after.points_at(number))?;
             *chain = after;
             let newest = chain.head().map(|head| head.number);
-            match newest.and_then(|number| chain.kept(number)?.content) {
+            match newest.and_then(|number| chain.version_record(number)?.content) {
                 Some(content) => drop(entries.insert(at, self.entry(key, content.text))),
                 None => drop(entries.remove(&at)),
             }
             self.put_labels(entries, *kind, key, &labels);
             Ok(added)
         })?;
-        self.tell(*kind, key);
+        self.report_change(*kind, key);
         Ok(added)
     }
 
-    fn tell(&self, kind: EntryKind, key: &EntryKey) {
+    fn report_change(&self, kind: EntryKind, key: &EntryKey) {
         self.hub.send(StoreChange::Entry(kind, key.clone()));
         self.hub
             .send(StoreChange::Entry(EntryKind::Label, label_key(kind, key)));
@@ -297,7 +297,7 @@ impl HistoryStore for MemoryStore {
         async move {
             let mut new = Vec::new();
             for key in keys {
-                let observed = self.changed(kind, key, |chain, entries| {
+                let observed = self.change_history(kind, key, |chain, entries| {
                     let now = entries.get(&(kind, key.clone())).map(DefinitionContent::of);
                     let new = chain.observe(now.as_ref(), author);
                     if let (Some(_), Ok(labels)) = (&new, labels(entries, kind, key)) {
@@ -319,7 +319,7 @@ impl HistoryStore for MemoryStore {
         before: Option<u64>,
         limit: usize,
     ) -> BoxFuture<'a, Result<Vec<Version>, StoreError>> {
-        async move { Ok(self.looked(kind, key, |chain| chain.below(before, limit))) }.boxed()
+        async move { Ok(self.read_history(kind, key, |chain| chain.below(before, limit))) }.boxed()
     }
 
     fn load_versions<'a>(
@@ -327,8 +327,9 @@ impl HistoryStore for MemoryStore {
         kind: EntryKind,
         wanted: &'a [(EntryKey, u64)],
     ) -> BoxFuture<'a, Result<Vec<Option<VersionRecord>>, StoreError>> {
-        let one =
-            |(key, number): &(EntryKey, u64)| self.looked(kind, key, |chain| chain.kept(*number));
+        let one = |(key, number): &(EntryKey, u64)| {
+            self.read_history(kind, key, |chain| chain.version_record(*number))
+        };
         let kept = wanted.iter().map(one).collect();
         async move { Ok(kept) }.boxed()
     }
@@ -339,7 +340,7 @@ impl HistoryStore for MemoryStore {
         key: &'a EntryKey,
         digits: &'a str,
     ) -> BoxFuture<'a, Result<Option<Version>, StoreError>> {
-        async move { Ok(self.looked(kind, key, |chain| chain.find(digits))) }.boxed()
+        async move { Ok(self.read_history(kind, key, |chain| chain.find(digits))) }.boxed()
     }
 
     fn relabel<'a>(
@@ -349,9 +350,9 @@ impl HistoryStore for MemoryStore {
         moves: &'a [LabelMove],
     ) -> BoxFuture<'a, Result<Labels, StoreError>> {
         async move {
-            let labels = self.changed(kind, key, |chain, entries| {
+            let labels = self.change_history(kind, key, |chain, entries| {
                 let known = labels(entries, kind, key)?;
-                let labels = moved(key, &known, moves, |number| chain.points_at(number))?;
+                let labels = apply_moves(key, &known, moves, |number| chain.points_at(number))?;
                 self.put_labels(entries, kind, key, &labels);
                 Ok(labels)
             })?;
@@ -363,7 +364,7 @@ impl HistoryStore for MemoryStore {
     }
 
     fn import<'a>(&'a self, import: &'a HistoryImport) -> BoxFuture<'a, Result<usize, StoreError>> {
-        async move { self.bring(import) }.boxed()
+        async move { self.import_history(import) }.boxed()
     }
 
     fn collect<'a>(
@@ -375,7 +376,7 @@ impl HistoryStore for MemoryStore {
         let collect = |chain: &mut VersionChain, entries: &mut EntryMap| {
             Ok(chain.collect(keep, &labels(entries, kind, key)?))
         };
-        let dropped = self.changed(kind, key, collect);
+        let dropped = self.change_history(kind, key, collect);
         async move { dropped }.boxed()
     }
 

@@ -49,7 +49,7 @@ pub(crate) fn phrases(search: &str) -> Vec<String> {
 }
 
 /// The words of a question, each once.
-pub(crate) fn asked(question: &str) -> Vec<String> {
+pub(crate) fn query_words(question: &str) -> Vec<String> {
     let (mut seen, mut out) = (HashSet::new(), Vec::new());
     let mut add = |word: &str| {
         if out.len() < MAX_ASKED && seen.insert(word.to_owned()) {
@@ -160,9 +160,9 @@ mod tests {
 
     #[test]
     fn questions_become_words_once_each() {
-        assert_eq!(asked("大学 大学 a A 猫"), ["大学", "a", "猫"]);
+        assert_eq!(query_words("大学 大学 a A 猫"), ["大学", "a", "猫"]);
         let long: String = (0..1000).map(|n| format!("w{n} ")).collect();
-        assert_eq!(asked(&long).len(), MAX_ASKED);
+        assert_eq!(query_words(&long).len(), MAX_ASKED);
     }
 
     #[test]
@@ -187,7 +187,7 @@ mod tests {
         ] {
             let index = indexed(text);
             let index: HashSet<&str> = index.split(' ').collect();
-            for word in asked(text) {
+            for word in query_words(text) {
                 assert!(index.contains(word.as_str()), "{word} of {text}");
             }
         }

@@ -43,7 +43,7 @@ impl FunctionHost for Slow {
         Box::pin(async {
             tokio::time::sleep(Duration::from_millis(50)).await;
             let fields: Map = [("result", Value::from("done"))].into_iter().collect();
-            Ok(fields.printed_as("result").into())
+            Ok(fields.with_display_key("result").into())
         })
     }
 }

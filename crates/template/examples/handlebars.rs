@@ -27,14 +27,14 @@ fn main() -> io::Result<()> {
 
 fn answer(line: &str) -> Result<String, String> {
     let line = json::parse(line).map_err(|error| error.to_string())?;
-    let is = |flag: &str| line.at(&[flag]) == Some(&Value::Bool(true));
-    let map = |key: &str| line.at(&[key]).and_then(Value::as_map).cloned();
+    let is = |flag: &str| line.get_path(&[flag]) == Some(&Value::Bool(true));
+    let map = |key: &str| line.get_path(&[key]).and_then(Value::as_map).cloned();
     let format = with_helpers(
         HandlebarsFormat::new()
             .escape_html(is("escape"))
             .strict(is("strict")),
     );
-    let template = line.at(&["template"]).and_then(Value::as_str);
+    let template = line.get_path(&["template"]).and_then(Value::as_str);
     let partials = map("partials").unwrap_or_default();
     let partials = partials
         .iter()

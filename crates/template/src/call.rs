@@ -20,12 +20,12 @@ impl CallArguments {
     /// forge structure in its result.
     pub(crate) fn without_marks(self) -> Self {
         // A tool receives the value inside a fallback.
-        let meant = |value: Value| strip_value(value.meant().clone());
+        let meant = |value: Value| strip_value(value.represented_value().clone());
         let positional = self.positional.into_iter().map(meant).collect();
         let named = if self.named.table().values().any(Value::is_fallback) {
             let named = self.named.iter();
             named
-                .map(|(key, value)| (Arc::clone(key), value.meant().clone()))
+                .map(|(key, value)| (Arc::clone(key), value.represented_value().clone()))
                 .collect()
         } else {
             self.named

@@ -128,7 +128,7 @@ impl Origins {
 
     /// Returns the segments of an output, without marks of message structure.
     pub(crate) fn segments(&self, bytes: &[u8]) -> Vec<TextSegment> {
-        let mut segments = Segments::of(bytes);
+        let mut segments = Segments::new(bytes);
         for part in &self.0 {
             // First the gap before the range, whose origin is unknown, then the range itself.
             segments.add(part.range.start, SegmentKind::Interp, None);
@@ -148,7 +148,7 @@ struct Segments<'b> {
 }
 
 impl<'b> Segments<'b> {
-    fn of(bytes: &'b [u8]) -> Self {
+    fn new(bytes: &'b [u8]) -> Self {
         Segments {
             bytes,
             done: 0,

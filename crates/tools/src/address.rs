@@ -52,7 +52,7 @@ pub enum AllowRule {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AddressError {
     /// The policy denies this class of addresses.
-    #[error("{host} is at {address}, a {} address, and tools may not connect there{}", .class.name(), mend(*.class))]
+    #[error("{host} is at {address}, a {} address, and tools may not connect there{}", .class.name(), hint(*.class))]
     Address {
         /// The host as the url names it.
         host: String,
@@ -69,7 +69,7 @@ pub enum AddressError {
     Url(String),
 }
 
-fn mend(class: AddressClass) -> &'static str {
+fn hint(class: AddressClass) -> &'static str {
     match class {
         AddressClass::Loopback | AddressClass::Private => {
             " (if it may, name it in tools.addresses.allow; for tools tools.addresses.scope = \"internal\" opens all of them)"

@@ -17,23 +17,23 @@ pub(crate) struct CallTimeout {
 
 impl CallTimeout {
     /// Remaining time for this caller.
-    pub(crate) fn left(&self, context: &ToolContext) -> Duration {
+    pub(crate) fn remaining(&self, context: &ToolContext) -> Duration {
         // The margin is added first, so that a caller without a deadline gets the tool's full time.
         context.remaining(self.time + MARGIN).saturating_sub(MARGIN)
     }
 
     /// Waits for an answer within that time.
-    pub(crate) async fn hold<T>(
+    pub(crate) async fn run<T>(
         &self,
         tool: &str,
         left: Duration,
         answer: impl Future<Output = Result<T, ToolError>>,
     ) -> Result<T, ToolError> {
         let answer = tokio::time::timeout(left, answer).await;
-        answer.unwrap_or_else(|_| Err(self.late(tool, left)))
+        answer.unwrap_or_else(|_| Err(self.timeout_error(tool, left)))
     }
 
-    fn late(&self, tool: &str, left: Duration) -> ToolError {
+    fn timeout_error(&self, tool: &str, left: Duration) -> ToolError {
         let message = if left < self.time {
             format!("{tool}: no answer in the {left:?} that the caller had left")
         } else {

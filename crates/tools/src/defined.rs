@@ -9,7 +9,7 @@ use quillet_core::{BoxFuture, Map, Value};
 
 use crate::deadline::CallTimeout;
 use crate::parameters::{self, CallArguments, Parameters};
-use crate::restful::Restful;
+use crate::restful::RestTool;
 use crate::returns::Returns;
 use crate::{grpc, mcp};
 
@@ -28,7 +28,7 @@ pub(crate) struct DefinedTool {
 /// The protocol.
 #[derive(Debug)]
 pub(crate) enum ToolTransport {
-    Restful(Box<Restful>),
+    Restful(Box<RestTool>),
     Grpc(grpc::GrpcMethod),
     Mcp {
         server: Arc<mcp::McpServer>,
@@ -49,7 +49,7 @@ impl Tool for DefinedTool {
         Box::pin(async move {
             let tool = self.spec.name.as_str();
             let arguments = self.parameters.prepare(tool, arguments)?;
-            let left = self.limit.left(context);
+            let left = self.limit.remaining(context);
             // A key is for those who know what it is for.
             let keyless = ToolContext {
                 call: Arc::default(),
@@ -61,7 +61,7 @@ impl Tool for DefinedTool {
                 &keyless
             };
             let answer = self.answer(arguments, context, left);
-            let answer = self.limit.hold(tool, left, answer).await?;
+            let answer = self.limit.run(tool, left, answer).await?;
             self.returns.result(tool, answer)
         })
     }

@@ -79,7 +79,7 @@ impl Http {
         self.network
             .policy
             .check_url(url)
-            .map_err(|denied| refused(&denied))
+            .map_err(|denied| address_error(&denied))
     }
 
     /// Sends a request and follows its redirects.
@@ -245,7 +245,7 @@ pub(crate) async fn remote_error(url: &Url, mut response: Response) -> ToolError
 }
 
 /// Error of the address policy. The model does not learn the address.
-pub(crate) fn refused(denied: &AddressError) -> ToolError {
+pub(crate) fn address_error(denied: &AddressError) -> ToolError {
     ToolError {
         kind: ToolErrorKind::Refused,
         message: denied.to_string(),
@@ -261,7 +261,7 @@ pub(crate) fn too_large(most: usize) -> ToolError {
 /// What went wrong between here and the other side.
 pub(crate) fn failed(error: &reqwest::Error, url: Option<&Url>) -> ToolError {
     if let Some(denied) = denied(error) {
-        return refused(&denied);
+        return address_error(&denied);
     }
     let place = url.map_or_else(String::new, |url| format!("{}: ", without_query(url)));
     ToolError {

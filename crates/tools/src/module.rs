@@ -11,7 +11,7 @@ use crate::address::{AddressPolicy, is_absolute, parse_url};
 use crate::config::{ModuleConfig, ModuleUrls};
 use crate::grpc;
 use crate::headers::secret_headers;
-use crate::http::{checked_url, refused};
+use crate::http::{address_error, checked_url};
 use crate::setting::ConfigError;
 
 /// What the operator configured for a module.
@@ -93,7 +93,7 @@ impl Module {
     /// The absolute form of a tool's url.
     pub(crate) async fn absolute(&self, tool: &str, url: &str) -> Result<Url, ToolError> {
         if is_absolute(url) {
-            return parse_url(url).map_err(|denied| refused(&denied));
+            return parse_url(url).map_err(|denied| address_error(&denied));
         }
         join(&self.base(tool).await?, url)
     }
@@ -120,5 +120,5 @@ fn join(base: &str, relative: &str) -> Result<Url, ToolError> {
         base.trim_end_matches('/'),
         relative.trim_start_matches('/')
     );
-    parse_url(&text).map_err(|denied| refused(&denied))
+    parse_url(&text).map_err(|denied| address_error(&denied))
 }

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use quillet_core::tool::{ToolError, ToolErrorKind};
 use quillet_core::{Map, Value, nearest};
-use quillet_schema::{Invalid, Rules, SchemaDraft, SchemaViolation, Validator, ViolationKind};
+use quillet_schema::{
+    InvalidSchemaError, Rules, SchemaDraft, SchemaViolation, Validator, ViolationKind,
+};
 use serde_json::{Map as Object, Value as Json, json};
 
 use crate::reader::{DefinitionReader, ObjectReader};
@@ -192,7 +194,7 @@ fn without_required(property: &Json) -> Json {
 }
 
 /// Draft-07 where the schema does not name another.
-pub(crate) fn compile(schema: &Json) -> Result<Validator, Invalid> {
+pub(crate) fn compile(schema: &Json) -> Result<Validator, InvalidSchemaError> {
     let rules = Rules {
         draft: SchemaDraft::Seven,
         ..Rules::default()

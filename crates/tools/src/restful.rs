@@ -19,7 +19,7 @@ use crate::returns::{self, Returns};
 
 /// A tool behind an HTTP address.
 #[derive(Debug)]
-pub(crate) struct Restful {
+pub(crate) struct RestTool {
     pub(crate) http: Arc<Http>,
     pub(crate) module: Module,
     pub(crate) template: UrlTemplate,
@@ -30,7 +30,7 @@ pub(crate) struct Restful {
     pub(crate) headers: HeaderMap,
 }
 
-impl Restful {
+impl RestTool {
     pub(crate) async fn call(
         &self,
         tool: &str,

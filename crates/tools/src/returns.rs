@@ -82,7 +82,9 @@ impl Returns {
 
     fn printing(&self, value: Value) -> Value {
         match (value, &self.printed) {
-            (Value::Map(map), Some(key)) if map.get(key).is_some() => map.printed_as(key).into(),
+            (Value::Map(map), Some(key)) if map.get(key).is_some() => {
+                map.with_display_key(key).into()
+            }
             (value, _) => value,
         }
     }

@@ -60,7 +60,7 @@ impl ToolServers {
         servers.push(Arc::downgrade(&server));
         drop(servers);
         if self.patience.looks_ahead() && tokio::runtime::Handle::try_current().is_ok() {
-            server.greet();
+            server.connect_ahead();
         }
         server
     }
@@ -75,7 +75,7 @@ impl ToolServers {
             let servers = self.mcp.lock().unwrap_or_else(PoisonError::into_inner);
             servers.iter().filter_map(Weak::upgrade).collect()
         };
-        servers.iter().for_each(mcp::McpServer::greet);
+        servers.iter().for_each(mcp::McpServer::connect_ahead);
     }
 
     /// Keeps a server for as long as there are servers at all, greeted ahead.

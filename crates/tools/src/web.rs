@@ -10,7 +10,7 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use crate::Tools;
 use crate::address::parse_url;
 use crate::deadline::CallTimeout;
-use crate::http::{HttpRequest, refused, without_query};
+use crate::http::{HttpRequest, address_error, without_query};
 
 /// Methods that may be sent.
 const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
@@ -36,7 +36,7 @@ impl Tools {
             time: self.config.timeout,
             setting: "tools.timeout_ms",
         };
-        let left = limit.left(&ToolContext::default());
+        let left = limit.remaining(&ToolContext::default());
         let place = without_query(&request.url);
         let answer = async {
             let response = self.web.send(request).await?;
@@ -55,7 +55,7 @@ impl Tools {
                 body,
             })
         };
-        limit.hold(&place, left, answer).await
+        limit.run(&place, left, answer).await
     }
 }
 
@@ -89,7 +89,7 @@ fn read(request: WebRequest) -> Result<HttpRequest, ToolError> {
     }
     Ok(HttpRequest {
         method: method.parse().unwrap_or(Method::GET),
-        url: parse_url(&request.url).map_err(|denied| refused(&denied))?,
+        url: parse_url(&request.url).map_err(|denied| address_error(&denied))?,
         body: request.body.map(Bytes::from),
         headers: HeaderMap::new(),
         own_headers: headers,

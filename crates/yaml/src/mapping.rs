@@ -36,7 +36,7 @@ pub(crate) fn entries(
                 entries.push(MapEntry { key, value });
             }
             Some(first) if last_wins => first.value = value,
-            Some(first) => problems.push(twice(&key, first)),
+            Some(first) => problems.push(duplicate_key(&key, first)),
         }
     }
     // Most mappings have no merge key and need no second pass.
@@ -60,7 +60,7 @@ fn merge(
         // A merge at the position of an entry comes before it, as written.
         let here = entries.peek().map_or(usize::MAX, |(at, _)| *at);
         if let Some((_, value)) = merges.next_if(|(at, _)| *at <= here) {
-            bring(value, seen, &mut merged, problems);
+            merge_entries(value, seen, &mut merged, problems);
         } else if let Some((_, entry)) = entries.next() {
             merged.push(entry);
         } else {
@@ -69,7 +69,7 @@ fn merge(
     }
 }
 
-fn bring(
+fn merge_entries(
     value: Node,
     seen: &mut HashMap<Arc<str>, usize>,
     merged: &mut Vec<MapEntry>,
@@ -87,7 +87,7 @@ fn bring(
         }
         NodeData::List(items) => {
             for item in items {
-                bring(item, seen, merged, problems);
+                merge_entries(item, seen, merged, problems);
             }
         }
         NodeData::Scalar(_) => {
@@ -97,7 +97,7 @@ fn bring(
     }
 }
 
-fn twice(key: &Node, first: &MapEntry) -> YamlProblem {
+fn duplicate_key(key: &Node, first: &MapEntry) -> YamlProblem {
     let name = key.text().unwrap_or_default();
     YamlProblem::new(key.span, format!("duplicate key `{name}`")).first(first.key.span)
 }

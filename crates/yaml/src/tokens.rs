@@ -53,14 +53,14 @@ pub fn tokens(text: &str, part: Span) -> Vec<SemanticToken> {
         };
         from = next;
     }
-    let mut found = token::ordered(text, found);
+    let mut found = token::normalize(text, found);
     // After sorting: a `#` inside a token is not a comment.
     let comments = comments(text, &found);
     found.extend(comments);
-    let found = token::ordered(text, found);
+    let found = token::normalize(text, found);
     found
         .into_iter()
-        .map(|token| token.moved(part.start))
+        .map(|token| token.offset(part.start))
         .collect()
 }
 

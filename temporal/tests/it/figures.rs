@@ -99,7 +99,7 @@ async fn many(world: &World) -> Duration {
             }),
             ..AgentRequest::question("Do it")
         };
-        let who = Principal::at("temporal");
+        let who = Principal::from_address("temporal");
         let (run, admitted) = Admission::admit(&who, &format!("many-{number}"), request).unwrap();
         let kept = vec![StepRef::Here(admitted)];
         let course = WorkflowState::new(run.clone(), kept, Duration::from_secs(10));

@@ -6,7 +6,7 @@ use quillet_core::{Map, Message, MessageContent, Value};
 
 /// A value as Python has it.
 pub fn object<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
-    Ok(match value.meant() {
+    Ok(match value.represented_value() {
         Value::Null => py.None().into_bound(py),
         Value::Bool(truth) => truth.into_pyobject(py)?.to_owned().into_any(),
         Value::Int(number) => number.into_pyobject(py)?.into_any(),

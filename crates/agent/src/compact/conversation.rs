@@ -7,7 +7,7 @@ use std::sync::Arc;
 use quillet_core::chat::{TokenCounter, ToolOffer};
 use quillet_core::{ContentPart, Message, MessageContent, Role};
 
-use super::cut::Caps;
+use super::cut::MessageCaps;
 use super::pair_repair;
 use crate::AgentError;
 
@@ -23,7 +23,7 @@ pub struct Conversation {
     /// Index of the last user message; it is cut last.
     pub(super) question: Option<usize>,
     /// Where messages were removed: before the question, and after it.
-    pub(super) gaps: [Option<Gap>; 2],
+    pub(super) gaps: [Option<RemovedMessages>; 2],
 }
 
 /// Text that is sent with every call.
@@ -50,7 +50,7 @@ impl CountedText {
 
     fn count(&mut self, counter: &dyn TokenCounter) {
         if !self.exact && !self.text.is_empty() {
-            self.tokens = counter.text(&self.text) + AROUND;
+            self.tokens = counter.count_text(&self.text) + AROUND;
             self.exact = true;
         }
     }
@@ -73,7 +73,7 @@ pub(super) struct CountedMessage {
     /// Tokens of the original message.
     pub(super) whole_tokens: u64,
     /// Levels that it is cut to.
-    pub(super) caps: Caps,
+    pub(super) caps: MessageCaps,
     /// Number of attachment characters that were cut.
     pub(super) missing: usize,
     /// State at the start of the current compaction.
@@ -83,7 +83,7 @@ pub(super) struct CountedMessage {
 /// State of a message at the start of a compaction.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MessageSnapshot {
-    pub(super) caps: Caps,
+    pub(super) caps: MessageCaps,
     pub(super) tokens: u64,
     pub(super) missing: usize,
 }
@@ -96,7 +96,7 @@ impl CountedMessage {
 
 /// Place where messages were removed.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Gap {
+pub(super) struct RemovedMessages {
     /// Index of the message after it.
     pub(super) at: usize,
     /// Number of removed messages.
@@ -141,17 +141,17 @@ impl Conversation {
 
     /// Appends a message.
     pub fn push(&mut self, message: Message) {
-        let tokens = self.counter.most(&message);
+        let tokens = self.counter.upper_bound(&message);
         self.items.push(CountedMessage {
             message,
             cut: None,
             tokens,
             exact: false,
             whole_tokens: tokens,
-            caps: Caps::NONE,
+            caps: MessageCaps::NONE,
             missing: 0,
             before: MessageSnapshot {
-                caps: Caps::NONE,
+                caps: MessageCaps::NONE,
                 tokens,
                 missing: 0,
             },
@@ -184,7 +184,7 @@ impl Conversation {
         self.system.count(&*self.counter);
         self.tools.count(&*self.counter);
         for item in self.items.iter_mut().filter(|item| !item.exact) {
-            item.tokens = self.counter.message(&item.message);
+            item.tokens = self.counter.count_message(&item.message);
             item.whole_tokens = item.tokens;
             item.exact = true;
         }
@@ -205,7 +205,7 @@ impl Conversation {
         messages
     }
 
-    fn gap_at(&self, index: usize) -> Option<&Gap> {
+    fn gap_at(&self, index: usize) -> Option<&RemovedMessages> {
         let mut gaps = self.gaps.iter().flatten();
         gaps.find(|gap| gap.at == index && !gap.notice.is_empty())
     }
@@ -224,21 +224,21 @@ impl Conversation {
     }
 
     /// Updates the notice of the first gap.
-    pub(super) fn widen_gap(&mut self, zone: usize, more: Gap) {
+    pub(super) fn widen_gap(&mut self, zone: usize, more: RemovedMessages) {
         let counter = self.counter.clone();
         let Some(gap) = self.gaps.get_mut(zone) else {
             return;
         };
-        let gap = gap.get_or_insert_with(|| Gap {
+        let gap = gap.get_or_insert_with(|| RemovedMessages {
             at: more.at,
-            ..Gap::default()
+            ..RemovedMessages::default()
         });
         gap.at = gap.at.min(more.at);
         gap.removed += more.removed;
         gap.removed_tokens += more.removed_tokens;
         gap.summary = more.summary.or(gap.summary.take());
         gap.notice = notice(gap);
-        gap.tokens = counter.message(&Message::new(Role::User, gap.notice.as_str()));
+        gap.tokens = counter.count_message(&Message::new(Role::User, gap.notice.as_str()));
     }
 
     pub(super) fn does_not_fit(&self, window: u64) -> AgentError {
@@ -256,7 +256,7 @@ impl Conversation {
     }
 }
 
-fn notice(gap: &Gap) -> String {
+fn notice(gap: &RemovedMessages) -> String {
     let removed = gap.removed;
     let notice = format!(
         "[NOTICE: {removed} earlier messages stood here. They were removed, because the conversation is \

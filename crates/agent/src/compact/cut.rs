@@ -14,13 +14,13 @@ pub(super) enum CutTarget {
 
 /// Maximum characters per kind of text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Caps {
+pub(super) struct MessageCaps {
     pub(super) attachments: usize,
     pub(super) texts: usize,
 }
 
-impl Caps {
-    pub(super) const NONE: Caps = Caps {
+impl MessageCaps {
+    pub(super) const NONE: MessageCaps = MessageCaps {
         attachments: usize::MAX,
         texts: usize::MAX,
     };
@@ -28,11 +28,11 @@ impl Caps {
     /// Applies another level if it is lower.
     pub(super) fn lowered(self, piece: CutTarget, level: usize) -> Self {
         match piece {
-            CutTarget::Attachments => Caps {
+            CutTarget::Attachments => MessageCaps {
                 attachments: level.min(self.attachments),
                 ..self
             },
-            CutTarget::Texts => Caps {
+            CutTarget::Texts => MessageCaps {
                 texts: level.min(self.texts),
                 ..self
             },
@@ -40,13 +40,13 @@ impl Caps {
     }
 
     /// Takes one kind's level from `other`.
-    pub(super) fn with(self, other: Caps, piece: CutTarget) -> Self {
+    pub(super) fn with(self, other: MessageCaps, piece: CutTarget) -> Self {
         match piece {
-            CutTarget::Attachments => Caps {
+            CutTarget::Attachments => MessageCaps {
                 texts: other.texts,
                 ..self
             },
-            CutTarget::Texts => Caps {
+            CutTarget::Texts => MessageCaps {
                 attachments: other.attachments,
                 ..self
             },
@@ -56,7 +56,7 @@ impl Caps {
 
 /// Returns the message with its long texts cut, and the number of removed attachment characters.
 /// `None` if nothing is too long.
-pub(super) fn cut(whole: &Message, caps: Caps) -> (Option<Message>, usize) {
+pub(super) fn cut(whole: &Message, caps: MessageCaps) -> (Option<Message>, usize) {
     // Byte lengths bound character counts, so most messages are passed without a copy.
     let most = match whole.role {
         Role::User => caps.attachments.min(caps.texts),

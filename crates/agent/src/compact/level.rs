@@ -9,7 +9,7 @@ use quillet_core::chat::TokenCounter;
 
 use super::attachment;
 use super::conversation::{Conversation, CountedMessage};
-use super::cut::{Caps, CutTarget, cut, texts};
+use super::cut::{CutTarget, MessageCaps, cut, texts};
 use super::window::percent;
 
 /// Further attempts gain little: the second is usually within the tolerance.
@@ -21,13 +21,13 @@ const AIM: u64 = 97;
 
 impl CountedMessage {
     /// Cuts the whole message again.
-    pub(super) fn set_caps(&mut self, caps: Caps, counter: &dyn TokenCounter) {
+    pub(super) fn set_caps(&mut self, caps: MessageCaps, counter: &dyn TokenCounter) {
         if caps == self.caps {
             return;
         }
         self.caps = caps;
         let (cut, missing) = cut(&self.message, caps);
-        let tokens = cut.as_ref().map(|message| counter.message(message));
+        let tokens = cut.as_ref().map(|message| counter.count_message(message));
         self.tokens = tokens.unwrap_or(self.whole_tokens);
         (self.cut, self.missing) = (cut, missing);
     }

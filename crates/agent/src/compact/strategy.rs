@@ -2,8 +2,8 @@
 
 use quillet_core::{Message, Role};
 
-use super::conversation::{Conversation, Gap, MessageSnapshot};
-use super::cut::{Caps, CutTarget};
+use super::conversation::{Conversation, MessageSnapshot, RemovedMessages};
+use super::cut::{CutTarget, MessageCaps};
 use super::level::lower;
 use super::units::{MessageGroup, middle, units};
 use super::window::percent;
@@ -27,7 +27,7 @@ const BEFORE: usize = 0;
 const AFTER: usize = 1;
 
 /// How much of the middle one round may remove.
-struct Round {
+struct CompactionRound {
     /// Messages kept at the beginning.
     first: usize,
     /// Messages kept at the end.
@@ -38,23 +38,23 @@ struct Round {
 
 /// The first round is the usual one (2 messages at the beginning and 10 at the end are kept, as in
 /// Chat Shell); the others are for conversations that are still too long.
-const ROUNDS: [Round; 4] = [
-    Round {
+const ROUNDS: [CompactionRound; 4] = [
+    CompactionRound {
         first: 2,
         last: 10,
         spare: true,
     },
-    Round {
+    CompactionRound {
         first: 2,
         last: 3,
         spare: true,
     },
-    Round {
+    CompactionRound {
         first: 2,
         last: 3,
         spare: false,
     },
-    Round {
+    CompactionRound {
         first: 0,
         last: 1,
         spare: false,
@@ -118,7 +118,7 @@ impl<'a> Compactor<'a> {
         let most = self.limits.attachment_characters;
         let counter = self.conversation.counter.clone();
         for item in &mut self.conversation.items {
-            let caps = Caps {
+            let caps = MessageCaps {
                 attachments: most.min(item.caps.attachments),
                 ..item.caps
             };
@@ -194,7 +194,7 @@ impl<'a> Compactor<'a> {
     fn restore(&mut self) {
         let counter = self.conversation.counter.clone();
         for item in &mut self.conversation.items {
-            let caps = Caps {
+            let caps = MessageCaps {
                 texts: item.before.caps.texts,
                 ..item.caps
             };
@@ -202,7 +202,7 @@ impl<'a> Compactor<'a> {
         }
     }
 
-    fn drop_middle(&mut self, round: &Round) {
+    fn drop_middle(&mut self, round: &CompactionRound) {
         for zone in [BEFORE, AFTER] {
             if self.fits() {
                 return;
@@ -239,7 +239,7 @@ impl<'a> Compactor<'a> {
     }
 
     /// Units of one side of the question that this round may remove.
-    fn loose(&self, round: &Round, zone: usize) -> Vec<MessageGroup> {
+    fn loose(&self, round: &CompactionRound, zone: usize) -> Vec<MessageGroup> {
         let mut units = units(self.conversation);
         let middle = middle(self.conversation, &units, round.first, round.last);
         let question = self.conversation.question.unwrap_or(usize::MAX);
@@ -277,7 +277,7 @@ impl<'a> Compactor<'a> {
         enough.unwrap_or(loose.len())
     }
 
-    fn gap(&self, zone: usize) -> Option<&Gap> {
+    fn gap(&self, zone: usize) -> Option<&RemovedMessages> {
         self.conversation.gaps.get(zone)?.as_ref()
     }
 
@@ -298,12 +298,12 @@ impl<'a> Compactor<'a> {
         if zone == BEFORE {
             self.conversation.shift(removed);
         }
-        let gap = Gap {
+        let gap = RemovedMessages {
             at: start,
             removed: removed as u64,
             removed_tokens: tokens,
             summary,
-            ..Gap::default()
+            ..RemovedMessages::default()
         };
         self.conversation.widen_gap(zone, gap);
         self.report.removed_messages += removed as u64;

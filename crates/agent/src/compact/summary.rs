@@ -132,7 +132,7 @@ async fn ask(model: &dyn ChatModel, request: ChatRequest) -> SummaryReply {
         }
     }
     let usage = reply.usage;
-    let is_whole = reply.whole().map(|_| ());
+    let is_whole = reply.ensure_complete().map(|_| ());
     let text = reply.choices.into_iter().next().map(|choice| choice.text);
     let text = text.map(|text| text.trim().to_owned());
     let text = text.filter(|text| !text.is_empty() && !failed);

@@ -33,7 +33,7 @@ impl<'t> DefinitionDiagnostics<'t> {
     }
 
     /// The value, if there are no errors.
-    pub(super) fn over<T>(self, value: T) -> Result<T, Vec<Diagnostic>> {
+    pub(super) fn finish<T>(self, value: T) -> Result<T, Vec<Diagnostic>> {
         if self.list.is_empty() {
             Ok(value)
         } else {

@@ -177,7 +177,7 @@ pub struct LimitSettings {
 impl LimitSettings {
     /// Merges the agent's limits into the configured ones.
     #[must_use]
-    pub fn over(&self, configured: RunLimits) -> RunLimits {
+    pub fn merge_into(&self, configured: RunLimits) -> RunLimits {
         RunLimits {
             tool_rounds: self.max_tool_calls.unwrap_or(configured.tool_rounds),
             concurrent_calls: self
@@ -264,7 +264,7 @@ impl AgentDefinition {
             metadata: fields.get("metadata").map(json).unwrap_or_default(),
         };
         fields.text("name", &mut found);
-        found.over(definition)
+        found.finish(definition)
     }
 }
 
@@ -472,7 +472,7 @@ fn options(fields: &ObjectFields<'_>, found: &mut DefinitionDiagnostics<'_>) -> 
             }
             let key = known.map_or(entry.name(), |(_, key)| key);
             match serde_json::from_value::<ChatOptions>(json!({key: json(&entry.value)})) {
-                Ok(option) => options = option.over(options),
+                Ok(option) => options = option.or_defaults(options),
                 Err(error) => found.add(
                     entry.value.span.start,
                     format!("options.{key}: {error}"),

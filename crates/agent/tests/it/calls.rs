@@ -45,7 +45,7 @@ impl Tool for Camera {
         self.0.call(arguments, context)
     }
 
-    fn answer<'a>(
+    fn call_for_model<'a>(
         &'a self,
         _: Map,
         _: &'a ToolContext,
@@ -354,7 +354,7 @@ async fn long_results_are_cut_for_the_model_alone() {
 struct Watching(AtomicUsize);
 
 impl TokenCounter for Watching {
-    fn text(&self, text: &str) -> u64 {
+    fn count_text(&self, text: &str) -> u64 {
         self.0.fetch_add(text.len(), Ordering::SeqCst);
         text.len().div_ceil(4) as u64
     }

@@ -224,7 +224,7 @@ proptest! {
         assert_valid(&messages);
         prop_assert!(messages.iter().any(|m| *m == question || m.content.to_string().contains("What does all of that mean?")));
         prop_assert!(talk.tokens() <= compact::available(window));
-        let counted: u64 = messages.iter().map(|m| quillet_core::chat::TokenCounter::message(&Bytes4, m)).sum();
+        let counted: u64 = messages.iter().map(|m| quillet_core::chat::TokenCounter::count_message(&Bytes4, m)).sum();
         prop_assert!(counted <= talk.tokens() + 8, "{counted} {}", talk.tokens());
         match report {
             None => prop_assert_eq!(&messages, &whole),

@@ -64,7 +64,7 @@ fn json_and_yaml_in_either_case_say_the_same() {
 
 #[test]
 fn an_agent_changes_the_limits_that_it_names() {
-    let limits = parse(YAML).limits.over(RunLimits::default());
+    let limits = parse(YAML).limits.merge_into(RunLimits::default());
     let expected = RunLimits {
         tool_rounds: 8,
         call_time: Duration::from_millis(2_500),

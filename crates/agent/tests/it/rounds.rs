@@ -337,7 +337,7 @@ async fn a_conversation_is_cut_before_every_call_of_the_model() {
     assert!(cuts.count() >= 1);
     for request in model.asked() {
         let counter = quillet_core::chat::Bytes4;
-        let count = |message| quillet_core::chat::TokenCounter::message(&counter, message);
+        let count = |message| quillet_core::chat::TokenCounter::count_message(&counter, message);
         let tokens: u64 = request.messages.iter().map(count).sum();
         assert!(tokens <= 5_000, "{tokens}");
         assert!(

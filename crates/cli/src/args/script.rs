@@ -273,13 +273,18 @@ impl ScriptArgs {
         demo(flags, self.demo);
         let store = self.store.as_deref();
         set(flags, &settings::STORE_URL, "--store", store);
-        set(flags, &settings::MODEL, "--model", self.named().as_deref());
+        set(
+            flags,
+            &settings::MODEL,
+            "--model",
+            self.first_model().as_deref(),
+        );
         let base_url = self.base_url.as_deref();
         set(flags, &settings::BASE_URL, "--base-url", base_url);
     }
 
     /// Returns the first model that `--provider` and `--model` select.
-    pub(crate) fn named(&self) -> Option<String> {
+    pub(crate) fn first_model(&self) -> Option<String> {
         self.models().into_iter().next()
     }
 

@@ -271,7 +271,7 @@ impl Sql {
     }
 
     /// Returns the row options of the active subcommand.
-    pub(crate) fn shown(&self) -> &ShowRows {
+    pub(crate) fn row_options(&self) -> &ShowRows {
         match &self.command {
             Some(SqlCommand::Run { show, .. }) => show,
             _ => &self.show,

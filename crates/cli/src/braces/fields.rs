@@ -3,10 +3,10 @@
 use quillet_core::Span;
 
 use super::syntax::{
-    BraceWarning, LONGEST, TemplateDialect, group_end, is_json, is_path, jinja_block, of_jinja,
+    BraceWarning, LONGEST, TemplateDialect, group_end, is_json, is_path, jinja_block, jinja_warning,
 };
 
-pub(super) fn look(text: &str) -> Vec<BraceWarning> {
+pub(super) fn check_fields(text: &str) -> Vec<BraceWarning> {
     let mut found = Vec::new();
     let mut doubled = Vec::new();
     let mut fields = 0;
@@ -26,7 +26,7 @@ pub(super) fn look(text: &str) -> Vec<BraceWarning> {
             continue;
         }
         if let Some(word) = jinja_block(rest) {
-            found.push(of_jinja(start, word, TemplateDialect::FString));
+            found.push(jinja_warning(start, word, TemplateDialect::FString));
             continue;
         }
         let Some(end) = group_end(text, start) else {

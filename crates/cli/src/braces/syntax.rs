@@ -125,7 +125,7 @@ pub(super) fn jinja_block(text: &str) -> Option<&str> {
     words.split_whitespace().find(|known| *known == word)
 }
 
-pub(super) fn of_jinja(start: usize, word: &str, dialect: TemplateDialect) -> BraceWarning {
+pub(super) fn jinja_warning(start: usize, word: &str, dialect: TemplateDialect) -> BraceWarning {
     let format = dialect.format();
     BraceWarning {
         span: Span {

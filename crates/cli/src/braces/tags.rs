@@ -5,7 +5,7 @@ use quillet_core::Span;
 use quillet_template::TemplateFormat;
 
 use super::syntax::{
-    BraceWarning, LONGEST, TemplateDialect, group_end, is_json, is_path, jinja_block, of_jinja,
+    BraceWarning, LONGEST, TemplateDialect, group_end, is_json, is_path, jinja_block, jinja_warning,
 };
 
 /// Words that begin an action of Go.
@@ -17,7 +17,7 @@ const HANDLEBARS_WORDS: &[&str] = &["if", "each", "unless", "with"];
 /// Words of Go that are no functions.
 const GO_KEYWORDS: &[&str] = &["end", "else", "break", "continue", "true", "false", "nil"];
 
-pub(super) fn look(
+pub(super) fn check_tags(
     format: &dyn TemplateFormat,
     dialect: TemplateDialect,
     text: &str,
@@ -54,7 +54,7 @@ pub(super) fn look(
             let has_blocks = matches!(dialect, TemplateDialect::Jinja | TemplateDialect::Liquid);
             tags |= has_blocks;
             let block = jinja_block(rest).filter(|_| !has_blocks);
-            found.extend(block.map(|word| of_jinja(start, word, dialect)));
+            found.extend(block.map(|word| jinja_warning(start, word, dialect)));
         }
     }
     if !tags && found.is_empty() {

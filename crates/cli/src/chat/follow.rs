@@ -15,7 +15,7 @@ use crate::failure::CliError;
 ///
 /// # Errors
 /// The reader closed the output, or Control-C was pressed twice.
-pub(crate) async fn follow(
+pub(crate) async fn follow_run(
     running: &mut RunHandle,
     screen: &mut ChatPrinter,
     calls: &mut Vec<ToolCallDisplay>,
@@ -56,10 +56,10 @@ pub(crate) async fn follow(
 }
 
 /// Returns the result of a command from the end of its run.
-pub(crate) fn ended(ending: EndReason) -> Result<(), CliError> {
+pub(crate) fn result_of_ending(ending: EndReason) -> Result<(), CliError> {
     match ending {
         // The partial answer was printed, so only the exit code can report that it is incomplete.
-        EndReason::Finished(reason) => reason.whole().map_err(|cut| {
+        EndReason::Finished(reason) => reason.ensure_complete().map_err(|cut| {
             let error = ModelError::new(ModelErrorKind::Cut, cut.to_string());
             AgentError::Model(error).into()
         }),

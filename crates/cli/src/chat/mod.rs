@@ -32,7 +32,7 @@ use crate::failure::CliError;
 use crate::terminal;
 
 pub(crate) use call::ToolCallDisplay;
-pub(crate) use follow::{ended, follow};
+pub(crate) use follow::{follow_run, result_of_ending};
 pub(crate) use idle_indicator::IdleIndicator;
 pub(crate) use sanitize::{one_line, sanitize};
 pub(crate) use show::ChatPrinter;
@@ -42,7 +42,7 @@ const NO_MODEL: &str = "no model is set: pass -m MODEL (gpt-6-sol, claude-…, g
 
 /// Sessions and traces of a user's commands are stored in the user's folder, unless a
 /// setting says otherwise.
-pub(crate) fn rest_with_the_user(config: &mut Settings) {
+pub(crate) fn use_user_folder(config: &mut Settings) {
     let Some(folder) = settings::user_data() else {
         return;
     };
@@ -86,7 +86,7 @@ impl ChatClient {
         }
         let sessions = config.text(&settings::AGENT_SESSIONS);
         if let Some(path) = sessions.and_then(|address| address.strip_prefix("sqlite:")) {
-            traces::make_folder_of(path.as_ref())?;
+            traces::create_parent_folder(path.as_ref())?;
         }
         let given = args.store.store.as_deref().unwrap_or_default();
         if given.contains(char::is_whitespace) && !given.contains(':') {
@@ -107,7 +107,7 @@ impl ChatClient {
         prompts.load().await?;
         let traces = Traces::open(config).await?;
         let models = agents::models(config)?;
-        databases::offer(config, store, &prompts, models.clone()).await?;
+        databases::register_tools(config, store, &prompts, models.clone()).await?;
         let skills = skills_of(args)?;
         let names: Vec<String> = skills.iter().map(|skill| skill.name.clone()).collect();
         let service =
@@ -161,7 +161,7 @@ impl ChatClient {
         };
         // Every question is a request of its own.
         let id = quillet::components::new_id();
-        let who = Principal::at("terminal");
+        let who = Principal::from_address("terminal");
         let begun = self.service.begin(request, &who, &id);
         begun.await.map_err(|refused| match refused {
             AdmissionError::Store(error) => error.into(),

@@ -12,10 +12,10 @@ use std::borrow::Cow;
 /// that turn the direction of text around become `\u{fffd}`. Carriage returns go: a
 /// terminal would write over what stands before them.
 pub(crate) fn sanitize(text: &str) -> Cow<'_, str> {
-    if text.chars().all(|c| shown(c) == Some(c)) {
+    if text.chars().all(|c| visible_char(c) == Some(c)) {
         return Cow::Borrowed(text);
     }
-    Cow::Owned(text.chars().filter_map(shown).collect())
+    Cow::Owned(text.chars().filter_map(visible_char).collect())
 }
 
 /// As [`harmless`], on one line and no longer than `most` characters.
@@ -23,7 +23,7 @@ pub(crate) fn one_line(text: &str, most: usize) -> String {
     let mut line = String::new();
     let mut count = 0;
     let mut is_space = false;
-    for c in text.chars().filter_map(shown) {
+    for c in text.chars().filter_map(visible_char) {
         let c = if c.is_whitespace() { ' ' } else { c };
         if c == ' ' && is_space {
             continue;
@@ -39,7 +39,7 @@ pub(crate) fn one_line(text: &str, most: usize) -> String {
     line
 }
 
-pub(super) fn shown(c: char) -> Option<char> {
+pub(super) fn visible_char(c: char) -> Option<char> {
     match c {
         '\n' | '\t' => Some(c),
         '\r' => None,

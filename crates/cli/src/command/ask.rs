@@ -13,7 +13,7 @@ use quillet_host::agent::RunInput;
 use serde_json::{Value, json};
 
 use crate::args::AskArgs;
-use crate::chat::{self, ChatClient, ChatPrinter, ToolCallDisplay, ended, follow};
+use crate::chat::{self, ChatClient, ChatPrinter, ToolCallDisplay, follow_run, result_of_ending};
 use crate::failure::CliError;
 use crate::prompt_target;
 use crate::source;
@@ -35,14 +35,14 @@ pub(crate) async fn run(args: &AskArgs, config: &Settings) -> Result<(), CliErro
     let mut screen = ChatPrinter::new(streams, args.talk.reasoning, config);
     let mut calls = Vec::new();
     let mut running = talker.begin(input, args.session.as_deref()).await?;
-    let outcome = follow(&mut running, &mut screen, &mut calls).await;
+    let outcome = follow_run(&mut running, &mut screen, &mut calls).await;
     drop(running);
     talker.close().await;
     let outcome = outcome?;
     if args.json {
         let shown = as_json(args, &talker, &outcome, &calls);
         terminal::line(&format!("{shown:#}"))?;
-        return ended(outcome.ending);
+        return result_of_ending(outcome.ending);
     }
     if args.no_stream {
         screen.text(&outcome.text)?;
@@ -54,7 +54,7 @@ pub(crate) async fn run(args: &AskArgs, config: &Settings) -> Result<(), CliErro
             crate::chat::one_line(reason, 200)
         ));
     }
-    ended(outcome.ending)
+    result_of_ending(outcome.ending)
 }
 
 /// The prompt that stands in place of a question: a file that is one, or, where there are variables

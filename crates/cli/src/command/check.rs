@@ -53,16 +53,16 @@ struct CheckReport {
 }
 
 pub(crate) async fn run(args: &CheckArgs, config: &Settings) -> Result<(), CliError> {
-    let findings = look_at_all(args, config).await?;
+    let findings = check_all(args, config).await?;
     if findings.looked_at == 0 && findings.found.is_empty() {
-        return Err(CliError::Usage(nothing(args)));
+        return Err(CliError::Usage(nothing_checked_message(args)));
     }
     print(args.json, &findings)?;
     let errors = findings.found.iter().filter(|finding| finding.is_error());
     let errors = errors.count();
     if !args.json {
         if findings.has_labels {
-            terminal::note(&which(args.label.as_deref()));
+            terminal::note(&versions_note(args.label.as_deref()));
         }
         terminal::note(&summary(&findings, errors));
     }
@@ -73,7 +73,7 @@ pub(crate) async fn run(args: &CheckArgs, config: &Settings) -> Result<(), CliEr
 }
 
 /// Returns the error if nothing was checked: a misspelled path in CI must fail.
-fn nothing(args: &CheckArgs) -> String {
+fn nothing_checked_message(args: &CheckArgs) -> String {
     let paths: Vec<_> = args.paths.iter().map(|path| path.display()).collect();
     let paths: Vec<String> = paths.iter().map(ToString::to_string).collect();
     if paths.is_empty() {
@@ -86,7 +86,7 @@ fn nothing(args: &CheckArgs) -> String {
     }
 }
 
-async fn look_at_all(args: &CheckArgs, config: &Settings) -> Result<CheckReport, CliError> {
+async fn check_all(args: &CheckArgs, config: &Settings) -> Result<CheckReport, CliError> {
     let mut findings = CheckReport {
         today: today(),
         ..CheckReport::default()
@@ -95,7 +95,7 @@ async fn look_at_all(args: &CheckArgs, config: &Settings) -> Result<CheckReport,
         let store = findings
             .store_at_label(components::store(config).await?, args)
             .await?;
-        look(&mut findings, config, store, None, skill_folder(config)).await?;
+        check_store(&mut findings, config, store, None, skill_folder(config)).await?;
     }
     let mut loose = Vec::new();
     for path in &args.paths {
@@ -112,7 +112,7 @@ async fn look_at_all(args: &CheckArgs, config: &Settings) -> Result<CheckReport,
             let folder = path.join("skills");
             let own = folder.is_dir().then_some(folder.as_path());
             let known = own.or(skill_folder(config));
-            look(&mut findings, config, store, None, known).await?;
+            check_store(&mut findings, config, store, None, known).await?;
             skills(&mut findings, &folder);
         } else if path.is_dir() {
             collect(path, &mut loose, &mut findings);
@@ -124,7 +124,7 @@ async fn look_at_all(args: &CheckArgs, config: &Settings) -> Result<CheckReport,
         skills(&mut findings, file.parent().unwrap_or(&file));
     }
     let scripts: Vec<PathBuf> = loose
-        .extract_if(.., |path| script_file::is_one(path))
+        .extract_if(.., |path| script_file::is_script_or_fixture(path))
         .collect();
     if !scripts.is_empty() {
         let tools = scripts::tools(config, scripts::McpSources::All, false).await?;
@@ -142,7 +142,7 @@ async fn look_at_all(args: &CheckArgs, config: &Settings) -> Result<CheckReport,
 }
 
 /// Describes which versions were checked.
-fn which(label: Option<&str>) -> String {
+fn versions_note(label: Option<&str>) -> String {
     match label {
         None => "checked the served version of each prompt with labels: production, or else the newest; --label latest checks the newest versions".to_owned(),
         Some(LATEST) => "checked the newest version of each prompt".to_owned(),
@@ -239,21 +239,25 @@ fn unreadable(path: &Path, message: &str) -> LocatedDiagnostic {
 
 /// What of a folder is looked at.
 fn collect(folder: &Path, files: &mut Vec<PathBuf>, findings: &mut CheckReport) {
-    for path in walk::files(folder).into_iter().filter(|path| is_ours(path)) {
+    for path in walk::files(folder)
+        .into_iter()
+        .filter(|path| is_checkable(path))
+    {
         // Not opened, because opening a named pipe blocks until a writer appears.
         match fs::metadata(&path) {
             Ok(about) if about.is_file() => files.push(path),
-            Ok(_) => findings.unread(&path, "skipped: not a regular file"),
-            Err(error) => findings.unread(&path, &error.to_string()),
+            Ok(_) => findings.add_unreadable(&path, "skipped: not a regular file"),
+            Err(error) => findings.add_unreadable(&path, &error.to_string()),
         }
     }
 }
 
 /// Whether a file's name says that it is something to look at.
-fn is_ours(path: &Path) -> bool {
+fn is_checkable(path: &Path) -> bool {
     agent_file::is_skill(path)
-        || script_file::is_one(path)
-        || source::form_of(&path.to_string_lossy()).is_some_and(|form| form != InputFileKind::Toml)
+        || script_file::is_script_or_fixture(path)
+        || source::kind_of_file(&path.to_string_lossy())
+            .is_some_and(|form| form != InputFileKind::Toml)
 }
 
 /// Files that are in no store are looked at as if they were in one.
@@ -275,7 +279,7 @@ async fn check_loose(
         findings.extend(of_file(path, added.map(|()| Vec::new()))?);
     }
     let skills = skill_folder(config);
-    look(findings, config, Arc::new(over), Some(&names), skills).await
+    check_store(findings, config, Arc::new(over), Some(&names), skills).await
 }
 
 /// Lays a file over the store, with the partials beside it.
@@ -321,7 +325,7 @@ fn loose(path: &str, args: &CheckArgs) -> Result<Option<(EntryKind, String, bool
         return Ok(Some((EntryKind::Prompt, text, false)));
     }
     let value = source::parse(path, &text, form)?;
-    if agent_file::is_one(path, &value) {
+    if agent_file::is_agent(path, &value) {
         return Ok(Some((EntryKind::Agent, text, false)));
     }
     Ok(source::kind_of(&value).map(|kind| {
@@ -335,7 +339,7 @@ fn loose(path: &str, args: &CheckArgs) -> Result<Option<(EntryKind, String, bool
 }
 
 /// Everything wrong in a store, or with those of its entries that have these names.
-async fn look(
+async fn check_store(
     findings: &mut CheckReport,
     config: &Settings,
     store: Arc<dyn Store>,
@@ -371,15 +375,15 @@ async fn look(
         findings.add(definition, names);
     }
     for definition in snapshot.prompts.values() {
-        if counts(definition, names) {
+        if is_selected(definition, names) {
             let is_template = names.and_then(|names| names.files.get(&*definition.id));
             let texts = PromptTemplates::of(definition, is_template == Some(&true), &snapshot);
             findings.looked_at += 1;
-            findings.extend(texts.place(&definition.diagnostics));
+            findings.extend(texts.locate(&definition.diagnostics));
             findings.extend(texts.unknown_names(&catalogue, &environs));
             findings.extend(texts.braces(&catalogue));
             let ending = deprecations::of_prompt(definition, findings.today);
-            findings.extend(texts.place(ending.as_slice()));
+            findings.extend(texts.locate(ending.as_slice()));
         }
     }
     Ok(())
@@ -387,7 +391,7 @@ async fn look(
 
 /// Whether a definition was asked for: by itself, or with the file of the
 /// extension that it comes out of.
-fn counts<T>(definition: &Definition<T>, names: Option<&CheckTargets>) -> bool {
+fn is_selected<T>(definition: &Definition<T>, names: Option<&CheckTargets>) -> bool {
     let file = EntryKey::new(&*definition.origin).id();
     let asked = |id: &str| names.is_none_or(|names| names.files.contains_key(id));
     let is_partial = names.is_some_and(|names| names.partials.contains(&*definition.id));
@@ -419,7 +423,7 @@ impl CheckReport {
     }
 
     /// A file that could not be looked at.
-    fn unread(&mut self, path: &Path, why: &str) {
+    fn add_unreadable(&mut self, path: &Path, why: &str) {
         self.looked_at += 1;
         self.extend(vec![unreadable(path, why)]);
     }
@@ -448,15 +452,15 @@ impl CheckReport {
             diagnostic,
             text: Some(entry.text.to_string()),
         };
-        let mut found = agent_file::wrong_with(entry);
-        found.extend(agent_file::doubts(entry, known));
+        let mut found = agent_file::diagnostics(entry);
+        found.extend(agent_file::unknown_names(entry, known));
         found.extend(deprecations::of_agent(entry, self.today));
         let found = found.into_iter();
         self.found.extend(found.map(finding));
     }
 
     fn add<T>(&mut self, definition: &Definition<T>, names: Option<&CheckTargets>) {
-        if !counts(definition, names) {
+        if !is_selected(definition, names) {
             return;
         }
         self.looked_at += 1;

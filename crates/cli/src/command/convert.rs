@@ -171,7 +171,7 @@ impl ConvertJob<'_> {
                 FileClass::Prompt(ConvertTarget::Definition)
             }
             Some(InputFileKind::Toml) | None => {
-                let shown = source::shown(name);
+                let shown = source::display_name(name);
                 return Err(CliError::Usage(format!(
                     "unknown format of {shown}: pass --from"
                 )));
@@ -184,7 +184,7 @@ impl ConvertJob<'_> {
     fn to(&self, from: FileClass) -> Result<FileClass, CliError> {
         let asked = match (&self.args.to, self.args.output.as_deref()) {
             (Some(asked), _) => asked.as_str(),
-            (None, Some(output)) => by_name(output)
+            (None, Some(output)) => format_of_name(output)
                 .ok_or_else(|| CliError::Usage(format!("unknown format of {output}: pass --to")))?,
             (None, None) => {
                 return Err(CliError::Usage(
@@ -250,7 +250,7 @@ impl ConvertJob<'_> {
             }
             (FileClass::Prompt(_), FileClass::Template(to)) => Err(CliError::Usage(format!(
                 "cannot convert the prompt file {} to {}, a plain template; convert it to dotprompt, prompty, semantic-kernel or json",
-                source::shown(name),
+                source::display_name(name),
                 to.name()
             ))),
             (FileClass::Prompt(from), FileClass::Prompt(to)) => {
@@ -272,7 +272,7 @@ impl ConvertJob<'_> {
         from: Language,
         to: Language,
     ) -> Result<String, CliError> {
-        let source = TemplateSource::new(source::shown(name), text);
+        let source = TemplateSource::new(source::display_name(name), text);
         let converted = templates::convert(&source, from, to, &self.options);
         let converted = converted.map_err(|found| CliError::Findings(findings(found, text)))?;
         show(&findings(converted.notes, text));
@@ -318,7 +318,7 @@ fn named(name: &str, sort: ConvertTarget) -> String {
     match name {
         "-" => format!("standard input{ends}"),
         name if name.ends_with(ends) || is_function => name.to_owned(),
-        name if source::form_of(name).is_some() => name.to_owned(),
+        name if source::kind_of_file(name).is_some() => name.to_owned(),
         name => format!("{name}{ends}"),
     }
 }
@@ -337,8 +337,8 @@ fn companion(name: &str) -> Result<Option<(String, String)>, CliError> {
 }
 
 /// What a name of a file is converted to.
-fn by_name(name: &str) -> Option<&'static str> {
-    match source::form_of(name)? {
+fn format_of_name(name: &str) -> Option<&'static str> {
+    match source::kind_of_file(name)? {
         InputFileKind::Template(format) => Some(format),
         InputFileKind::Prompt if name.ends_with(".prompty") => Some("prompty"),
         InputFileKind::Prompt => Some("dotprompt"),
@@ -386,7 +386,7 @@ fn show(found: &[LocatedDiagnostic]) {
 fn convertible(folder: &Path) -> Vec<PathBuf> {
     let mut paths = walk::files(folder);
     paths.retain(|path| {
-        let form = source::form_of(&path.to_string_lossy());
+        let form = source::kind_of_file(&path.to_string_lossy());
         form.is_some_and(|form| form != InputFileKind::Toml) && !path.ends_with("config.json")
     });
     paths

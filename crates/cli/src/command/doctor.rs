@@ -43,7 +43,7 @@ pub(crate) async fn run(args: &Doctor, config: &Settings) -> Result<(), CliError
         lines.extend(connections(config).await);
     }
     lines.extend(models(config, args.offline).await);
-    lines.extend(configured_endings(config, today));
+    lines.extend(configured_deprecations(config, today));
     lines.push(port(config).await);
     let colour = Stream::Out.has_colour();
     let shown: String = lines.iter().map(|line| shown(line, colour)).collect();
@@ -103,7 +103,7 @@ async fn store(config: &Settings, today: Date) -> Vec<CheckLine> {
                 // A failure to read agents is reported by the commands that need them.
                 let agents = store.load(EntryKind::Agent).await.unwrap_or_default();
                 let mut lines = contents(&name, &snapshot, environs);
-                lines.extend(stored_endings(&snapshot, &agents, today));
+                lines.extend(stored_deprecations(&snapshot, &agents, today));
                 lines
             }
             Err(reason) => {
@@ -159,7 +159,7 @@ fn found<T>(what: &'static str, definition: &Definition<T>) -> Vec<CheckLine> {
 }
 
 /// Returns deprecation warnings for models of prompts and agents.
-fn stored_endings(
+fn stored_deprecations(
     snapshot: &CatalogueSnapshot,
     agents: &[StoreEntry],
     today: Date,
@@ -184,7 +184,7 @@ fn stored_endings(
 }
 
 /// Returns deprecation warnings for configured models.
-fn configured_endings(config: &Settings, today: Date) -> Vec<CheckLine> {
+fn configured_deprecations(config: &Settings, today: Date) -> Vec<CheckLine> {
     let said = |setting: &'static Setting| {
         let ending = deprecations::of_model(config.text(setting)?, today)?;
         Some(CheckLine(
@@ -208,7 +208,7 @@ async fn connections(config: &Settings) -> Vec<CheckLine> {
         databases::DoctorFinding::Mind(text) => CheckLine(CheckStatus::Mind, "database", text),
         databases::DoctorFinding::Broken(text) => CheckLine(CheckStatus::Broken, "database", text),
     };
-    let found = databases::examined(config, store).await;
+    let found = databases::check_databases(config, store).await;
     found.into_iter().map(line).collect()
 }
 
@@ -268,7 +268,7 @@ async fn check_provider(
     offline: bool,
 ) -> (CheckStatus, String) {
     let name = provider.describe();
-    if let Some(missing) = provider.missing(default) {
+    if let Some(missing) = provider.configuration_error(default) {
         return (CheckStatus::Broken, missing.message);
     }
     if offline {

@@ -40,7 +40,7 @@ pub(crate) fn run(args: &Fmt) -> Result<(), CliError> {
 
 fn one(file: &str, checks: bool) -> Result<FormatOutcome, CliError> {
     let source = Arc::new(ScriptSource {
-        name: source::shown(file).to_owned(),
+        name: source::display_name(file).to_owned(),
         path: Path::new(file).canonicalize().ok(),
         text: source::read(file)?.into(),
     });

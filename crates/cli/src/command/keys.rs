@@ -2,7 +2,7 @@
 
 use std::io::{IsTerminal, stdin};
 
-use quillet::settings::keys::{KeyFile, Provider};
+use quillet::settings::keys::{KeyFile, KeyProvider};
 use quillet::settings::{SettingOrigin, Settings};
 use serde_json::{Value, json};
 
@@ -35,7 +35,7 @@ pub(crate) fn run(command: &KeysCommand, config: &Settings) -> Result<(), CliErr
 }
 
 fn list(json: bool, config: &Settings, file: &KeyFile) -> Result<(), CliError> {
-    let rows: Vec<Value> = Provider::ALL
+    let rows: Vec<Value> = KeyProvider::ALL
         .into_iter()
         .map(|provider| row(provider, config))
         .collect();
@@ -62,7 +62,7 @@ fn list(json: bool, config: &Settings, file: &KeyFile) -> Result<(), CliError> {
     Ok(())
 }
 
-fn row(provider: Provider, config: &Settings) -> Value {
+fn row(provider: KeyProvider, config: &Settings) -> Value {
     let setting = provider.setting();
     let mut row = json!({"provider": provider.name()});
     if let Some(key) = config.text(setting) {
@@ -82,7 +82,7 @@ fn ending(key: &str) -> String {
     }
 }
 
-fn set(provider: Provider, config: &Settings, file: &KeyFile) -> Result<(), CliError> {
+fn set(provider: KeyProvider, config: &Settings, file: &KeyFile) -> Result<(), CliError> {
     let key = if stdin().is_terminal() {
         terminal::hidden(&format!("key for {}: ", provider.name()))?
     } else {

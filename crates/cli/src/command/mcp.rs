@@ -19,7 +19,7 @@ pub(crate) async fn run(config: &Settings) -> Result<(), CliError> {
     let store = components::store(config).await?;
     let retries = Arc::default();
     let models = components::models(config, Arc::clone(&retries))?;
-    let model = components::asked(config, &models)?;
+    let model = components::configured_model(config, &models)?;
     let service = components::service(config, store.clone(), Some(model), retries)?;
     let service = Arc::new(service);
     // A client starts this command once, so an unavailable store must not end it.
@@ -39,7 +39,8 @@ pub(crate) async fn run(config: &Settings) -> Result<(), CliError> {
     );
     let agents = asked.await?;
     let databases = ServedDatabases::open(config, store, &service, models, false).await?;
-    let offer = StoredOffer::new(service.clone()).with_agents(agents, Principal::at("terminal"));
+    let offer =
+        StoredOffer::new(service.clone()).with_agents(agents, Principal::from_address("terminal"));
     let offer = Arc::new(offer);
     // Never ends on its own: the session ends when the client closes standard input.
     let watching = async {

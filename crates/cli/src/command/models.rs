@@ -3,7 +3,7 @@
 use jiff::civil::Date;
 use quillet::components;
 use quillet::components::agents;
-use quillet::settings::keys::Provider;
+use quillet::settings::keys::KeyProvider;
 use quillet::settings::{SettingOrigin, Settings};
 use quillet_core::store::{EntryKey, EntryKind};
 use quillet_llm::models::{ModelInfo, ModelRouter as Door, Vendor, today};
@@ -19,7 +19,7 @@ pub(crate) async fn run(args: &ModelsArgs, config: &Settings) -> Result<(), CliE
     if let Some(model) = &args.model {
         return one(model, &door, args.json, today);
     }
-    let agents = stored(config).await?;
+    let agents = stored_agents(config).await?;
     let all = json!({
         "default": door.default_model(),
         "providers": providers(config, &door),
@@ -37,7 +37,7 @@ pub(crate) async fn run(args: &ModelsArgs, config: &Settings) -> Result<(), CliE
 /// Returns the providers with the origin of their keys, never the keys.
 fn providers(config: &Settings, door: &Door) -> Vec<Value> {
     let configured = door.configured();
-    let row = |provider: Provider| {
+    let row = |provider: KeyProvider| {
         let setting = provider.setting();
         let key = config.text(setting).and_then(|_| config.origin(setting));
         json!({
@@ -46,7 +46,7 @@ fn providers(config: &Settings, door: &Door) -> Vec<Value> {
             "key": key.map(SettingOrigin::to_string),
         })
     };
-    Provider::ALL.into_iter().map(row).collect()
+    KeyProvider::ALL.into_iter().map(row).collect()
 }
 
 /// Returns the models that are still available.
@@ -93,7 +93,7 @@ fn described(id: &str, door: &Door, today: Date) -> Value {
         shown["ends"] = json!(ends.to_string());
         shown["successor"] = json!(facts.successor.as_deref());
     }
-    if let Some(ending) = facts.ending(id, today) {
+    if let Some(ending) = facts.deprecation(id, today) {
         shown["warning"] = json!(ending.to_string());
     }
     shown
@@ -113,7 +113,7 @@ fn supports(facts: &ModelInfo) -> Vec<&'static str> {
 }
 
 /// Returns the stored agents, which clients can use as models.
-async fn stored(config: &Settings) -> Result<Vec<String>, CliError> {
+async fn stored_agents(config: &Settings) -> Result<Vec<String>, CliError> {
     let Some(store) = components::optional_store(config).await? else {
         return Ok(Vec::new());
     };

@@ -35,7 +35,7 @@ pub(crate) async fn run(args: &Render, config: &Settings) -> Result<(), CliError
     };
     match service.render(&target.id, &input).await {
         Ok(outcome) => {
-            target.tell(&outcome, &args.define);
+            target.print_warnings(&outcome, &args.define);
             print(args.json, &outcome)
         }
         Err(error) => Err(target.failure(error, &service, &variables)),

@@ -6,12 +6,12 @@ use quillet::settings::Settings;
 use quillet_core::journal::{
     DecisionInput, JournalEntry, JournalEvent, RunFilter, RunHead, RunState,
 };
-use quillet_host::agent::{AgentService, Deciding, Fork, Principal};
+use quillet_host::agent::{AgentService, CallDecision, Fork, Principal};
 use serde_json::{Value, json};
 
 use super::trace::moment;
 use crate::args::{ReasoningDisplay, Runs};
-use crate::chat::{ChatPrinter, ended, follow, one_line};
+use crate::chat::{ChatPrinter, follow_run, one_line, result_of_ending};
 use crate::failure::CliError;
 use crate::terminal;
 
@@ -20,7 +20,7 @@ const MOST_STEPS: usize = 10_000;
 
 pub(crate) async fn run(command: &Runs, config: &Settings) -> Result<(), CliError> {
     let store = components::store(config).await?;
-    let host = Host::over(config, store, false).await?;
+    let host = Host::with_store(config, store, false).await?;
     let agents = host.agents();
     let done = match command {
         Runs::List {
@@ -40,9 +40,10 @@ pub(crate) async fn run(command: &Runs, config: &Settings) -> Result<(), CliErro
             ..
         } => {
             let (who, id) = Principal::of_run(id);
-            let words = DecisionInput::of_line(decision, arguments.as_deref(), text.as_deref());
+            let words =
+                DecisionInput::from_command_line(decision, arguments.as_deref(), text.as_deref());
             let decision = words.and_then(DecisionInput::decide);
-            let deciding = Deciding {
+            let deciding = CallDecision {
                 call: call.clone(),
                 decision: decision.map_err(|error| CliError::Usage(error.to_string()))?,
                 by: "command line".to_owned(),
@@ -92,16 +93,16 @@ async fn resume_run(
     run: &str,
     config: &Settings,
 ) -> Result<(), CliError> {
-    let Some(mut running) = agents.take_up(run).await? else {
+    let Some(mut running) = agents.resume_run(run).await? else {
         return Err(CliError::Other(format!(
             "run {run} is running elsewhere, needs approval, or has ended: see `quillet runs show {run}`"
         )));
     };
     let mut screen = ChatPrinter::new(true, ReasoningDisplay::Auto, config);
-    let outcome = follow(&mut running, &mut screen, &mut Vec::new()).await;
+    let outcome = follow_run(&mut running, &mut screen, &mut Vec::new()).await;
     drop(running);
     screen.end()?;
-    ended(outcome?.ending)
+    result_of_ending(outcome?.ending)
 }
 
 async fn list(
@@ -111,7 +112,7 @@ async fn list(
     json: bool,
 ) -> Result<(), CliError> {
     let state = state.map(|name| {
-        RunState::named(name).ok_or_else(|| {
+        RunState::from_name(name).ok_or_else(|| {
             let what = format!(
                 "--state: invalid state {name:?}; expected running, waiting, ready or ended"
             );
@@ -168,7 +169,7 @@ fn show(head: &RunHead, journal: &[JournalEntry], json: bool) -> Result<(), CliE
             entry.number,
             moment(entry.at_ms.saturating_mul(1_000)),
             entry.step.name(),
-            one_line(&about(&entry.step), 90)
+            one_line(&summarize_event(&entry.step), 90)
         ));
     }
     Ok(terminal::result(&shown)?)
@@ -203,7 +204,7 @@ fn text(json: &Value) -> String {
     json.as_str().unwrap_or_default().to_owned()
 }
 
-fn about(step: &JournalEvent) -> String {
+fn summarize_event(step: &JournalEvent) -> String {
     match step {
         JournalEvent::Admitted { request } => {
             let request = &request["request"];

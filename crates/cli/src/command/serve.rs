@@ -25,10 +25,10 @@ const NO_STORE: &str = "no store is set: serving as a model gateway without pers
 pub(crate) async fn run(args: &Serve, config: &Settings) -> Result<(), CliError> {
     let server_config = serving::server_config(config)?;
     let store = store(config).await?;
-    let host = Host::over(config, store.clone(), args.demo).await?;
+    let host = Host::with_store(config, store.clone(), args.demo).await?;
     // Connects to MCP servers in the background, so a slow server does not delay the start.
     host.agents().greet_servers();
-    tell_idle_names(config, store.as_ref(), host.prompts()).await;
+    warn_unknown_names(config, store.as_ref(), host.prompts()).await;
     let services = Services {
         batches: Some(components::batches::open(config).await?),
         ..host.services()
@@ -72,7 +72,7 @@ async fn store(config: &Settings) -> Result<Arc<dyn Store>, CliError> {
 }
 
 /// Warns about unknown names in stored agents. An unavailable store was already reported.
-async fn tell_idle_names(config: &Settings, store: &dyn Store, service: &PromptService) {
+async fn warn_unknown_names(config: &Settings, store: &dyn Store, service: &PromptService) {
     let Ok(agents) = store.load(EntryKind::Agent).await else {
         return;
     };
@@ -85,7 +85,7 @@ async fn tell_idle_names(config: &Settings, store: &dyn Store, service: &PromptS
         has_more: agent_file::has_servers(config),
     };
     for entry in &agents {
-        for found in agent_file::doubts(entry, known) {
+        for found in agent_file::unknown_names(entry, known) {
             terminal::warning(&found.to_string());
         }
     }

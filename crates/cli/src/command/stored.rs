@@ -12,7 +12,7 @@ use serde_json::{Value as Tree, json as tree};
 
 use crate::agent_file;
 use crate::args::DefinitionCommand;
-use crate::command::history::checked::{findings, refuse};
+use crate::command::history::checked::{findings, reject_errors};
 use crate::command::history::store_session::StoreSession;
 use crate::failure::CliError;
 use crate::source;
@@ -135,7 +135,7 @@ async fn environs(store: &dyn Store) -> Result<Vec<ListRow>, CliError> {
 async fn agents(store: &dyn Store) -> Result<Vec<ListRow>, CliError> {
     let entries = store.load(EntryKind::Agent).await?;
     let row = |entry: StoreEntry| {
-        let diagnostics = agent_file::wrong_with(&entry);
+        let diagnostics = agent_file::diagnostics(&entry);
         ListRow {
             id: entry.key.id(),
             origin: entry.origin.to_string(),
@@ -234,10 +234,10 @@ async fn add(
     let work = StoreSession::over(store.clone(), config)?;
     let key = work.key(kind, id).await?;
     let text = source::definition(source, &source::read(source)?)?;
-    let entry = StoreEntry::new(key, text.as_str(), source::shown(source));
+    let entry = StoreEntry::new(key, text.as_str(), source::display_name(source));
     let id = entry.key.id();
     let found = findings(&[(kind, entry)], store.clone(), config).await?;
-    refuse(&found, given.force, "save it anyway with --force")?;
+    reject_errors(&found, given.force, "save it anyway with --force")?;
     let write = Write {
         message: given.message,
         ..Write::new(kind, &id, text)

@@ -26,7 +26,7 @@ pub(crate) fn run(cli: &Cli, arguments: &[OsString]) -> Result<(), CliError> {
     }
     command.args(arguments);
     // The arguments are passed on unparsed: the two programs can have different versions.
-    let done = become_it(&mut command);
+    let done = exec_worker(&mut command);
     done.map_err(|error| CliError::Other(format!("{}: {error}", program.display())))
         .and_then(|code| match code {
             0 => Ok(()),
@@ -38,7 +38,7 @@ pub(crate) fn run(cli: &Cli, arguments: &[OsString]) -> Result<(), CliError> {
 
 /// Replaces this process, so that signals reach the worker.
 #[cfg(unix)]
-fn become_it(command: &mut Command) -> io::Result<i32> {
+fn exec_worker(command: &mut Command) -> io::Result<i32> {
     use std::os::unix::process::CommandExt;
     Err(command.exec())
 }

@@ -113,7 +113,7 @@ impl Status {
 
     /// Returns the status with this name.
     #[must_use]
-    pub fn named(word: &str) -> Option<Self> {
+    pub fn from_name(word: &str) -> Option<Self> {
         Status::ALL.into_iter().find(|status| status.word() == word)
     }
 
@@ -128,7 +128,7 @@ impl Status {
 
     /// Whether workers may lease units and store results.
     #[must_use]
-    pub fn takes_results(self) -> bool {
+    pub fn accepts_results(self) -> bool {
         matches!(self, Status::InProgress | Status::Expiring)
     }
 }
@@ -226,7 +226,7 @@ pub struct Batch {
 impl Batch {
     /// When a status began, if the batch had it.
     #[must_use]
-    pub fn time_of(&self, status: Status) -> Option<u64> {
+    pub fn entered_at(&self, status: Status) -> Option<u64> {
         let found = self.times.iter().find(|(of, _)| *of == status);
         found.map(|(_, time)| *time)
     }

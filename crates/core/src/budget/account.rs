@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use super::ledger::over;
+use super::ledger::exceeded_unit;
 use super::{Account, AccountUsage, Amount, BudgetLimit, BudgetLimits, BudgetUnit};
 use crate::lock::lock;
 
@@ -47,7 +47,7 @@ impl BudgetAccounts {
     /// Adds limits. `account` names the daily budget; `title` names the source of the limits in
     /// errors: `budget`, `server.token.ci`, `agent writer`. The time of the run starts now.
     #[must_use]
-    pub fn within(mut self, account: &str, title: &str, limits: &BudgetLimits) -> Self {
+    pub fn with_limits(mut self, account: &str, title: &str, limits: &BudgetLimits) -> Self {
         if limits.day.is_set() && self.accounts.iter().all(|known| &*known.name != account) {
             self.accounts.push(Account {
                 name: account.into(),
@@ -68,14 +68,14 @@ impl BudgetAccounts {
 
     /// Adds the limits that the request sets for its run.
     #[must_use]
-    pub fn asking(self, limits: &BudgetLimits) -> Self {
+    pub fn with_request_limits(self, limits: &BudgetLimits) -> Self {
         let run = BudgetLimits {
             day: BudgetLimit::default(),
             ..*limits
         };
         BudgetAccounts {
             asked: Some(run),
-            ..self.within("", "the request's budget", &run)
+            ..self.with_limits("", "the request's budget", &run)
         }
     }
 
@@ -108,7 +108,7 @@ impl BudgetAccounts {
     }
 
     /// Adds the usage and time of a resumed run from before this process took over.
-    pub fn remember(&self, spent: Amount, time: Duration) {
+    pub fn add_previous_usage(&self, spent: Amount, time: Duration) {
         for run in &self.runs {
             let mut used = run.used();
             used.seen.spent += spent;
@@ -166,12 +166,12 @@ impl RunBudget {
 
     /// Time that the run has taken, in all processes.
     #[must_use]
-    pub fn took(&self) -> Duration {
+    pub fn elapsed(&self) -> Duration {
         self.began.elapsed().saturating_add(self.used().before)
     }
 
     fn left(&self) -> Option<Duration> {
-        Some(self.time?.saturating_sub(self.took()))
+        Some(self.time?.saturating_sub(self.elapsed()))
     }
 
     fn hold(self: &Arc<Self>, amount: Amount) -> Result<(), RunBudgetExceeded> {
@@ -187,7 +187,7 @@ impl RunBudget {
         };
         // Check and reservation happen under one lock, so concurrent calls cannot both take the
         // rest.
-        if let Some(unit) = over(&account, used.seen, amount) {
+        if let Some(unit) = exceeded_unit(&account, used.seen, amount) {
             return Err(self.over(unit, used.seen));
         }
         used.seen.held += amount;
@@ -234,19 +234,19 @@ impl Drop for RunReservation {
     fn drop(&mut self) {
         for run in &self.runs {
             let mut used = run.used();
-            used.seen.held = used.seen.held.less(self.amount);
+            used.seen.held = used.seen.held.saturating_sub(self.amount);
         }
     }
 }
 
 /// Returns the accounts of the future that is being polled.
 #[must_use]
-pub fn current() -> Option<BudgetAccounts> {
+pub fn current_accounts() -> Option<BudgetAccounts> {
     PAYER.with_borrow(Clone::clone)
 }
 
 /// Wraps a future so that its model calls are charged to `payer`.
-pub fn paying<F: Future>(payer: BudgetAccounts, future: F) -> InScope<F> {
+pub fn charge_to<F: Future>(payer: BudgetAccounts, future: F) -> InScope<F> {
     InScope {
         payer: Some(payer),
         future: Box::pin(future),
@@ -255,9 +255,9 @@ pub fn paying<F: Future>(payer: BudgetAccounts, future: F) -> InScope<F> {
 
 /// Wraps a future so that its model calls are charged to the current accounts. Use it for spawned
 /// tasks.
-pub fn paid_here<F: Future>(future: F) -> InScope<F> {
+pub fn charge_to_current<F: Future>(future: F) -> InScope<F> {
     InScope {
-        payer: current(),
+        payer: current_accounts(),
         future: Box::pin(future),
     }
 }
@@ -275,12 +275,12 @@ impl<F: Future> Future for InScope<F> {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
         // Set for each poll and not once: other futures are polled on this thread in between.
         let payer = self.payer.clone();
-        with(payer, || self.future.as_mut().poll(context))
+        with_accounts(payer, || self.future.as_mut().poll(context))
     }
 }
 
 /// Runs a closure with the given accounts, such as polling a stream.
-pub fn with<T>(payer: Option<BudgetAccounts>, work: impl FnOnce() -> T) -> T {
+pub fn with_accounts<T>(payer: Option<BudgetAccounts>, work: impl FnOnce() -> T) -> T {
     /// Restores the previous accounts, also if the closure panics.
     struct PayerGuard(Option<BudgetAccounts>);
     impl Drop for PayerGuard {
@@ -312,8 +312,8 @@ mod tests {
     #[test]
     fn the_narrowest_budget_of_a_run_counts_and_lets_go_of_all() {
         let payer = BudgetAccounts::of(None)
-            .within("all", "budget", &limits(100))
-            .within("key:ci", "server.token.ci", &limits(30));
+            .with_limits("all", "budget", &limits(100))
+            .with_limits("key:ci", "server.token.ci", &limits(30));
         let first = payer.reserve(tokens(20)).unwrap();
         let over = payer.reserve(tokens(20)).unwrap_err();
         assert_eq!(
@@ -333,27 +333,27 @@ mod tests {
 
     #[test]
     fn what_was_spent_before_counts() {
-        let payer = BudgetAccounts::of(None).within("all", "budget", &limits(100));
-        payer.remember(tokens(90), Duration::from_secs(3));
+        let payer = BudgetAccounts::of(None).with_limits("all", "budget", &limits(100));
+        payer.add_previous_usage(tokens(90), Duration::from_secs(3));
         assert!(payer.reserve(tokens(11)).is_err());
         assert!(payer.reserve(tokens(10)).is_ok());
-        assert!(payer.runs[0].took() >= Duration::from_secs(3));
+        assert!(payer.runs[0].elapsed() >= Duration::from_secs(3));
     }
 
     #[test]
     fn a_payer_goes_with_its_future_and_with_nothing_else() {
-        let name = || current().and_then(|payer| payer.key);
+        let name = || current_accounts().and_then(|payer| payer.key);
         let ada = BudgetAccounts::of(Some("ada".into()));
         let bob = BudgetAccounts::of(Some("bob".into()));
         assert_eq!(name(), None);
-        let seen = with(Some(ada), || {
-            let inner = with(Some(bob), name);
-            (name(), inner, with(None, name))
+        let seen = with_accounts(Some(ada), || {
+            let inner = with_accounts(Some(bob), name);
+            (name(), inner, with_accounts(None, name))
         });
         assert_eq!(seen, (Some("ada".into()), Some("bob".into()), None));
         assert_eq!(name(), None);
         let broken = std::panic::catch_unwind(|| {
-            with(Some(BudgetAccounts::of(Some("eve".into()))), || {
+            with_accounts(Some(BudgetAccounts::of(Some("eve".into()))), || {
                 panic!("on purpose")
             })
         });

@@ -28,7 +28,7 @@ pub fn left_of_day(now_ms: u64) -> Duration {
 
 /// Returns the unit whose limit a call would exceed, if any.
 #[must_use]
-pub fn over(account: &Account, used: AccountUsage, amount: Amount) -> Option<BudgetUnit> {
+pub fn exceeded_unit(account: &Account, used: AccountUsage, amount: Amount) -> Option<BudgetUnit> {
     let mut sum = used.spent;
     sum += used.held;
     sum += amount;
@@ -74,7 +74,7 @@ impl Ledger {
         for (place, account) in accounts.iter().enumerate() {
             let used = self.of(&account.name);
             seen.push(used);
-            if let Some(unit) = over(account, used, amount) {
+            if let Some(unit) = exceeded_unit(account, used, amount) {
                 return ReserveResult::Over {
                     account: place,
                     unit,
@@ -119,7 +119,7 @@ impl Ledger {
     }
 
     /// Adopts usage reported by a shared store, if it is for the current day.
-    pub fn learn(&mut self, hold: &Reservation, seen: &[AccountUsage], now: u64) {
+    pub fn adopt_usage(&mut self, hold: &Reservation, seen: &[AccountUsage], now: u64) {
         self.advance_to(now);
         if hold.day != self.day {
             return;

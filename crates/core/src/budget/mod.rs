@@ -13,10 +13,10 @@ mod ledger;
 mod limits;
 
 pub use account::{
-    BudgetAccounts, InScope, RunBudget, RunBudgetExceeded, RunReservation, current, paid_here,
-    paying, with,
+    BudgetAccounts, InScope, RunBudget, RunBudgetExceeded, RunReservation, charge_to,
+    charge_to_current, current_accounts, with_accounts,
 };
-pub use ledger::{Ledger, MAX_AMOUNT, day_of, left_of_day, over};
+pub use ledger::{Ledger, MAX_AMOUNT, day_of, exceeded_unit, left_of_day};
 pub use limits::{BudgetLimit, BudgetLimits, LimitsError, NANO};
 
 use std::fmt;
@@ -47,7 +47,7 @@ impl Amount {
 
     /// Subtracts another amount; the result is never below 0.
     #[must_use]
-    pub fn less(self, other: Amount) -> Amount {
+    pub fn saturating_sub(self, other: Amount) -> Amount {
         Amount {
             tokens: self.tokens.saturating_sub(other.tokens),
             nano_usd: self.nano_usd.saturating_sub(other.nano_usd),

@@ -148,7 +148,7 @@ impl FinishReason {
     ///
     /// # Errors
     /// The reason why it is incomplete.
-    pub fn whole(self) -> Result<(), IncompleteReply> {
+    pub fn ensure_complete(self) -> Result<(), IncompleteReply> {
         match self {
             FinishReason::Stop | FinishReason::ToolCalls => Ok(()),
             other => Err(IncompleteReply(Some(other))),

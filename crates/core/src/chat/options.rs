@@ -62,7 +62,7 @@ pub struct ChatOptions {
 impl ChatOptions {
     /// Returns these options, completed from `other` where they are unset.
     #[must_use]
-    pub fn over(self, other: ChatOptions) -> Self {
+    pub fn or_defaults(self, other: ChatOptions) -> Self {
         let mut extra = other.extra;
         extra.extend(self.extra);
         let tools = if self.tools.is_empty() {

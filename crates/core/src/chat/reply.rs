@@ -43,8 +43,10 @@ impl ChatChoice {
     ///
     /// # Errors
     /// The reason why it is incomplete: a token limit, a filter, a refusal, a pause, a failure, or a stream without a finish reason.
-    pub fn whole(&self) -> Result<&Self, IncompleteReply> {
-        self.finish_reason.ok_or(IncompleteReply(None))?.whole()?;
+    pub fn ensure_complete(&self) -> Result<&Self, IncompleteReply> {
+        self.finish_reason
+            .ok_or(IncompleteReply(None))?
+            .ensure_complete()?;
         Ok(self)
     }
 
@@ -69,8 +71,11 @@ impl Reply {
     ///
     /// # Errors
     /// The reason why it is incomplete.
-    pub fn whole(&self) -> Result<&ChatChoice, IncompleteReply> {
-        self.choices.first().ok_or(IncompleteReply(None))?.whole()
+    pub fn ensure_complete(&self) -> Result<&ChatChoice, IncompleteReply> {
+        self.choices
+            .first()
+            .ok_or(IncompleteReply(None))?
+            .ensure_complete()
     }
 
     /// Adds one event.

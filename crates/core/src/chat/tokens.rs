@@ -13,38 +13,40 @@ const PER_IMAGE: u64 = 170;
 /// Counts the tokens of texts as one family of models does, or estimates them.
 pub trait TokenCounter: Send + Sync + fmt::Debug {
     /// Counts the tokens of a text. Special tokens in it count as ordinary text.
-    fn text(&self, text: &str) -> u64;
+    fn count_text(&self, text: &str) -> u64;
 
     /// Returns the token ids of a text in order, as `logit_bias` uses them; `None` if tokens are
     /// only estimated.
-    fn ids(&self, _text: &str) -> Option<Vec<u32>> {
+    fn token_ids(&self, _text: &str) -> Option<Vec<u32>> {
         None
     }
 
     /// Counts the tokens of a message: texts, calls, media and the overhead per message.
-    fn message(&self, message: &Message) -> u64 {
+    fn count_message(&self, message: &Message) -> u64 {
         let content = match &message.content {
-            MessageContent::Text(text) => self.text(text),
-            MessageContent::Parts(parts) => parts.iter().map(|part| self.part(part)).sum(),
+            MessageContent::Text(text) => self.count_text(text),
+            MessageContent::Parts(parts) => parts.iter().map(|part| self.count_part(part)).sum(),
         };
         let calls = message.tool_calls.iter();
         let calls: u64 = calls
-            .map(|call| self.text(&call.name) + self.text(&call.arguments) + PER_MESSAGE)
+            .map(|call| {
+                self.count_text(&call.name) + self.count_text(&call.arguments) + PER_MESSAGE
+            })
             .sum();
         let reasoning = message.reasoning.as_deref();
-        PER_MESSAGE + content + calls + reasoning.map_or(0, |text| self.text(text))
+        PER_MESSAGE + content + calls + reasoning.map_or(0, |text| self.count_text(text))
     }
 
     /// Returns an upper bound without counting: no tokenizer produces more tokens than bytes. A
     /// caller whose limit exceeds the bound need not count.
-    fn most(&self, message: &Message) -> u64 {
+    fn upper_bound(&self, message: &Message) -> u64 {
         let bytes = |text: &str| text.len() as u64;
         let content = match &message.content {
             MessageContent::Text(text) => bytes(text),
             MessageContent::Parts(parts) => {
                 let parts = parts.iter().map(|part| match part {
                     ContentPart::Text { text } => bytes(text),
-                    media => self.part(media),
+                    media => self.count_part(media),
                 });
                 parts.sum()
             }
@@ -57,9 +59,9 @@ pub trait TokenCounter: Send + Sync + fmt::Debug {
     }
 
     /// Counts the tokens of a part of a message.
-    fn part(&self, part: &ContentPart) -> u64 {
+    fn count_part(&self, part: &ContentPart) -> u64 {
         match part {
-            ContentPart::Text { text } => self.text(text),
+            ContentPart::Text { text } => self.count_text(text),
             _ => PER_IMAGE,
         }
     }
@@ -70,7 +72,7 @@ pub trait TokenCounter: Send + Sync + fmt::Debug {
 pub struct Bytes4;
 
 impl TokenCounter for Bytes4 {
-    fn text(&self, text: &str) -> u64 {
+    fn count_text(&self, text: &str) -> u64 {
         text.len().div_ceil(4) as u64
     }
 }

@@ -37,7 +37,7 @@ impl Labels {
             let wrong = |why: String| format!("label {name:?}: {why}");
             let target = serde_json::from_value::<LabelTarget>(value);
             let target = target.map_err(|error| wrong(error.to_string()))?;
-            if let Some(why) = wrong_label(&name).or_else(|| target.wrong()) {
+            if let Some(why) = label_error(&name).or_else(|| target.validation_error()) {
                 return Err(wrong(why));
             }
             labels.0.insert(name, target);
@@ -59,14 +59,14 @@ impl Labels {
 
     /// Whether any label points at a version, alone or in a split.
     #[must_use]
-    pub fn name(&self, number: u64) -> bool {
+    pub fn points_at(&self, number: u64) -> bool {
         self.0
             .values()
             .any(|target| target.numbers().any(|one| one == number))
     }
 
     /// Returns the names of the labels that point at this version alone.
-    pub fn of(&self, number: u64) -> impl Iterator<Item = &str> {
+    pub fn labels_at(&self, number: u64) -> impl Iterator<Item = &str> {
         let at = move |target: &LabelTarget| *target == LabelTarget::Version(number);
         let found = self.0.iter().filter(move |(_, target)| at(target));
         found.map(|(name, _)| name.as_str())
@@ -96,7 +96,7 @@ impl LabelTarget {
 
     /// Returns why the target is invalid, if it is.
     #[must_use]
-    pub fn wrong(&self) -> Option<String> {
+    pub fn validation_error(&self) -> Option<String> {
         match self {
             LabelTarget::Version(0) => Some("versions are numbered from 1".to_owned()),
             LabelTarget::Version(_) => None,
@@ -160,7 +160,7 @@ impl TrafficSplit {
     /// Selects the version for a key of a request. Shares are arranged by version number, so a
     /// growing newest version keeps the keys that it has.
     #[must_use]
-    pub fn draw(&self, salt: &str, key: &str) -> u64 {
+    pub fn select_version(&self, salt: &str, key: &str) -> u64 {
         let mut hash = Hash::new();
         hash.update(self.salt.as_deref().unwrap_or(salt).as_bytes());
         hash.update([0]);
@@ -187,7 +187,7 @@ impl TrafficSplit {
 
 /// Returns why a label name is invalid, if it is.
 #[must_use]
-pub fn wrong_label(name: &str) -> Option<String> {
+pub fn label_error(name: &str) -> Option<String> {
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     if name == LATEST {
         Some("latest is always the stored definition and cannot be set".to_owned())
@@ -211,7 +211,7 @@ pub fn label_key(kind: EntryKind, key: &EntryKey) -> EntryKey {
 
 /// Returns the definition whose labels are stored under a key of [`EntryKind::Label`].
 #[must_use]
-pub fn labelled(key: &EntryKey) -> Option<(EntryKind, EntryKey)> {
+pub fn labelled_definition(key: &EntryKey) -> Option<(EntryKind, EntryKey)> {
     let (word, key) = key.as_str().split_once(':')?;
     let kind = EntryKind::ALL
         .into_iter()
@@ -233,7 +233,8 @@ mod tests {
     #[test]
     fn a_million_draws_lie_within_their_shares() {
         let label = split(&[(3, 90), (4, 10)]);
-        let fourth = (0..1_000_000).filter(|user| label.draw("greet", &user.to_string()) == 4);
+        let fourth =
+            (0..1_000_000).filter(|user| label.select_version("greet", &user.to_string()) == 4);
         let share = fourth.count() as f64 / 1e6;
         assert!((share - 0.1).abs() < 0.002, "{share}");
     }
@@ -242,8 +243,8 @@ mod tests {
     fn whoever_has_the_newest_version_keeps_it_when_its_share_grows() {
         let (few, many) = (split(&[(3, 90), (4, 10)]), split(&[(3, 50), (4, 50)]));
         let users = (0..1000).map(|user| format!("user-{user}"));
-        for user in users.filter(|user| few.draw("greet", user) == 4) {
-            assert_eq!(many.draw("greet", &user), 4, "{user}");
+        for user in users.filter(|user| few.select_version("greet", user) == 4) {
+            assert_eq!(many.select_version("greet", &user), 4, "{user}");
         }
     }
 
@@ -252,17 +253,17 @@ mod tests {
     fn draws_are_fixed_for_all_time() {
         let label = split(&[(1, 1), (2, 1), (3, 2)]);
         let drawn: Vec<u64> = ["ada", "bob", "", "陈"]
-            .map(|key| label.draw("s", key))
+            .map(|key| label.select_version("s", key))
             .to_vec();
         let again = TrafficSplit {
             salt: Some("s".to_owned()),
             ..label
         };
         let salted: Vec<u64> = ["ada", "bob", "", "陈"]
-            .map(|key| again.draw("x", key))
+            .map(|key| again.select_version("x", key))
             .to_vec();
         assert_eq!(drawn, salted);
-        assert_eq!(split(&[(1, 0), (2, 5)]).draw("", "any"), 2);
+        assert_eq!(split(&[(1, 0), (2, 5)]).select_version("", "any"), 2);
     }
 
     #[test]
@@ -270,8 +271,8 @@ mod tests {
         let text = r#"{"next":{"versions":{"3":90,"4":10},"by":"user"},"production":3}"#;
         let labels = Labels::parse(text).unwrap();
         assert_eq!(labels.to_text(), text);
-        assert!(labels.name(4) && labels.name(3) && !labels.name(1));
-        assert_eq!(labels.of(3).collect::<Vec<_>>(), ["production"]);
+        assert!(labels.points_at(4) && labels.points_at(3) && !labels.points_at(1));
+        assert_eq!(labels.labels_at(3).collect::<Vec<_>>(), ["production"]);
         for (text, part) in [
             ("[]", "invalid type"),
             (r#"{"latest": 1}"#, "latest is always the stored definition"),
@@ -293,7 +294,7 @@ mod tests {
         let key = label_key(EntryKind::Prompt, &EntryKey::new("greet:hello"));
         assert_eq!(key.as_str(), "prompt:greet:hello");
         assert_eq!(
-            labelled(&key),
+            labelled_definition(&key),
             Some((EntryKind::Prompt, EntryKey::new("greet:hello")))
         );
         for none in [
@@ -304,7 +305,7 @@ mod tests {
             "label:prompt:a",
             "x:y",
         ] {
-            assert_eq!(labelled(&EntryKey::new(none)), None, "{none}");
+            assert_eq!(labelled_definition(&EntryKey::new(none)), None, "{none}");
         }
     }
 }

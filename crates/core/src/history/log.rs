@@ -91,7 +91,7 @@ pub struct LogFilter {
 impl LogFilter {
     /// Whether the filter matches an entry.
     #[must_use]
-    pub fn takes(&self, entry: &LogEntry) -> bool {
+    pub fn matches(&self, entry: &LogEntry) -> bool {
         let same = |wanted: &Option<Arc<str>>, is: &Arc<str>| {
             wanted.as_ref().is_none_or(|wanted| wanted == is)
         };

@@ -19,7 +19,8 @@ use crate::store::{EntryKey, EntryKind, StoreError};
 
 pub use content::{DefinitionContent, Digest};
 pub use label::{
-    LATEST, LabelTarget, Labels, PRODUCTION, TrafficSplit, label_key, labelled, wrong_label,
+    LATEST, LabelTarget, Labels, PRODUCTION, TrafficSplit, label_error, label_key,
+    labelled_definition,
 };
 pub use log::{Action, LogEntry, LogFilter};
 pub use version::{

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{LATEST, wrong_label};
+use super::{LATEST, label_error};
 
 /// Fewest digits that stand for a digest.
 // Fewer digits would often match several versions.
@@ -39,7 +39,7 @@ impl VersionSelector {
             let number = number.ok_or("versions are numbered from 1")?;
             return Ok(VersionSelector::Number(number));
         }
-        match wrong_label(text) {
+        match label_error(text) {
             Some(why) if text != LATEST => Err(why),
             _ => Ok(VersionSelector::Label(text.to_owned())),
         }
@@ -47,7 +47,7 @@ impl VersionSelector {
 
     /// Splits an id at its last `@`; `None` for an id without a selector.
     #[must_use]
-    pub fn divide(id: &str) -> Option<(&str, Result<Self, String>)> {
+    pub fn split_id(id: &str) -> Option<(&str, Result<Self, String>)> {
         // At the last `@`, since ids may contain one.
         let (id, mark) = id.rsplit_once('@')?;
         Some((id, VersionSelector::parse(mark)))
@@ -119,13 +119,13 @@ mod tests {
     fn ids_are_divided_at_the_last_sign() {
         let number = VersionSelector::Number(7);
         assert_eq!(
-            VersionSelector::divide("a.b@7"),
+            VersionSelector::split_id("a.b@7"),
             Some(("a.b", Ok(number.clone())))
         );
         assert_eq!(
-            VersionSelector::divide("a@b.c@7"),
+            VersionSelector::split_id("a@b.c@7"),
             Some(("a@b.c", Ok(number)))
         );
-        assert_eq!(VersionSelector::divide("a.b"), None);
+        assert_eq!(VersionSelector::split_id("a.b"), None);
     }
 }

@@ -69,7 +69,7 @@ impl DecisionInput {
     ///
     /// # Errors
     /// The arguments are no object.
-    pub fn of_line(
+    pub fn from_command_line(
         decision: &str,
         arguments: Option<&str>,
         text: Option<&str>,
@@ -134,7 +134,7 @@ mod tests {
             ),
         ];
         for (word, arguments, expected) in decided {
-            let words = DecisionInput::of_line(word, arguments, Some("why")).unwrap();
+            let words = DecisionInput::from_command_line(word, arguments, Some("why")).unwrap();
             assert_eq!(words.decide().unwrap(), expected, "{word}");
         }
         let refused = [
@@ -145,7 +145,7 @@ mod tests {
             ("", None, "unknown decision"),
         ];
         for (word, arguments, says) in refused {
-            let words = DecisionInput::of_line(word, arguments, None);
+            let words = DecisionInput::from_command_line(word, arguments, None);
             let refused = words
                 .and_then(DecisionInput::decide)
                 .unwrap_err()

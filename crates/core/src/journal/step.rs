@@ -209,7 +209,7 @@ impl RunState {
 
     /// The state of this name.
     #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         let all = [
             RunState::Running,
             RunState::Waiting,

@@ -158,7 +158,7 @@ impl StoreEntry {
     }
 
     /// An entry that is there and cannot be used; `text` is what could be read of it.
-    pub fn broken(key: EntryKey, text: impl Into<Arc<str>>, problem: Diagnostic) -> Self {
+    pub fn invalid(key: EntryKey, text: impl Into<Arc<str>>, problem: Diagnostic) -> Self {
         StoreEntry {
             key,
             text: text.into(),

@@ -11,7 +11,7 @@ use quillet_tools::builtin::{KnowledgeBase, KnowledgeScope};
 use tokio_util::sync::CancellationToken;
 
 use super::available_tools::{self, AvailableTools};
-use super::history::{self, Past};
+use super::history::{self, RunHistory};
 use super::prepared::PreparedRun;
 use super::{
     AgentRequest, AgentService, ConnectedModel, DEFAULT_MAX_TOKENS, ModelSettings, RunInput,
@@ -62,7 +62,7 @@ pub(super) async fn prepare(
         client_tools.push(prompt::clarify());
     }
     no_doubles(&offered.tools, &client_tools)?;
-    no_strangers(&connected.provider, &client_tools)?;
+    check_native_tools(&connected.provider, &client_tools)?;
     let agent = agent.unwrap_or_default();
     let ask = asking(&agent.ask, &request.tools.ask)?;
     let unasked = ask.doubts_of_ask(&offered.names());
@@ -92,7 +92,7 @@ pub(super) async fn prepare(
                 0
             },
             summarize: agent.features.summarize.unwrap_or(configured.summarize),
-            ..limits(agent.limits.over(configured), &request)
+            ..limits(agent.limits.merge_into(configured), &request)
         },
         tracer: service.tracer(),
         parent_span: None,
@@ -223,7 +223,7 @@ fn searched(knowledge: Arc<KnowledgeBase>) -> Documents {
 #[derive(Default)]
 struct ConversationInput {
     system: Option<String>,
-    past: Past,
+    past: RunHistory,
     asked: Vec<Message>,
     /// Whether `past` comes from the session.
     is_loaded: bool,
@@ -237,7 +237,7 @@ async fn conversation(
 ) -> Result<ConversationInput, AgentError> {
     let most = service.options.limits.attachment_characters;
     match input {
-        RunInput::Messages(messages) => Ok(given(request, messages, most)),
+        RunInput::Messages(messages) => Ok(split_messages(request, messages, most)),
         RunInput::Content(content) => {
             let mut past = loaded(service, request, session).await?;
             past.messages = history::paired(past.messages, &request.tool_results);
@@ -262,7 +262,11 @@ async fn conversation(
 
 /// Splits a conversation that the request contains: its last user message is the question, and its
 /// system message counts if `system` is absent.
-fn given(request: &AgentRequest, messages: Vec<Message>, most: usize) -> ConversationInput {
+fn split_messages(
+    request: &AgentRequest,
+    messages: Vec<Message>,
+    most: usize,
+) -> ConversationInput {
     let is_system = |message: &Message| matches!(message.role, Role::System | Role::Developer);
     let (systems, mut rest): (Vec<_>, Vec<_>) = messages.into_iter().partition(is_system);
     let mut system = request.system.clone();
@@ -279,7 +283,7 @@ fn given(request: &AgentRequest, messages: Vec<Message>, most: usize) -> Convers
     }
     ConversationInput {
         system,
-        past: Past {
+        past: RunHistory {
             messages: rest,
             skills: Vec::new(),
         },
@@ -292,12 +296,12 @@ async fn loaded(
     service: &AgentService,
     request: &AgentRequest,
     session: Option<&str>,
-) -> Result<Past, AgentError> {
+) -> Result<RunHistory, AgentError> {
     let options = &service.options;
     let asked_for = request.metadata.history_limit.unwrap_or(usize::MAX);
     let most = asked_for.min(options.history_messages);
     let Some(session) = session.filter(|_| request.include_history && most > 0) else {
-        return Ok(Past::default());
+        return Ok(RunHistory::default());
     };
     let turns = service.parts.sessions.load(session, most).await;
     let mut turns = turns.map_err(|error| setup(ErrorCode::RunServerError, error.to_string()))?;
@@ -360,7 +364,7 @@ fn no_doubles(
 
 /// Rejects tools that another provider executes: they are only sent to their own provider, so
 /// without this error they would be dropped silently.
-fn no_strangers(provider: &str, client_tools: &[ToolOffer]) -> Result<(), AgentError> {
+fn check_native_tools(provider: &str, client_tools: &[ToolOffer]) -> Result<(), AgentError> {
     let native = client_tools.iter().filter_map(|tool| match tool {
         ToolOffer::Native(native) => Some(native),
         ToolOffer::Function { .. } => None,
@@ -403,7 +407,7 @@ fn options(request: &AgentRequest, agent: ChatOptions, most: u64) -> ChatOptions
         tool_choice: request.tool_choice.clone(),
         ..request.options.clone()
     };
-    let mut options = own.over(agent);
+    let mut options = own.or_defaults(agent);
     let wished = options.max_tokens.unwrap_or(DEFAULT_MAX_TOKENS);
     options.max_tokens = Some(wished.min(most));
     options
@@ -459,7 +463,7 @@ mod tests {
             let tools = [ToolOffer::Native(tool)];
             for provider in ["openai", "anthropic", "google", "mock", "test"] {
                 let stranger = ["openai", "anthropic", "google"].contains(&provider);
-                let told = no_strangers(provider, &tools).err();
+                let told = check_native_tools(provider, &tools).err();
                 let told = told.map(|error| error.to_string());
                 assert_eq!(told.is_some(), stranger && provider != owner, "{told:?}");
                 assert!(told.is_none_or(|told| told.contains(name) && told.contains(owner)));

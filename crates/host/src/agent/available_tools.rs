@@ -48,9 +48,12 @@ pub(super) async fn collect(
     knowledge: Option<&Arc<KnowledgeBase>>,
 ) -> Result<AvailableTools, AgentError> {
     let mut offered = AvailableTools::default();
-    for (name, settings) in &wanted(request, knowledge.is_some()) {
+    for (name, settings) in &requested_tools(request, knowledge.is_some()) {
         let options = options(request, settings, knowledge);
-        add(&mut offered.tools, named(service, name, &options)?);
+        add(
+            &mut offered.tools,
+            named_definitions(service, name, &options)?,
+        );
     }
     if let Some(permitted) = permitted {
         let mut known = known(service, request);
@@ -75,7 +78,10 @@ pub(super) async fn collect(
 }
 
 /// Names of the requested tools, including those of features.
-fn wanted(request: &AgentRequest, searches_documents: bool) -> Vec<(String, Map<String, Value>)> {
+fn requested_tools(
+    request: &AgentRequest,
+    searches_documents: bool,
+) -> Vec<(String, Map<String, Value>)> {
     let on = |(_, settings): &(&String, &Map<String, Value>)| {
         settings.get("enabled").and_then(Value::as_bool) != Some(false)
     };
@@ -113,7 +119,7 @@ fn options(
     }
 }
 
-fn named(
+fn named_definitions(
     service: &AgentService,
     name: &str,
     options: &BuiltinOptions,
@@ -300,7 +306,7 @@ async fn skill(
     let mut tools: Vec<Arc<dyn Tool>> = Vec::new();
     for reference in &definition.tools {
         let options = options(request, &Map::new(), None);
-        match named(service, &reference.name, &options) {
+        match named_definitions(service, &reference.name, &options) {
             Ok(found) => add(&mut tools, found),
             Err(error) => {
                 tracing::warn!(skill = definition.name, %error, "tool of a skill skipped")

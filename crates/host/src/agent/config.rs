@@ -11,7 +11,7 @@ use quillet_core::budget::BudgetAccounts;
 use quillet_core::chat::{ChatModel, ModelError, TokenCounter, Usage};
 use quillet_core::journal::Journal;
 use quillet_core::knowledge::Knowledge;
-use quillet_core::runs::{Allowance, Runs};
+use quillet_core::runs::{RunAllowance, Runs};
 use quillet_core::session::Sessions;
 use quillet_core::trace::TraceSink;
 use quillet_prompt::PromptService;
@@ -107,7 +107,7 @@ pub struct AgentOptions {
     /// Maximum number of concurrent runs of this process. Default 50.
     pub concurrent: usize,
     /// Limits of one key over all replicas. Default no limit.
-    pub allowance: Allowance,
+    pub allowance: RunAllowance,
     /// Maximum number of history messages that are loaded. Default 10,000; compaction cuts what
     /// does not fit into the model.
     pub history_messages: usize,
@@ -141,7 +141,7 @@ impl Default for AgentOptions {
         AgentOptions {
             limits: RunLimits::default(),
             concurrent: 50,
-            allowance: Allowance::default(),
+            allowance: RunAllowance::default(),
             history_messages: 10_000,
             group_history: (10, 20),
             resumable: false,

@@ -13,7 +13,7 @@ const UNANSWERED: &str = "The client gave no result for this call.";
 
 /// State that a history leaves for the next run.
 #[derive(Debug, Default)]
-pub(super) struct Past {
+pub(super) struct RunHistory {
     pub(super) messages: Vec<Message>,
     /// Skills that are still loaded.
     pub(super) skills: Vec<String>,
@@ -34,9 +34,9 @@ pub(super) fn ends(
 }
 
 /// Messages of these turns, and the skills that are still loaded.
-pub(super) fn past(turns: Vec<StoredMessage>) -> Past {
+pub(super) fn past(turns: Vec<StoredMessage>) -> RunHistory {
     let skills = skills::retained(&turns);
-    Past {
+    RunHistory {
         skills: skills.into_iter().map(|(name, _)| name).collect(),
         messages: turns.into_iter().map(|turn| turn.message).collect(),
     }

@@ -26,7 +26,7 @@ pub use available_tools::definitions_of;
 pub use config::{AgentOptions, AgentParts, ConnectedModel, ModelRegistry};
 pub use counts::AgentCounts;
 pub use durable::{
-    Admission, AdvanceMode, DecideError, Deciding, Fork, ForkError, NextStep, RunProgress,
+    Admission, AdvanceMode, CallDecision, DecideError, Fork, ForkError, NextStep, RunProgress,
     RunTimeouts,
 };
 pub use principal::Principal;

@@ -30,7 +30,7 @@ impl Principal {
 
     /// Adds the name of the key.
     #[must_use]
-    pub fn named(self, name: &str) -> Self {
+    pub fn with_name(self, name: &str) -> Self {
         Principal {
             name: Some(name.to_owned()),
             ..self
@@ -45,7 +45,7 @@ impl Principal {
 
     /// Principal of a client without a key, identified by its address.
     #[must_use]
-    pub fn at(address: &str) -> Self {
+    pub fn from_address(address: &str) -> Self {
         Principal {
             key: format!("a{address}"),
             scope: "any".to_owned(),
@@ -124,9 +124,12 @@ mod tests {
         // Without keys, clients cannot be distinguished: the address of a client may change during
         // a run.
         assert_eq!(
-            Principal::at("::1").run_id("x"),
-            Principal::at("::2").run_id("x")
+            Principal::from_address("::1").run_id("x"),
+            Principal::from_address("::2").run_id("x")
         );
-        assert_ne!(Principal::at("::1").key, Principal::at("::2").key);
+        assert_ne!(
+            Principal::from_address("::1").key,
+            Principal::from_address("::2").key
+        );
     }
 }

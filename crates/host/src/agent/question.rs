@@ -22,7 +22,7 @@ pub(super) fn message(request: &AgentRequest, content: MessageContent, most: usi
         MessageContent::Text(text) => vec![ContentPart::text(text)],
         MessageContent::Parts(parts) => parts,
     };
-    parts.extend(named(request, own));
+    parts.extend(prefix_speaker(request, own));
     if request.features.deep_thinking {
         let now = jiff::Zoned::now().strftime("%Y-%m-%d %H:%M").to_string();
         parts.push(ContentPart::text(format!("\n[Current time: {now}]")));
@@ -31,7 +31,7 @@ pub(super) fn message(request: &AgentRequest, content: MessageContent, most: usi
 }
 
 /// Prefixes the speaker's name in a group.
-fn named(request: &AgentRequest, mut parts: Vec<ContentPart>) -> Vec<ContentPart> {
+fn prefix_speaker(request: &AgentRequest, mut parts: Vec<ContentPart>) -> Vec<ContentPart> {
     let name = request.metadata.user_name.as_deref();
     let Some(name) = name.filter(|name| request.metadata.is_group && !name.is_empty()) else {
         return parts;

@@ -22,7 +22,7 @@ use super::prepared::PreparedRun;
 use super::script::ScriptSetup;
 use super::service::RunPermits;
 use super::session_writer::{QuestionState, SessionWriter};
-use super::start::{Ready, RunStart, defect};
+use super::start::{RunStart, StartedRun, defect};
 use super::{AgentRequest, AgentService, Principal, history};
 
 /// Time limit for the work that remains after a reader has left.
@@ -90,7 +90,7 @@ impl std::fmt::Debug for RunHandle {
 }
 
 enum RunStage {
-    Preparing(BoxFuture<'static, Result<Ready, AgentError>>),
+    Preparing(BoxFuture<'static, Result<StartedRun, AgentError>>),
     Going(EventStream, SessionWriter),
     /// The session is written before the last event is sent.
     Keeping(BoxFuture<'static, ()>, Box<AgentOutcome>),
@@ -127,7 +127,7 @@ impl RunHandle {
         places: RunPermits,
     ) -> Self {
         // Stored with the request, so that it applies after a takeover too.
-        request.budget = budget::current().and_then(|payer| payer.asked);
+        request.budget = budget::current_accounts().and_then(|payer| payer.asked);
         let admission = Admission {
             who: who.clone(),
             request_id: request_id.to_owned(),
@@ -180,10 +180,10 @@ impl RunHandle {
             (None, None) => service.parts.models.default_model(),
         };
         let is_script = admission.request.script.is_some();
-        let payer = budget::current().unwrap_or_else(|| {
+        let payer = budget::current_accounts().unwrap_or_else(|| {
             let payer = service.parts.models.payer(admission.who.name());
             match &admission.request.budget {
-                Some(limits) => payer.asking(limits),
+                Some(limits) => payer.with_request_limits(limits),
                 None => payer,
             }
         });
@@ -289,7 +289,7 @@ impl RunHandle {
         loop {
             let payer = self.payer.clone();
             let advanced = if payer.is_limited() {
-                budget::paying(payer, self.advance()).await
+                budget::charge_to(payer, self.advance()).await
             } else {
                 self.advance().await
             };
@@ -322,10 +322,10 @@ impl RunHandle {
                 }
             };
             match event {
-                StageEvent::Prepared(Ready::Script(events)) => {
+                StageEvent::Prepared(StartedRun::Script(events)) => {
                     self.stage = RunStage::Going(events, SessionWriter::nothing(&self.id));
                 }
-                StageEvent::Prepared(Ready::Agent(prepared)) => {
+                StageEvent::Prepared(StartedRun::Agent(prepared)) => {
                     let question = self.write_question(&prepared);
                     self.provider = Some(prepared.provider);
                     self.asked_model.clone_from(&prepared.run.model_name);
@@ -358,7 +358,7 @@ impl RunHandle {
                     }
                 }
                 StageEvent::Failed(ending) => self.close(Box::new(nothing(ending))),
-                StageEvent::Kept(outcome) => return Advance::To(Some(self.over(outcome))),
+                StageEvent::Kept(outcome) => return Advance::To(Some(self.finish(outcome))),
                 StageEvent::Over => return Advance::To(None),
             }
         }
@@ -369,7 +369,7 @@ impl RunHandle {
         if let Some((agent, limits)) = budget {
             let (account, title) = (format!("agent:{agent}"), format!("agent {agent}: budget"));
             let payer = std::mem::take(&mut self.payer);
-            self.payer = payer.within(&account, &title, &limits);
+            self.payer = payer.with_limits(&account, &title, &limits);
         }
         let before = std::mem::take(&mut self.durability.before);
         let model = self.asked_model.as_deref().unwrap_or_default();
@@ -382,7 +382,7 @@ impl RunHandle {
                 nano_usd: (usd * NANO).ceil() as u64,
             };
         }
-        self.payer.remember(spent, before.time);
+        self.payer.add_previous_usage(spent, before.time);
     }
 
     /// Starts writing the user's message to the session while the run continues. Results of calls
@@ -486,7 +486,7 @@ impl RunHandle {
         self.stage = RunStage::Keeping(keeping, outcome);
     }
 
-    fn over(&mut self, outcome: Box<AgentOutcome>) -> AgentEvent {
+    fn finish(&mut self, outcome: Box<AgentOutcome>) -> AgentEvent {
         self.stage = RunStage::Over;
         self.service.counts.ended(&outcome);
         // The permits of a run with an event log are released after its last event is written:
@@ -518,7 +518,7 @@ enum Advance {
 }
 
 enum StageEvent {
-    Prepared(Ready),
+    Prepared(StartedRun),
     Told(AgentEvent),
     Failed(EndReason),
     Kept(Box<AgentOutcome>),
@@ -610,7 +610,7 @@ impl Drop for RunHandle {
             return;
         };
         let words = async move {
-            let _ = tokio::time::timeout(LAST_WORDS, last.say(service)).await;
+            let _ = tokio::time::timeout(LAST_WORDS, last.store_partial(service)).await;
             drop(places);
         };
         self.service.tasks.spawn_on(words, &runtime);
@@ -624,7 +624,7 @@ enum FinalStage {
 }
 
 impl FinalStage {
-    async fn say(self, service: Arc<AgentService>) {
+    async fn store_partial(self, service: Arc<AgentService>) {
         match self {
             FinalStage::Keeping(keeping, outcome) => {
                 keeping.await;

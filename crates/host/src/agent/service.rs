@@ -106,7 +106,7 @@ impl AgentService {
     /// Connects to the configured MCP servers in the background, so that no run waits for them.
     /// Call it when the service starts.
     pub fn greet_servers(&self) {
-        self.parts.tools.greet(&self.parts.mcp_servers);
+        self.parts.tools.connect_ahead(&self.parts.mcp_servers);
     }
 
     /// Creates the service from its parts.

@@ -14,7 +14,7 @@ use super::script::{self, ScriptRequest, ScriptSetup};
 use super::{AgentService, assemble};
 
 /// Prepared run.
-pub(super) enum Ready {
+pub(super) enum StartedRun {
     Agent(Box<PreparedRun>),
     Script(EventStream),
 }
@@ -32,10 +32,10 @@ pub(super) struct RunStart {
 
 impl RunStart {
     /// Prepares the loop. A durable run is recorded before anything is done for it.
-    pub(super) async fn prepare(mut self) -> Result<Ready, AgentError> {
+    pub(super) async fn prepare(mut self) -> Result<StartedRun, AgentError> {
         match self.admission.request.script.take() {
-            Some(script) => Ok(Ready::Script(self.prepare_script(script).await?)),
-            None => Ok(Ready::Agent(Box::new(self.prepare_agent().await?))),
+            Some(script) => Ok(StartedRun::Script(self.prepare_script(script).await?)),
+            None => Ok(StartedRun::Agent(Box::new(self.prepare_agent().await?))),
         }
     }
 
@@ -55,7 +55,9 @@ impl RunStart {
                 let step = journal::JournalEvent::Prepared {
                     setup: setup.written(),
                 };
-                book.write(step).await.map_err(|error| unwritten(&error))?;
+                book.write(step)
+                    .await
+                    .map_err(|error| journal_error(&error))?;
                 setup
             }
         };
@@ -104,7 +106,9 @@ impl RunStart {
         if !has_setup {
             let setup = Setup::of(&prepared);
             let step = journal::JournalEvent::Prepared { setup };
-            book.write(step).await.map_err(|error| unwritten(&error))?;
+            book.write(step)
+                .await
+                .map_err(|error| journal_error(&error))?;
         }
         durable::bind(&mut prepared.run, book, &prepared.ask);
         Ok(prepared)
@@ -143,7 +147,7 @@ impl RunStart {
             request: durable::admitted(&self.admission),
         }];
         let claim = journal.begin(&head, &steps, lease).await;
-        let claim = claim.map_err(|error| unwritten(&error))?;
+        let claim = claim.map_err(|error| journal_error(&error))?;
         let book = RunJournal::open(journal, run, claim, lease, Vec::new(), &self.stop);
         // This future is the only one that opens the journal.
         let _ = self.book.set(book);
@@ -151,7 +155,7 @@ impl RunStart {
     }
 }
 
-fn unwritten(error: &StoreError) -> AgentError {
+fn journal_error(error: &StoreError) -> AgentError {
     let code = match error.kind {
         StoreErrorKind::Conflict => ErrorCode::RunInvalidRequest,
         _ => ErrorCode::RunServerError,

@@ -132,7 +132,7 @@ fn changes(before: &[&str], after: &[&str]) -> Vec<DiffHunk> {
     };
     let one: Vec<usize> = before[old.clone()].iter().map(&mut number).collect();
     let other: Vec<usize> = after[new.clone()].iter().map(&mut number).collect();
-    let Some(kept) = kept(&one, &other) else {
+    let Some(kept) = unchanged_lines(&one, &other) else {
         return vec![DiffHunk { old, new }];
     };
     let mut changes = Vec::new();
@@ -151,7 +151,7 @@ fn changes(before: &[&str], after: &[&str]) -> Vec<DiffHunk> {
 
 /// The pairs of lines that stay, by Myers' greedy search ("An O(ND) Difference Algorithm", 1986);
 /// `None` where that would take too long.
-fn kept(one: &[usize], other: &[usize]) -> Option<Vec<(usize, usize)>> {
+fn unchanged_lines(one: &[usize], other: &[usize]) -> Option<Vec<(usize, usize)>> {
     let mut steps = MOST_STEPS;
     // For each number of edits, how many lines of `one` are behind when `at` of them took one out.
     let mut trace: Vec<Vec<usize>> = Vec::new();

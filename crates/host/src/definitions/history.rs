@@ -115,7 +115,7 @@ impl DefinitionService {
         let labels = self.labels(kind, key).await?;
         let numbers = self.numbers(kind, key).await?;
         let old = numbers.into_iter().rev().skip(keep.max(1));
-        Ok(old.filter(|number| !labels.name(*number)).collect())
+        Ok(old.filter(|number| !labels.points_at(*number)).collect())
     }
 
     /// Returns the keys of a kind that have a history or are stored.

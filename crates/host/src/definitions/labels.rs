@@ -1,7 +1,7 @@
 //! Moving labels: directly, by promotion, by rollback.
 
 use quillet_core::history::{
-    Action, LabelMove, LabelTarget, Labels, LogFilter, Version, VersionSelector, wrong_label,
+    Action, LabelMove, LabelTarget, Labels, LogFilter, Version, VersionSelector, label_error,
 };
 use quillet_core::store::{EntryKey, EntryKind};
 
@@ -41,7 +41,7 @@ pub struct Relabel<'a> {
 /// The first invalid label.
 pub fn check_labels<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<(), DefinitionError> {
     for name in names {
-        if let Some(why) = wrong_label(name) {
+        if let Some(why) = label_error(name) {
             let label = name.to_owned();
             return Err(DefinitionError::LabelName { label, why });
         }
@@ -70,7 +70,8 @@ impl DefinitionService {
             label: label.to_owned(),
             who: actor.name.to_string(),
         };
-        self.refused(actor, kind, id, Some(label), &error).await;
+        self.log_rejection(actor, kind, id, Some(label), &error)
+            .await;
         Err(error)
     }
 
@@ -94,7 +95,7 @@ impl DefinitionService {
         self.may_label(actor, kind, id, [label].into_iter()).await?;
         check_labels([label])?;
         if let LabelChange::Target(target) = &relabel.wanted
-            && let Some(why) = target.wrong()
+            && let Some(why) = target.validation_error()
         {
             let label = label.to_owned();
             return Err(DefinitionError::LabelName { label, why });
@@ -107,7 +108,7 @@ impl DefinitionService {
                 Some(LabelTarget::Version(self.number(kind, id, &mark).await?))
             }
         };
-        if let Some(why) = to.as_ref().and_then(LabelTarget::wrong) {
+        if let Some(why) = to.as_ref().and_then(LabelTarget::validation_error) {
             let label = label.to_owned();
             return Err(DefinitionError::LabelName { label, why });
         }

@@ -136,7 +136,7 @@ impl DefinitionService {
         kind: EntryKind,
         text: &'a str,
     ) -> Result<(&'a str, Option<VersionSelector>), DefinitionError> {
-        let divided = VersionSelector::divide(text).filter(|_| kind.has_versions());
+        let divided = VersionSelector::split_id(text).filter(|_| kind.has_versions());
         let Some((id, mark)) = divided else {
             return Ok((text, None));
         };

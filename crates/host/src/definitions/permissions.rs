@@ -44,7 +44,7 @@ impl Permission {
 
     /// Returns the permission of that name.
     #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         Permission::ALL
             .into_iter()
             .find(|right| right.name() == name)
@@ -92,7 +92,7 @@ impl Grant {
     pub fn parse(text: &str) -> Result<Self, BadGrant> {
         let mut words = text.split_whitespace();
         let word = words.next().unwrap_or_default();
-        let right = Permission::named(word).ok_or_else(|| BadGrant::Right {
+        let right = Permission::from_name(word).ok_or_else(|| BadGrant::Right {
             word: word.to_owned(),
         })?;
         let patterns: Vec<&str> = words.collect();
@@ -247,8 +247,8 @@ mod tests {
         for (right, everywhere) in [(Permission::Read, true), (Permission::Write, false)] {
             assert_eq!(rights.has_everywhere(right), everywhere, "{right:?}");
         }
-        assert_eq!(Permission::named("promote"), Some(Permission::Promote));
-        assert_eq!(Permission::named("Promote"), None);
+        assert_eq!(Permission::from_name("promote"), Some(Permission::Promote));
+        assert_eq!(Permission::from_name("Promote"), None);
     }
 
     #[test]

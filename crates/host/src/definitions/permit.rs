@@ -28,7 +28,7 @@ impl DefinitionService {
             kind,
             id: id.to_owned(),
         };
-        self.refused(actor, kind, id, None, &error).await;
+        self.log_rejection(actor, kind, id, None, &error).await;
         Err(error)
     }
 
@@ -55,7 +55,7 @@ impl DefinitionService {
     }
 
     /// Logs a rejected request for a definition.
-    pub(super) async fn refused(
+    pub(super) async fn log_rejection(
         &self,
         actor: &Actor,
         kind: EntryKind,

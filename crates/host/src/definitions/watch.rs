@@ -27,14 +27,14 @@ const RETRY: (Duration, Duration) = (Duration::from_millis(500), Duration::from_
 
 /// Pending work.
 #[derive(Debug, Default)]
-struct Pending {
+struct PendingDefinitions {
     kinds: BTreeSet<EntryKind>,
     keys: BTreeMap<EntryKind, BTreeSet<EntryKey>>,
 }
 
-impl Pending {
+impl PendingDefinitions {
     fn everything() -> Self {
-        let mut pending = Pending::default();
+        let mut pending = PendingDefinitions::default();
         pending.add(StoreChange::All);
         pending
     }
@@ -68,7 +68,7 @@ impl DefinitionService {
         }
         // Subscribed before the first scan, so that no change falls between the two.
         let mut changes = self.store().changes();
-        let mut pending = Pending::everything();
+        let mut pending = PendingDefinitions::everything();
         let mut failures = 0_u32;
         loop {
             while pending.is_empty() {
@@ -105,7 +105,7 @@ impl DefinitionService {
     /// Processes pending keys, single keys first. Keys that were not processed stay pending.
     async fn look(
         &self,
-        pending: &mut Pending,
+        pending: &mut PendingDefinitions,
         changes: &mut Changes,
     ) -> Result<(), DefinitionError> {
         self.look_at_keys(pending).await?;
@@ -121,7 +121,7 @@ impl DefinitionService {
     async fn look_at_kind(
         &self,
         kind: EntryKind,
-        pending: &mut Pending,
+        pending: &mut PendingDefinitions,
         changes: &mut Changes,
     ) -> Result<(), DefinitionError> {
         for keys in self.keys(kind).await?.chunks(TOGETHER) {
@@ -136,7 +136,7 @@ impl DefinitionService {
         Ok(())
     }
 
-    async fn look_at_keys(&self, pending: &mut Pending) -> Result<(), DefinitionError> {
+    async fn look_at_keys(&self, pending: &mut PendingDefinitions) -> Result<(), DefinitionError> {
         while let Some((kind, keys)) = pending.keys.first_key_value() {
             let kind = *kind;
             let some: Vec<EntryKey> = keys.iter().take(TOGETHER).cloned().collect();

@@ -60,7 +60,7 @@ impl ScriptModels {
     }
 
     /// Converts a model name to the router's form: `provider://model` becomes `provider/model`.
-    fn named(&self, name: &str) -> Result<String, String> {
+    fn resolve_model_name(&self, name: &str) -> Result<String, String> {
         let Some((provider, model)) = name.split_once("://") else {
             return Ok(name.to_owned());
         };
@@ -90,7 +90,7 @@ impl host::ModelSource for ScriptModels {
 
     fn model(&self, name: Option<&str>) -> Result<host::ModelHandle, String> {
         let name = match name.or(self.default.as_deref()) {
-            Some(name) => self.named(name)?,
+            Some(name) => self.resolve_model_name(name)?,
             None => {
                 return Err("no model is set: set model in the script's parameters, or \
                     QUILLET_MODEL or model.name"

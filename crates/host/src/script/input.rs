@@ -49,7 +49,7 @@ fn asking(script: &Script) -> Option<String> {
     let config = script.config.value();
     let declared = config.as_map()?.get("input").cloned().unwrap_or_default();
     let inputs = Inputs::read(&declared).ok()?;
-    let field = inputs.at(0).or_else(|| inputs.get(CONTENT))?;
+    let field = inputs.field_at_index(0).or_else(|| inputs.get(CONTENT))?;
     Some(field.name.clone())
 }
 

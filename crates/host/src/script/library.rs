@@ -35,7 +35,7 @@ impl Libraries {
 fn library(snapshot: &CatalogueSnapshot) -> Arc<dyn Library> {
     let mut stored = Memory::default();
     for definition in snapshot.prompts.values() {
-        if let Some((file, script)) = found(definition) {
+        if let Some((file, script)) = to_loaded_script(definition) {
             stored.add(&definition.id, file, script);
         }
     }
@@ -48,7 +48,7 @@ fn library(snapshot: &CatalogueSnapshot) -> Arc<dyn Library> {
 type LoadedScript = (String, Result<Arc<Script>, ScriptError>);
 
 /// Finds a script by its file name; an invalid one is an error for its caller.
-fn found(definition: &Definition<PromptEntry>) -> Option<LoadedScript> {
+fn to_loaded_script(definition: &Definition<PromptEntry>) -> Option<LoadedScript> {
     match &definition.state {
         DefinitionState::Valid(entry) => {
             let stored = entry.script()?;

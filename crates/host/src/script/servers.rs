@@ -26,7 +26,7 @@ type ToolList = RwLock<Vec<Arc<dyn Tool>>>;
 impl ServerTools {
     /// Waits for the servers as long as a request would, and returns those that did not answer.
     pub async fn connect(tools: Arc<Tools>, servers: McpServers) -> (Self, Vec<Diagnostic>) {
-        tools.greet(&servers);
+        tools.connect_ahead(&servers);
         let first = tools.mcp_tools(&servers, &[]).await;
         let all_there = first.warnings.is_empty();
         let found = Arc::new(RwLock::new(first.tools));

@@ -156,7 +156,7 @@ fn apart(
     run: impl Future<Output = Result<StoredScriptOutcome, ServiceError>> + Send + 'static,
 ) -> OutcomeFuture {
     let id = id.clone();
-    let task = AbortOnDropHandle::new(tokio::spawn(budget::paid_here(run)));
+    let task = AbortOnDropHandle::new(tokio::spawn(budget::charge_to_current(run)));
     Box::pin(async move {
         match task.await {
             Ok(ended) => ended,

@@ -16,14 +16,14 @@ pub(super) struct EventSender {
 
 impl Observer for EventSender {
     fn event(&self, event: RunEvent) {
-        if let Some(event) = told(event) {
+        if let Some(event) = to_script_event(event) {
             // A failed send means that the reader has dropped the run.
             let _ = self.sender.send(event);
         }
     }
 }
 
-pub(crate) fn told(event: RunEvent) -> Option<ScriptEvent> {
+pub(crate) fn to_script_event(event: RunEvent) -> Option<ScriptEvent> {
     Some(match event {
         RunEvent::Printed(line) => ScriptEvent::Printed(line),
         RunEvent::Delta {

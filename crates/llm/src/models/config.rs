@@ -73,7 +73,7 @@ impl ModelConfig {
 
     /// Whether it brings a key.
     pub(super) fn has_key(&self) -> bool {
-        says(self.api_key.as_ref())
+        is_set(self.api_key.as_ref())
     }
 
     /// Whether it brings an address.
@@ -111,7 +111,7 @@ impl ModelConfig {
             vendor => Arc::new(self.provider(vendor, http)?),
         };
         let model = match rates {
-            Some(rates) => rates.around(model, vendor),
+            Some(rates) => rates.wrap(model, vendor),
             None => model,
         };
         let policy = RetryPolicy::doubling(self.max_retries, self.retry_delay);
@@ -140,7 +140,7 @@ impl ModelConfig {
 }
 
 /// Whether a key is there and not empty.
-pub(super) fn says(key: Option<&SecretString>) -> bool {
+pub(super) fn is_set(key: Option<&SecretString>) -> bool {
     key.is_some_and(|key| !key.expose_secret().trim().is_empty())
 }
 

@@ -29,7 +29,7 @@ pub fn today() -> Date {
 impl ModelInfo {
     /// What there is to say of the end of this model, which was asked for by `name`, on a day.
     #[must_use]
-    pub fn ending(&self, name: &str, today: Date) -> Option<ModelDeprecation> {
+    pub fn deprecation(&self, name: &str, today: Date) -> Option<ModelDeprecation> {
         let ends = self.ends?;
         let days = today.until(ends).ok()?.get_days();
         if days > SOON_DAYS {
@@ -104,7 +104,7 @@ mod tests {
             ("new", today, ""),
             ("my-own", today, ""),
         ] {
-            let found = facts.find(model).ending(model, day);
+            let found = facts.find(model).deprecation(model, day);
             let message = found.map(|found| found.message).unwrap_or_default();
             let message = message.strip_prefix("the model ").unwrap_or_default();
             assert_eq!(message, said, "{model} {day}");
@@ -113,7 +113,7 @@ mod tests {
             ("old", "name another model, such as new"),
             ("lost", "name another model"),
         ] {
-            let found = facts.find(model).ending(model, today).unwrap();
+            let found = facts.find(model).deprecation(model, today).unwrap();
             assert_eq!(found.help, help);
             assert_eq!(found.to_string(), format!("{}; {help}", found.message));
         }

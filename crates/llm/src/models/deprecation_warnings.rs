@@ -24,7 +24,7 @@ impl WarnedModels {
         if told.contains(&facts.id) {
             return None;
         }
-        let ending = facts.ending(name, today)?;
+        let ending = facts.deprecation(name, today)?;
         told.push(facts.id.clone());
         Some(ending)
     }

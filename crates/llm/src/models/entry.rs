@@ -4,7 +4,7 @@
 use jiff::civil::Date;
 use serde::Deserialize;
 
-use super::facts::{ModelInfo, Supports};
+use super::facts::{ModelFeatures, ModelInfo};
 use super::price::{LongContextPrice, Price};
 use super::tokenizer::Tokenizer;
 
@@ -76,7 +76,7 @@ impl ModelEntry {
             context_window: self.context,
             max_output: self.output,
             tokenizer: self.tokenizer.unwrap_or_else(|| Tokenizer::of(&key)),
-            supports: Supports {
+            supports: ModelFeatures {
                 images: has(Feature::Images),
                 tools: has(Feature::Tools),
                 reasoning: has(Feature::Reasoning),

@@ -29,7 +29,7 @@ pub struct ModelInfo {
     /// How its tokens are counted.
     pub tokenizer: Tokenizer,
     /// What it can do.
-    pub supports: Supports,
+    pub supports: ModelFeatures,
     /// What it costs, where that is publicly known.
     pub price: Option<Price>,
     pub(super) above: Option<LongContextPrice>,
@@ -41,7 +41,7 @@ pub struct ModelInfo {
 
 /// The abilities of a model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Supports {
+pub struct ModelFeatures {
     /// Images in messages.
     pub images: bool,
     /// Calls of tools.
@@ -59,10 +59,10 @@ static UNKNOWN: LazyLock<ModelInfo> = LazyLock::new(|| ModelInfo {
     context_window: UNKNOWN_CONTEXT,
     max_output: UNKNOWN_OUTPUT,
     tokenizer: Tokenizer::Other,
-    supports: Supports {
+    supports: ModelFeatures {
         images: true,
         tools: true,
-        ..Supports::default()
+        ..ModelFeatures::default()
     },
     price: None,
     above: None,

@@ -47,7 +47,7 @@ pub use config::ModelConfig;
 pub use deprecation::{ModelDeprecation, SOON_DAYS, today};
 pub use detect::{DetectedProvider, Vendor, detect};
 pub use entry::FactsError;
-pub use facts::{ModelInfo, Supports};
+pub use facts::{ModelFeatures, ModelInfo};
 pub use price::Price;
 pub use router::{ModelRouter, ModelSettings, RetryObserver, VendorSettings};
 pub use table::{ModelFacts, TableVersion};

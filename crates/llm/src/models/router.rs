@@ -13,7 +13,7 @@ use secrecy::SecretString;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 
-use super::config::{ModelConfig, protocol, says};
+use super::config::{ModelConfig, is_set, protocol};
 use super::deprecation::today;
 use super::deprecation_warnings::WarnedModels;
 use super::detect::{Vendor, detect};
@@ -78,7 +78,7 @@ pub struct VendorSettings {
 impl VendorSettings {
     /// Whether there is something to reach it with.
     fn is_set(&self) -> bool {
-        says(self.api_key.as_ref()) || self.base_url.is_some()
+        is_set(self.api_key.as_ref()) || self.base_url.is_some()
     }
 }
 
@@ -125,14 +125,14 @@ impl ModelRouter {
     /// A base URL, key or header that cannot be sent.
     pub fn new(settings: ModelSettings) -> Result<Self, ModelError> {
         let client = |vendor| -> Result<Arc<dyn ChatModel>, ModelError> {
-            Ok(settings.retried(vendor, Arc::new(settings.provider(vendor)?)))
+            Ok(settings.with_retries(vendor, Arc::new(settings.provider(vendor)?)))
         };
         Ok(ModelRouter {
             openai: client(Vendor::OpenAi)?,
             responses: client(Vendor::OpenAiResponses)?,
             anthropic: client(Vendor::Anthropic)?,
             google: client(Vendor::Google)?,
-            mock: settings.retried(Vendor::Mock, Arc::new(Mock)),
+            mock: settings.with_retries(Vendor::Mock, Arc::new(Mock)),
             settings,
             listed: Mutex::default(),
             told: WarnedModels::default(),
@@ -175,7 +175,7 @@ impl ModelRouter {
             return model;
         };
         let name = config.model_id.as_str();
-        let asked = self.asked(config.detect().vendor, name, own_key);
+        let asked = self.priced_model(config.detect().vendor, name, own_key);
         Arc::new(BudgetedModel {
             model,
             spending,
@@ -183,7 +183,7 @@ impl ModelRouter {
         })
     }
 
-    pub(crate) fn asked(&self, vendor: Vendor, name: &str, own_key: bool) -> PricedModel {
+    pub(crate) fn priced_model(&self, vendor: Vendor, name: &str, own_key: bool) -> PricedModel {
         PricedModel {
             name: name.to_owned(),
             vendor,
@@ -326,7 +326,7 @@ impl ModelRouter {
         let Some(model) = named.or_else(|| self.settings.default_model.clone()) else {
             return Err(ModelError::new(
                 ModelErrorKind::Configuration,
-                self.unnamed(),
+                self.no_model_message(),
             ));
         };
         let (vendor, name) = self.choose(&model);
@@ -336,12 +336,12 @@ impl ModelRouter {
         // Without limits nothing is reserved, so an unlimited request costs no tokenization.
         let answer = match self.spending().filter(|spending| spending.limits()) {
             Some(spending) => {
-                let asked = self.asked(vendor, name, false);
+                let asked = self.priced_model(vendor, name, false);
                 spending.ask(client, request, &asked).await
             }
             None => client.stream(request).await,
         };
-        answer.map_err(|error| self.explained(error, &model, name))
+        answer.map_err(|error| self.explain_default_provider(error, &model, name))
     }
 
     /// Logs a warning, once, that the requested model is deprecated.
@@ -357,7 +357,7 @@ impl ModelRouter {
     }
 
     /// Message of the error for a request without a model.
-    fn unnamed(&self) -> String {
+    fn no_model_message(&self) -> String {
         let mend = "no model is named: name one in the request, or set QUILLET_MODEL or model.name";
         if self.configured().is_empty() {
             format!(
@@ -369,7 +369,12 @@ impl ModelRouter {
     }
 
     /// Explains that OpenAI was only the default provider for an unknown model name.
-    fn explained(&self, mut error: ModelError, model: &str, name: &str) -> ModelError {
+    fn explain_default_provider(
+        &self,
+        mut error: ModelError,
+        model: &str,
+        name: &str,
+    ) -> ModelError {
         let asked_for = matches!(
             error.kind,
             ModelErrorKind::Auth | ModelErrorKind::ModelNotFound
@@ -418,9 +423,9 @@ impl ModelSettings {
     }
 
     /// Rate limiting is inside the retries, because the provider counts each retry as a request.
-    fn retried(&self, vendor: Vendor, model: Arc<dyn ChatModel>) -> Arc<dyn ChatModel> {
+    fn with_retries(&self, vendor: Vendor, model: Arc<dyn ChatModel>) -> Arc<dyn ChatModel> {
         let model = match &self.rates {
-            Some(rates) => rates.around(model, vendor),
+            Some(rates) => rates.wrap(model, vendor),
             None => model,
         };
         let retry = Retry::new(model).policy(self.retries.clone());
@@ -485,7 +490,7 @@ impl ChatModel for ModelRouter {
         self.warn_deprecated(name);
         Some(Box::pin(async move {
             let answer = asking.await;
-            answer.map_err(|error| self.explained(error, model, name))
+            answer.map_err(|error| self.explain_default_provider(error, model, name))
         }))
     }
 }

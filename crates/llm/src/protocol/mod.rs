@@ -88,7 +88,7 @@ pub trait Decoder: Send {
     ///
     /// # Errors
     /// As in [`Decoder::event`].
-    fn whole(&mut self, body: &[u8], events: &mut Vec<ChatEvent>) -> Result<(), ModelError>;
+    fn decode_body(&mut self, body: &[u8], events: &mut Vec<ChatEvent>) -> Result<(), ModelError>;
 
     /// Ends the answer, after the last byte of the body.
     ///
@@ -101,8 +101,8 @@ pub trait Decoder: Send {
 
     /// Checks whether an event can be passed to the client unchanged. If so, it counts as decoded;
     /// otherwise the state does not change, and the event must be decoded.
-    fn pass(&mut self, _name: Option<&str>, _data: &[u8]) -> Plain {
-        Plain::No
+    fn pass(&mut self, _name: Option<&str>, _data: &[u8]) -> PassthroughCheck {
+        PassthroughCheck::No
     }
 
     /// The same for an unstreamed answer.
@@ -111,7 +111,7 @@ pub trait Decoder: Send {
     }
 
     /// Returns the state of the answer that was passed through so far.
-    fn told(&self) -> PassthroughState {
+    fn passthrough_state(&self) -> PassthroughState {
         PassthroughState::default()
     }
 }
@@ -119,7 +119,7 @@ pub trait Decoder: Send {
 /// Whether a piece of an answer has the exact format of the API's own provider, so decoding and
 /// encoding it would not change it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Plain {
+pub enum PassthroughCheck {
     /// Yes.
     Yes,
     /// Yes, and it contains only the usage.
@@ -157,13 +157,13 @@ fn parse<'d, T: Deserialize<'d>>(data: &'d [u8]) -> Result<T, ModelError> {
 }
 
 /// Error for what a provider API cannot express.
-fn unsayable(place: &str, cause: &str) -> ModelError {
+fn unsupported(place: &str, cause: &str) -> ModelError {
     ModelError::new(ModelErrorKind::Refused, format!("{place}: {cause}"))
 }
 
 /// Parses a member of a request body.
 fn member<T: DeserializeOwned>(name: &str, value: &Value) -> Result<T, ModelError> {
-    T::deserialize(value).map_err(|error| unsayable(name, &error.to_string()))
+    T::deserialize(value).map_err(|error| unsupported(name, &error.to_string()))
 }
 
 /// The native content that this API wrote into a message.

@@ -20,7 +20,7 @@ pub(crate) struct ErrorFields {
 }
 
 /// Reads `error`: an object or a text. Without a text in it, it is its own.
-pub(crate) fn said(error: &Value) -> ErrorFields {
+pub(crate) fn error_fields(error: &Value) -> ErrorFields {
     let text = |name: &str| {
         let value = error.get(name)?;
         let text = value.as_str().map(str::to_owned);
@@ -57,7 +57,7 @@ pub(crate) fn said_in(body: &Value) -> Option<ErrorFields> {
     // Gemini's endpoint for this wire wraps the object in a list.
     let body = body.get(0).unwrap_or(body);
     if let Some(error) = body.get("error").filter(|error| !error.is_null()) {
-        let mut found = said(error);
+        let mut found = error_fields(error);
         let beside = |name: &str| body.get(name).and_then(Value::as_str).map(str::to_owned);
         found.code = found.code.or_else(|| beside("code"));
         return Some(found);
@@ -67,8 +67,8 @@ pub(crate) fn said_in(body: &Value) -> Option<ErrorFields> {
         .any(|name| body.get(*name).is_some_and(Value::is_string));
     let detail = body.get("detail").filter(|detail| !detail.is_null());
     match (has_text, detail) {
-        (true, _) => Some(said(body)),
-        (false, Some(detail)) => Some(said(detail)),
+        (true, _) => Some(error_fields(body)),
+        (false, Some(detail)) => Some(error_fields(detail)),
         (false, None) => None,
     }
 }

@@ -105,7 +105,7 @@ impl Replay {
     async fn play(&self, request: ChatRequest) -> Result<ChatStream, ModelError> {
         let begun = Instant::now();
         let form = canonical::form(&request);
-        let tape = self.next(&form).ok_or_else(|| self.miss(&form))?;
+        let tape = self.next(&form).ok_or_else(|| self.no_match_error(&form))?;
         let mut lines = tape.lines()?.into_iter();
         // The first item decides whether the call succeeds.
         let first = lines
@@ -131,7 +131,7 @@ impl Replay {
         self.tapes.get(*index)
     }
 
-    fn miss(&self, form: &Value) -> ModelError {
+    fn no_match_error(&self, form: &Value) -> ModelError {
         let folder = self.folder.display();
         let compared = self
             .tapes

@@ -76,16 +76,16 @@ impl CallEstimate {
         let counter = counter(asked.facts.tokenizer);
         let options = &request.options;
         let messages = request.messages.iter();
-        let mut input: u64 = messages.map(|message| counter.message(message)).sum();
+        let mut input: u64 = messages.map(|message| counter.count_message(message)).sum();
         if !options.tools.is_empty() {
-            input += counter.text(&serde_json::to_string(&options.tools).unwrap_or_default());
+            input += counter.count_text(&serde_json::to_string(&options.tools).unwrap_or_default());
         }
         if let Some(format) = &options.response_format {
-            input += counter.text(&format.to_string());
+            input += counter.count_text(&format.to_string());
         }
         input += AROUND;
         // A counter that knows token ids has the model's real vocabulary.
-        let is_exact = counter.ids("a").is_some() || asked.vendor == Vendor::Mock;
+        let is_exact = counter.token_ids("a").is_some() || asked.vendor == Vendor::Mock;
         if !is_exact {
             input += input / MARGIN;
         }
@@ -107,7 +107,7 @@ impl CallEstimate {
 
     /// What it costs at most: all of the request may be written into the provider's cache, which
     /// may cost more than to read it.
-    pub(super) fn most(&self, tariff: &TokenPrice) -> Amount {
+    pub(super) fn max_cost(&self, tariff: &TokenPrice) -> Amount {
         let plain = Usage {
             input_tokens: self.input,
             output_tokens: self.output,
@@ -180,8 +180,11 @@ mod tests {
         let tariff = TokenPrice::of(&model, None);
         // 2.50 and 10.00 dollars a million.
         let usd = 18.0 * 2.5e-6 + 100.0 * 10e-6;
-        assert_eq!(plain.most(&tariff).nano_usd, (usd * NANO).round() as u64);
-        assert_eq!(plain.most(&tariff).tokens, 118);
+        assert_eq!(
+            plain.max_cost(&tariff).nano_usd,
+            (usd * NANO).round() as u64
+        );
+        assert_eq!(plain.max_cost(&tariff).tokens, 118);
     }
 
     #[test]
@@ -192,7 +195,7 @@ mod tests {
             output: 0,
         };
         // Above 200,000 tokens, or not: never less than the plain price.
-        let most = call.most(&TokenPrice::of(&model, None));
+        let most = call.max_cost(&TokenPrice::of(&model, None));
         assert!(most.usd() >= 3.75, "{most:?}");
     }
 

@@ -87,7 +87,7 @@ fn state(limit: BudgetLimit, unit: BudgetUnit, used: AccountUsage, most: Amount)
         nano_usd: limit.nano_usd.unwrap_or_default(),
     };
     let (spent, held) = (used.spent, used.held);
-    let left = whole.less(spent).less(held);
+    let left = whole.saturating_sub(spent).saturating_sub(held);
     format!(
         "has {} left of {}, and this call may cost {}: {} spent, {} reserved by running calls",
         show(left),

@@ -19,7 +19,7 @@ use std::time::Duration;
 use quillet_core::BoxFuture;
 use quillet_core::budget::{
     Account, AccountUsage, Amount, BudgetAccounts, BudgetLimits, Budgets, Reservation,
-    ReserveResult, current,
+    ReserveResult, current_accounts,
 };
 use quillet_core::chat::{ChatModel, ChatRequest, ChatStream, ModelError, ModelErrorKind, Usage};
 use quillet_core::store::{Health, StoreError};
@@ -94,9 +94,9 @@ impl Spending {
     #[must_use]
     pub fn payer(&self, key: Option<&str>) -> BudgetAccounts {
         let payer =
-            BudgetAccounts::of(key.map(Into::into)).within("all", "budget", &self.options.all);
+            BudgetAccounts::of(key.map(Into::into)).with_limits("all", "budget", &self.options.all);
         match key.and_then(|key| Some((key, self.options.keys.get(key)?))) {
-            Some((key, limits)) => payer.within(
+            Some((key, limits)) => payer.with_limits(
                 &format!("key:{key}"),
                 &format!("server.token.{key}"),
                 limits,
@@ -141,7 +141,7 @@ impl Spending {
     }
 
     fn payer_here(&self) -> BudgetAccounts {
-        current().unwrap_or_else(|| self.payer(None))
+        current_accounts().unwrap_or_else(|| self.payer(None))
     }
 
     /// Whether what is asked here is limited.
@@ -207,7 +207,7 @@ impl Spending {
             tariff => tariff,
         };
         let call = CallEstimate::of(request, asked, self.options.answer_tokens);
-        let most = call.most(&tariff);
+        let most = call.max_cost(&tariff);
         // The run first: it is in memory, and an exhausted run needs no round trip to the store.
         let run = match payer.reserve(most) {
             Ok(run) => run,
@@ -250,7 +250,7 @@ impl Spending {
 /// What is asked by a provider's batch API, where many calls are held as one.
 impl Spending {
     /// What one call may cost at most, at a part of the price.
-    pub(crate) fn most_of(
+    pub(crate) fn max_call_cost(
         &self,
         payer: &BudgetAccounts,
         request: &ChatRequest,
@@ -261,13 +261,13 @@ impl Spending {
             TokenPrice::Unknown if payer.counts_money() => Err(message::unpriced(&asked.name)),
             tariff => {
                 let call = CallEstimate::of(request, asked, self.options.answer_tokens);
-                Ok(reduced(call.most(&tariff), part))
+                Ok(reduced(call.max_cost(&tariff), part))
             }
         }
     }
 
     /// What a call did cost, at a part of the price.
-    pub(crate) fn cost_of(&self, asked: &PricedModel, usage: &Usage, part: f64) -> Amount {
+    pub(crate) fn call_cost(&self, asked: &PricedModel, usage: &Usage, part: f64) -> Amount {
         let tariff = TokenPrice::of(asked, self.options.unpriced_usd);
         reduced(tariff.amount(usage), part)
     }

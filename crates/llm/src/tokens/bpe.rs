@@ -27,7 +27,7 @@ impl Bpe {
 }
 
 impl TokenCounter for Bpe {
-    fn text(&self, text: &str) -> u64 {
+    fn count_text(&self, text: &str) -> u64 {
         if text.is_empty() {
             return 0;
         }
@@ -38,7 +38,7 @@ impl TokenCounter for Bpe {
     }
 
     /// Of one piece only: longer texts have no bias, and would be cut at places that change ids.
-    fn ids(&self, text: &str) -> Option<Vec<u32>> {
+    fn token_ids(&self, text: &str) -> Option<Vec<u32>> {
         (text.len() <= PIECE).then(|| self.tokenizer().encode_ordinary(text))
     }
 }
@@ -106,19 +106,19 @@ mod tests {
             // Text, not the one token that ends a document.
             ("<|endoftext|>", 7, 7),
         ] {
-            assert_eq!(Bpe::O200k.text(text), o200k, "{text}");
-            assert_eq!(Bpe::Cl100k.text(text), cl100k, "{text}");
+            assert_eq!(Bpe::O200k.count_text(text), o200k, "{text}");
+            assert_eq!(Bpe::Cl100k.count_text(text), cl100k, "{text}");
         }
         // Fewer tokens for Chinese is what o200k was made for.
         let chinese = "今天天气很好，我们去公园散步吧。";
-        assert!(Bpe::O200k.text(chinese) < Bpe::Cl100k.text(chinese));
+        assert!(Bpe::O200k.count_text(chinese) < Bpe::Cl100k.count_text(chinese));
     }
 
     #[test]
     fn long_runs_of_one_character_are_counted() {
         for character in ["a", " ", "\n", "文", "🙂", "'", "\u{300}"] {
             let text = character.repeat(40_000 / character.len());
-            let tokens = Bpe::O200k.text(&text);
+            let tokens = Bpe::O200k.count_text(&text);
             assert!(
                 (1..=text.len() as u64).contains(&tokens),
                 "{character:?}: {tokens}"
@@ -171,9 +171,9 @@ mod tests {
     #[test]
     fn ids_are_as_many_as_tokens_and_of_short_texts_only() {
         for text in ["", " happy", "敏感词", "<|endoftext|>"] {
-            let ids = Bpe::O200k.ids(text).unwrap();
-            assert_eq!(ids.len() as u64, Bpe::O200k.text(text), "{text}");
+            let ids = Bpe::O200k.token_ids(text).unwrap();
+            assert_eq!(ids.len() as u64, Bpe::O200k.count_text(text), "{text}");
         }
-        assert_eq!(Bpe::Cl100k.ids(&"a ".repeat(PIECE)), None);
+        assert_eq!(Bpe::Cl100k.token_ids(&"a ".repeat(PIECE)), None);
     }
 }

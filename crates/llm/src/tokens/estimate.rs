@@ -61,7 +61,7 @@ pub(super) static OTHER: Factors = Factors {
 pub(super) struct Estimate(pub(super) &'static Factors);
 
 impl TokenCounter for Estimate {
-    fn text(&self, text: &str) -> u64 {
+    fn count_text(&self, text: &str) -> u64 {
         let mut sum = 0_u64;
         let mut before = 'x';
         for character in text.chars() {
@@ -97,7 +97,7 @@ impl Factors {
 pub(super) struct WordTokenizer;
 
 impl TokenCounter for WordTokenizer {
-    fn text(&self, text: &str) -> u64 {
+    fn count_text(&self, text: &str) -> u64 {
         text.split_whitespace().count() as u64
     }
 }
@@ -112,7 +112,7 @@ mod tests {
         let gemini = "Rust is a systems programming language focused on performance, reliability, and concurrency, known for guaranteeing memory safety without a garbage collector. Memory safety is crucial as it prevents common programming errors like buffer overflows and null pointer dereferences, which can lead to crashes, data corruption, or security vulnerabilities.";
         // Texts and counts of recorded answers.
         for (factors, text, reported) in [(&CLAUDE, prose, 75), (&GEMINI, gemini, 57)] {
-            let estimate = Estimate(factors).text(text);
+            let estimate = Estimate(factors).count_text(text);
             assert!(
                 (reported..reported * 3 / 2).contains(&estimate),
                 "{estimate}, {reported}"
@@ -135,11 +135,11 @@ mod tests {
             "жук",
         ] {
             for factors in [&CLAUDE, &GEMINI, &OTHER] {
-                let tokens = Estimate(factors).text(text);
+                let tokens = Estimate(factors).count_text(text);
                 assert!(tokens <= text.len() as u64, "{text}: {tokens}");
             }
-            assert!(WordTokenizer.text(text) <= text.len() as u64);
+            assert!(WordTokenizer.count_text(text) <= text.len() as u64);
         }
-        assert_eq!(WordTokenizer.text("one two\nthree"), 3);
+        assert_eq!(WordTokenizer.count_text("one two\nthree"), 3);
     }
 }

@@ -52,7 +52,7 @@ mod tests {
             ("gemini-2.5-pro", "great great", 2),
             ("my-own", "great great", 3),
         ] {
-            assert_eq!(counter_for(model).text(text), tokens, "{model}");
+            assert_eq!(counter_for(model).count_text(text), tokens, "{model}");
         }
     }
 
@@ -74,9 +74,9 @@ mod tests {
             let parts = vec![ContentPart::text(texts[0].as_str()), image];
             for model in ["gpt-4o", "gpt-4", "claude-opus-4", "gemini-2.5-pro", "my-own", "mock"] {
                 let counter = counter_for(model);
-                prop_assert!(counter.message(&message) <= counter.most(&message), "{model}");
+                prop_assert!(counter.count_message(&message) <= counter.upper_bound(&message), "{model}");
                 let media = Message::new(Role::User, parts.clone());
-                prop_assert!(counter.message(&media) <= counter.most(&media), "{model}");
+                prop_assert!(counter.count_message(&media) <= counter.upper_bound(&media), "{model}");
             }
         }
     }

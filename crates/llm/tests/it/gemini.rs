@@ -199,7 +199,7 @@ fn what_has_no_common_word_is_kept() {
     let mut events = Vec::new();
     Gemini
         .decoder("model")
-        .whole(body.as_bytes(), &mut events)
+        .decode_body(body.as_bytes(), &mut events)
         .unwrap();
     let [.., ChatEvent::Native { .. }, ChatEvent::Finish { .. }] = events.as_slice() else {
         panic!("what is kept comes before the end: {events:?}");

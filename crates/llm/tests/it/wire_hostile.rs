@@ -21,7 +21,7 @@ fn read_all(protocol: &dyn Protocol, pieces: &[Vec<u8>]) {
     }
     let _ = decoder.end(&mut events);
     for piece in pieces {
-        let _ = protocol.decoder("model").whole(piece, &mut events);
+        let _ = protocol.decoder("model").decode_body(piece, &mut events);
         let _ = protocol.refusal(400, &String::from_utf8_lossy(piece));
         if let Ok(body) = serde_json::from_slice::<Value>(piece) {
             read_and_write(protocol, &body);

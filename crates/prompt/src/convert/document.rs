@@ -78,7 +78,7 @@ impl FileParts {
         }
         let text = |key: &str| {
             let said = prompt.metadata.get(key);
-            let said = said.or_else(|| prompt.raw.whole()?.get(key));
+            let said = said.or_else(|| prompt.raw.definition_tree()?.get(key));
             said.and_then(Tree::as_str).map(str::to_owned)
         };
         let options = match serde_json::to_value(&*prompt.options) {
@@ -99,7 +99,10 @@ impl FileParts {
 fn refusals(prompt: &Prompt, drop_deployment: bool) -> Vec<ConvertNote> {
     let mut keys: Vec<String> = Vec::new();
     let mut said = if prompt.metadata.is_empty() {
-        prompt.raw.whole().map_or(Tree::Null, |raw| (**raw).clone())
+        prompt
+            .raw
+            .definition_tree()
+            .map_or(Tree::Null, |raw| (**raw).clone())
     } else {
         Tree::Object(prompt.metadata.clone())
     };

@@ -79,7 +79,7 @@ pub fn convert(
         trees: &body.trees,
         drop_deployment,
     };
-    let held = proof.hold(&prompt, source.id, &text, target);
+    let held = proof.verify(&prompt, source.id, &text, target);
     held.map_err(tell)?;
     let mut notes = tell(body.notes);
     for note in &mut notes {

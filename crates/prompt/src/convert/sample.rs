@@ -58,7 +58,7 @@ impl Sampling<'_> {
                     then,
                     otherwise,
                 } => {
-                    self.asked(condition);
+                    self.visit_condition(condition);
                     self.nodes(then);
                     self.nodes(otherwise);
                 }
@@ -70,7 +70,7 @@ impl Sampling<'_> {
                 } => {
                     let mut item = self.steps(list);
                     item.push(PathStep::Item);
-                    self.root.at(&item);
+                    self.root.value_at_path(&item);
                     self.items.push(item);
                     self.scope.enter(list);
                     self.nodes(body);
@@ -87,7 +87,7 @@ impl Sampling<'_> {
     }
 
     /// What is compared with a text is that text.
-    fn asked(&mut self, condition: &TreeCondition) {
+    fn visit_condition(&mut self, condition: &TreeCondition) {
         match &condition.equals {
             Some(text) => self.put(&condition.path, text.as_str().into()),
             None => self.leaf(&condition.path),
@@ -111,7 +111,7 @@ impl Sampling<'_> {
             return;
         }
         let steps = self.steps(path);
-        let place = self.root.at(&steps);
+        let place = self.root.value_at_path(&steps);
         if matches!(place, SampleValue::Unset) {
             *place = SampleValue::Leaf(value);
         }
@@ -134,7 +134,7 @@ impl Sampling<'_> {
 
 impl SampleValue {
     /// What stands there; it is made if nothing does.
-    fn at(&mut self, steps: &[PathStep]) -> &mut SampleValue {
+    fn value_at_path(&mut self, steps: &[PathStep]) -> &mut SampleValue {
         let Some((step, rest)) = steps.split_first() else {
             return self;
         };
@@ -151,9 +151,9 @@ impl SampleValue {
             }
         }
         match (self, step) {
-            (SampleValue::List(item), _) => item.at(rest),
+            (SampleValue::List(item), _) => item.value_at_path(rest),
             (SampleValue::Object(fields), PathStep::Key(key)) => {
-                fields.entry(key.clone()).or_default().at(rest)
+                fields.entry(key.clone()).or_default().value_at_path(rest)
             }
             (other, _) => other,
         }

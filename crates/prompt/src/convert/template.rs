@@ -164,7 +164,7 @@ fn refuse_calls(nodes: &[TreeNode], findings: &mut ConvertFindings<'_>) {
                     call.name
                 );
                 let help = "convert the template alone";
-                findings.refuse_with(node.span, message, help);
+                findings.reject_with_help(node.span, message, help);
             }
             NodeKind::If {
                 then, otherwise, ..

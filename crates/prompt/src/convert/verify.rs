@@ -31,7 +31,7 @@ impl ConvertCheck<'_> {
     ///
     /// # Errors
     /// Where it is not.
-    pub(super) fn hold(
+    pub(super) fn verify(
         &self,
         prompt: &Prompt,
         id: &str,
@@ -53,7 +53,7 @@ impl ConvertCheck<'_> {
         if takes(&before) != takes(&after) {
             return whole("the prompt's parameters would change");
         }
-        match (self.said(prompt), self.said(&again)) {
+        match (self.render_messages(prompt), self.render_messages(&again)) {
             (Some(before), Some(after)) if before == after => Ok(()),
             _ => whole("the template has no exact counterpart: its messages would change"),
         }
@@ -64,7 +64,7 @@ impl ConvertCheck<'_> {
     }
 
     /// Who says what.
-    fn said(&self, prompt: &Prompt) -> Option<Vec<(String, String)>> {
+    fn render_messages(&self, prompt: &Prompt) -> Option<Vec<(String, String)>> {
         let templates = prompt.templates();
         let sources: Vec<TemplateSource<'_>> = templates
             .iter()

@@ -9,7 +9,7 @@ use quillet_core::{Span, Value, nearest};
 use quillet_template::{MessageSyntax, Missing};
 use serde_json::{Map as Object, Value as Tree, json};
 
-use super::source::{PromptFile, whole};
+use super::source::{PromptFile, full_span};
 use super::yaml::{self, Report, YamlEntry, YamlNode};
 use super::{FileEnvironment, front_matter, picoschema};
 use crate::checked::CheckResult;
@@ -39,7 +39,7 @@ pub(super) fn read(file: &PromptFile<'_>, outside: &dyn FileEnvironment) -> Chec
     let mut report = Report::new(file.name, file.text);
     let Some(parts) = front_matter::dotprompt(file.text) else {
         warn_of_front_matter(file.text, &mut report);
-        let prompt = prompt(file, whole(file.text), &report, Front::default());
+        let prompt = prompt(file, full_span(file.text), &report, Front::default());
         return Ok((prompt, report.warnings));
     };
     let node = yaml::parse(file.name, file.text, parts.front)?;

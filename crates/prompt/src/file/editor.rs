@@ -47,8 +47,8 @@ pub fn tokens(
     let mark = text.len() - text.trim_start_matches('\u{feff}').len();
     let content = text.get(mark..).unwrap_or_default();
     let found = read(kind, content, factory, limits);
-    let moved: Vec<SemanticToken> = found.into_iter().map(|token| token.moved(mark)).collect();
-    Some(token::ordered(text, moved))
+    let moved: Vec<SemanticToken> = found.into_iter().map(|token| token.offset(mark)).collect();
+    Some(token::normalize(text, moved))
 }
 
 /// Everything that could stand at a byte of a prompt file, in its template
@@ -104,7 +104,7 @@ fn read(
     let format = factory.format(format(kind, text, parts.front));
     let colours = format.map(|format| template(kind, &**format, body, limits));
     let colours = colours.unwrap_or_default().into_iter();
-    found.extend(colours.map(|token| token.moved(parts.body.start)));
+    found.extend(colours.map(|token| token.offset(parts.body.start)));
     found
 }
 

@@ -17,7 +17,7 @@ mod source;
 mod yaml;
 
 pub use crate::options::chat_options;
-pub use crate::rich::{Rich, RichKind};
+pub use crate::rich::{RichKind, StructuredVariable};
 pub use editor::{completions, tokens};
 pub use environment::{AccessError, EnvironmentProvider, FileEnvironment, NoEnvironment};
 pub use source::PromptFile;

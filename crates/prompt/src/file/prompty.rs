@@ -13,14 +13,14 @@ use quillet_template::{MessageSyntax, Missing};
 use serde_json::{Map as Object, Value as Tree, json};
 
 use super::front_matter::{self, FrontMatter};
-use super::source::{PromptFile, whole};
+use super::source::{PromptFile, full_span};
 use super::yaml::{self, Report, YamlData, YamlEntry, YamlNode};
 use super::{FileEnvironment, references};
 use crate::checked::CheckResult;
 use crate::definition::{Prompt, PromptBody};
 use crate::options::chat_options;
 use crate::parameters::Parameters;
-use crate::rich::{Rich, RichKind};
+use crate::rich::{RichKind, StructuredVariable};
 use crate::template_location::{TemplateLocation, TemplatePlacement};
 
 const KEYS: [&str; 13] = [
@@ -61,7 +61,7 @@ pub(super) fn read(file: &PromptFile<'_>, outside: &dyn FileEnvironment) -> Chec
     let mut report = Report::new(file.name, file.text);
     let all = FrontMatter {
         front: quillet_core::Span { start: 0, end: 0 },
-        body: whole(file.text),
+        body: full_span(file.text),
     };
     let parts = front_matter::prompty(file.text);
     let lead = file.text.len() - file.text.trim_start().len();
@@ -420,7 +420,7 @@ fn inputs(prompt: &mut Prompt, node: &YamlNode, report: &mut Report<'_>) {
         }
         if let Some(kind) = RichKind::parse(kind) {
             let name = name.as_str().into();
-            prompt.rich.push(Rich { name, kind });
+            prompt.rich.push(StructuredVariable { name, kind });
         }
         schemas.insert(name.clone(), schema(property));
     }

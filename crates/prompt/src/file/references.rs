@@ -120,12 +120,12 @@ fn file(path: &str, at: usize, outside: &dyn FileEnvironment) -> Result<YamlData
     }
     let end = text.len();
     let read = yaml::parse(path, &text, Span { start: 0, end });
-    let mut node = read.map_err(|found| ReferenceError::Content(said(&found)))?;
+    let mut node = read.map_err(|found| ReferenceError::Content(format_diagnostics(&found)))?;
     settle(&mut node, at);
     Ok(node.data)
 }
 
-fn said(found: &[Diagnostic]) -> String {
+fn format_diagnostics(found: &[Diagnostic]) -> String {
     found.iter().map(Diagnostic::to_string).collect()
 }
 

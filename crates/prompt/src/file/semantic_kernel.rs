@@ -12,7 +12,7 @@ use quillet_template::{MessageSyntax, Missing};
 use serde_json::{Map as Object, Value as Tree, json};
 
 use super::block;
-use super::source::{PromptFile, whole};
+use super::source::{PromptFile, full_span};
 use super::yaml::{self, Report, YamlData, YamlEntry, YamlNode};
 use crate::checked::CheckResult;
 use crate::definition::{Prompt, PromptBody};
@@ -97,7 +97,7 @@ pub(super) fn claims(text: &str) -> bool {
 }
 
 pub(super) fn read(file: &PromptFile<'_>) -> CheckResult<Prompt> {
-    let range = whole(file.text);
+    let range = full_span(file.text);
     let node = yaml::parse(file.name, file.text, range)?;
     let mut report = Report::new(file.name, file.text);
     let template = report.text(&node, "template");
@@ -116,7 +116,7 @@ pub(super) fn read_folder(file: &PromptFile<'_>) -> CheckResult<Prompt> {
     // Without a config.json a function is its text alone.
     let (name, text) = file.config.unwrap_or((file.name, ""));
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let range = whole(text);
+    let range = full_span(text);
     let node = yaml::parse(name, text, range)?;
     let mut report = Report::new(name, text);
     if let Some(template) = node.get("template") {

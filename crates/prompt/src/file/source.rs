@@ -16,7 +16,7 @@ pub struct PromptFile<'a> {
 }
 
 /// All of a text.
-pub(super) fn whole(text: &str) -> Span {
+pub(super) fn full_span(text: &str) -> Span {
     Span {
         start: 0,
         end: text.len(),

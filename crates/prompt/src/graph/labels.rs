@@ -147,7 +147,7 @@ impl DefinitionGraph {
                 let labelled = LabelledVersions {
                     labels: labels.clone(),
                     versions: versions.clone(),
-                    latest: Arc::new(direct.kept()),
+                    latest: Arc::new(direct.to_version()),
                 };
                 next.labelled.insert(id.clone(), Arc::new(labelled));
             }

@@ -38,7 +38,7 @@ pub(crate) struct DefinitionGraph {
     /// By id: several keys may have one, of which the greatest counts.
     extensions: BTreeMap<Arc<str>, BTreeMap<EntryKey, StoreEntry>>,
     /// Prompts that are registered by themselves, by id.
-    direct: ChunkedTable<SmallVec<[Direct; 1]>>,
+    direct: ChunkedTable<SmallVec<[RegisteredPrompt; 1]>>,
     /// Prompts of extensions: by id the extensions that have it, and where among their prompts.
     provided: BTreeMap<Arc<str>, BTreeMap<Arc<str>, usize>>,
     /// Dependents of an id: definitions that looked it up, whether it existed or not.
@@ -61,7 +61,7 @@ pub(crate) struct DefinitionGraph {
 
 /// A prompt that is registered by itself.
 #[derive(Clone, Debug)]
-struct Direct {
+struct RegisteredPrompt {
     key: EntryKey,
     origin: Arc<str>,
     text: Arc<str>,
@@ -223,7 +223,7 @@ impl DefinitionGraph {
                 self.files.insert((id.clone(), key.clone()));
             }
             let place = same.partition_point(|direct| direct.key < key);
-            same.insert(place, Direct::read(builder, &id, entry));
+            same.insert(place, RegisteredPrompt::read(builder, &id, entry));
         }
         if same.is_empty() {
             drop(self.direct.remove(&id))
@@ -415,12 +415,12 @@ fn provided_by(definition: &Definition<Arc<crate::Extension>>) -> impl Iterator<
     prompts.map(|(id, _)| Arc::from(id.as_str()))
 }
 
-impl Direct {
+impl RegisteredPrompt {
     fn read(builder: &Builder, id: &Arc<str>, entry: StoreEntry) -> Self {
         let (read, refers) = builder.read(id, &entry);
         let is_plain =
             entry.folder.is_none() && entry.companion.is_none() && entry.problem.is_none();
-        Direct {
+        RegisteredPrompt {
             key: entry.key.clone(),
             origin: entry.origin.clone(),
             text: entry.text.clone(),
@@ -433,7 +433,7 @@ impl Direct {
     /// The same, read again, if it is more than its text.
     fn reparse(&self, builder: &Builder, id: &Arc<str>) -> Option<Self> {
         let entry = self.entry.as_deref().filter(|entry| is_file(entry))?;
-        Some(Direct::read(builder, id, entry.clone()))
+        Some(RegisteredPrompt::read(builder, id, entry.clone()))
     }
 
     fn is(&self, other: &StoreEntry) -> bool {
@@ -458,7 +458,7 @@ impl Direct {
     }
 
     /// As a version without a number.
-    fn kept(&self) -> VersionedPrompt {
+    fn to_version(&self) -> VersionedPrompt {
         VersionedPrompt {
             number: None,
             origin: self.origin.clone(),
@@ -488,7 +488,7 @@ impl<'a> KnownPrompts<'a> {
         if let Some(usual) = self.usual(id) {
             return Some(usual);
         }
-        let (base, mark) = VersionSelector::divide(id)?;
+        let (base, mark) = VersionSelector::split_id(id)?;
         let mark = mark.ok()?;
         // What was removed is gone with all of its versions.
         let latest = self.latest(base)?;
@@ -535,7 +535,7 @@ impl<'a> KnownPrompts<'a> {
 
     fn direct(&self, id: &str) -> Option<Candidate<'a>> {
         let (id, same) = self.stock.direct.get_key_value(id)?;
-        let is_data = |direct: &&Direct| {
+        let is_data = |direct: &&RegisteredPrompt| {
             !self.stock.data.is_empty()
                 && self.stock.data.contains(&(id.clone(), direct.key.clone()))
         };

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use quillet_core::{Diagnostic, Map, Span};
 
 use super::inline::{ResidualError, definition};
-use super::notation::Filling;
+use super::notation::FilledPlaceholders;
 use super::open::{OpenVariables, VariableOwner};
 use crate::definition::{Prompt, PromptBody, TemplateMessage};
 use crate::input::RenderInput;
@@ -27,7 +27,7 @@ pub(super) async fn render(
     service: &PromptService,
     prompt: &Prompt,
     open: &OpenVariables,
-    filling: &Filling,
+    filling: &FilledPlaceholders,
     request_id: &str,
 ) -> Result<RenderedPrompt, ResidualError> {
     let body = masked(&prompt.body, open, filling);
@@ -85,7 +85,7 @@ fn expression(text: &str, span: Span) -> Option<Range<usize>> {
     Some(start..start + tag.trim_matches(around).len())
 }
 
-fn masked(body: &PromptBody, open: &OpenVariables, filling: &Filling) -> PromptBody {
+fn masked(body: &PromptBody, open: &OpenVariables, filling: &FilledPlaceholders) -> PromptBody {
     let mask = |template: usize, text: &Arc<str>| {
         let mut text = text.to_string();
         let prints = open.prints.iter().filter(|one| one.template == template);

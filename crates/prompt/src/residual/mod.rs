@@ -23,7 +23,7 @@ use quillet_core::{ContentPart, Diagnostic, Map, MessageContent, Role, Value};
 
 pub use self::inline::ResidualError;
 use self::inline::definition;
-use self::notation::Filling;
+use self::notation::FilledPlaceholders;
 pub use self::notation::Notation;
 use self::open::OpenVariables;
 use crate::definition::{Prompt, PromptBody};
@@ -67,7 +67,7 @@ pub async fn residual(
     let shared = service.variables().ids().await?;
     let open =
         OpenVariables::of(prompt, service.catalogue(), &shared).map_err(ResidualError::Refused)?;
-    let filling = Filling::new(&open.names, notation);
+    let filling = FilledPlaceholders::new(&open.names, notation);
     let variables: Map = filling
         .marks()
         .map(|(name, mark)| (name, Value::from(mark)))

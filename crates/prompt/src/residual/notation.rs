@@ -23,7 +23,7 @@ impl Notation {
 }
 
 /// Texts that stand for the open variables while the prompt is rendered.
-pub(super) struct Filling {
+pub(super) struct FilledPlaceholders {
     notation: Notation,
     /// What they all begin with, and nothing else does.
     begin: String,
@@ -36,12 +36,12 @@ enum TextPart<'t> {
     Name(&'t str),
 }
 
-impl Filling {
+impl FilledPlaceholders {
     pub(super) fn new(names: &[String], notation: Notation) -> Self {
         let random = || RandomState::new().hash_one(());
         // What a format would escape is in it, so that escaping it shows.
         let begin = format!("&<\"'{:016x}{:016x}.", random(), random());
-        Filling {
+        FilledPlaceholders {
             notation,
             begin,
             names: names.to_vec(),
@@ -187,8 +187,8 @@ fn named(text: &str) -> Option<usize> {
 mod tests {
     use super::*;
 
-    fn filling(notation: Notation) -> Filling {
-        Filling::new(&["a".to_owned(), "b".to_owned()], notation)
+    fn filling(notation: Notation) -> FilledPlaceholders {
+        FilledPlaceholders::new(&["a".to_owned(), "b".to_owned()], notation)
     }
 
     #[test]

@@ -276,12 +276,12 @@ impl OpenVariableScan<'_> {
             VariableOwner::Request(name) => name,
             VariableOwner::Inside(name) => {
                 let what = format!("a field of the variable {name} of the request is printed");
-                findings.refuse(span, what);
+                findings.reject(span, what);
                 return;
             }
         };
         if let Some(why) = self.cannot_be_open(name) {
-            findings.refuse(span, format!("the variable {name} {why}"));
+            findings.reject(span, format!("the variable {name} {why}"));
             return;
         }
         let known = self.open.names.iter().position(|known| known == name);
@@ -333,7 +333,7 @@ impl OpenVariableScan<'_> {
             self.open.scope.owner_of(path)
         {
             let what = format!("the variable {name} of the request {what}");
-            findings.refuse(span, what);
+            findings.reject(span, what);
         }
     }
 

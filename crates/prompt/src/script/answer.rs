@@ -75,7 +75,7 @@ struct ScriptChatStream {
 impl ScriptChatStream {
     async fn advance(&mut self) -> Result<(), ServiceError> {
         match self.run.next().await.transpose()? {
-            Some(ScriptEvent::Text(text)) => self.say(text),
+            Some(ScriptEvent::Text(text)) => self.push_text(text),
             Some(ScriptEvent::Reasoning(text)) => {
                 self.pending
                     .push_back(ChatEvent::Reasoning { choice: 0, text });
@@ -87,7 +87,7 @@ impl ScriptChatStream {
         Ok(())
     }
 
-    fn say(&mut self, text: String) {
+    fn push_text(&mut self, text: String) {
         self.said += text.len();
         self.pending.push_back(ChatEvent::Text { choice: 0, text });
     }
@@ -96,7 +96,7 @@ impl ScriptChatStream {
         self.ended = true;
         let text = outcome.text();
         if let Some(rest) = text.get(self.said..).filter(|rest| !rest.is_empty()) {
-            self.say(rest.to_owned());
+            self.push_text(rest.to_owned());
         }
         let reason = FinishReason::Stop;
         self.pending.push_back(ChatEvent::Finish {

@@ -504,7 +504,7 @@ impl PromptService {
             request: ChatRequest {
                 model: model.or(rendered.model),
                 messages: self.messages(rendered.prompt),
-                options: options.over((*rendered.options).clone()),
+                options: options.or_defaults((*rendered.options).clone()),
             },
             failures: rendered.failures,
             unused: rendered.unused,

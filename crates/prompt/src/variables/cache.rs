@@ -87,7 +87,10 @@ impl Cache {
     }
 
     /// Waits for an answer in the background, when others have been served without it.
-    pub(super) async fn go_on(self: Arc<Self>, asking: BoxFuture<'static, Result<(), StoreError>>) {
+    pub(super) async fn fetch_in_background(
+        self: Arc<Self>,
+        asking: BoxFuture<'static, Result<(), StoreError>>,
+    ) {
         match tokio::time::timeout(LONGEST_QUESTION, asking).await {
             Ok(Ok(())) => {
                 self.pace.store(PROMPT, Ordering::Release);
@@ -103,7 +106,7 @@ impl Cache {
         keys: Vec<EntryKey>,
     ) -> BoxFuture<'static, Result<(), StoreError>> {
         Box::pin(async move {
-            let fetching = Fetching::begin(&self, &keys);
+            let fetching = FetchGuard::begin(&self, &keys);
             let started = Instant::now();
             self.round_trips.fetch_add(1, Ordering::Relaxed);
             let entries = self.store.entries(EntryKind::Environ, &keys).await?;
@@ -154,18 +157,18 @@ impl Cache {
 
 /// Marks keys as being fetched, so that a change in the meantime is noticed;
 /// takes the mark back also when the fetch is given up.
-struct Fetching<'a> {
+struct FetchGuard<'a> {
     cache: &'a Cache,
     keys: &'a [EntryKey],
 }
 
-impl<'a> Fetching<'a> {
+impl<'a> FetchGuard<'a> {
     fn begin(cache: &'a Cache, keys: &'a [EntryKey]) -> Self {
         let mut cells = write(&cache.cells);
         for key in keys {
             *cells.fetching.entry(key.clone()).or_default() += 1;
         }
-        Fetching { cache, keys }
+        FetchGuard { cache, keys }
     }
 
     fn end(self, values: Vec<(Option<Value>, Option<Arc<Diagnostic>>)>, good_until: Instant) {
@@ -186,7 +189,7 @@ impl<'a> Fetching<'a> {
     }
 }
 
-impl Drop for Fetching<'_> {
+impl Drop for FetchGuard<'_> {
     fn drop(&mut self) {
         let mut cells = write(&self.cache.cells);
         for key in self.keys {

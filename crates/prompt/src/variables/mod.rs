@@ -272,7 +272,7 @@ impl Variables {
                 return Err(unusable(id, own));
             }
             let tree = context::tree(fetched.present(&keys));
-            if let Some(value) = Value::Map(tree).at(&path) {
+            if let Some(value) = Value::Map(tree).get_path(&path) {
                 return Ok(value.clone());
             }
             let mut below = broken.map(|(_, problem)| problem).peekable();
@@ -513,11 +513,11 @@ impl Variables {
                     store = %cache.store.describe(),
                     "the store is slow; serving known values"
                 );
-                tokio::spawn(cache.clone().go_on(asking));
+                tokio::spawn(cache.clone().fetch_in_background(asking));
             }
         } else if cache.begins_behind(SLOW) {
             let asking = cache.clone().ask(old);
-            tokio::spawn(cache.clone().go_on(asking));
+            tokio::spawn(cache.clone().fetch_in_background(asking));
         }
         Err(late())
     }

@@ -28,7 +28,7 @@ pub(crate) enum ResolvedLabel<'a> {
 
 impl LabelledVersions {
     /// Where a label leads; `None` if the prompt does not have it.
-    pub(crate) fn at(&self, label: &str) -> Option<ResolvedLabel<'_>> {
+    pub(crate) fn resolve_label(&self, label: &str) -> Option<ResolvedLabel<'_>> {
         match self.labels.get(label)? {
             LabelTarget::Version(number) => self.versions.get(number).map(ResolvedLabel::One),
             LabelTarget::Split(split) => Some(ResolvedLabel::Drawn(split)),

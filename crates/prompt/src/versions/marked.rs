@@ -96,7 +96,9 @@ impl<'a> SplitDraws<'a, '_> {
         if let Some((_, number)) = self.made.iter().find(is_same) {
             return *number;
         }
-        let number = drawn.split.draw(&drawn.salt, &(self.key_of)(&drawn.split));
+        let number = drawn
+            .split
+            .select_version(&drawn.salt, &(self.key_of)(&drawn.split));
         self.made.push((drawn, number));
         number
     }

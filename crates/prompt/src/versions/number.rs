@@ -9,7 +9,7 @@ use quillet_core::history::STORE;
 use quillet_core::store::{EntryKey, EntryKind, Store, StoreError};
 use tokio::time::timeout;
 
-use crate::recent::Recent;
+use crate::recent::LruCache;
 use crate::revision::Revision;
 use crate::snapshot::{CatalogueSnapshot, Definition, DefinitionState, PromptEntry, PromptOrigin};
 
@@ -24,7 +24,7 @@ const PAUSE_MS: u64 = 10_000;
 /// Numbers of definitions, by id and revision.
 #[derive(Debug)]
 pub(crate) struct VersionNumbers {
-    known: Recent<(Arc<str>, Revision), u64>,
+    known: LruCache<(Arc<str>, Revision), u64>,
     /// Not before this time, in milliseconds since 1970.
     again_ms: AtomicU64,
 }
@@ -32,7 +32,7 @@ pub(crate) struct VersionNumbers {
 impl Default for VersionNumbers {
     fn default() -> Self {
         VersionNumbers {
-            known: Recent::new(MOST),
+            known: LruCache::new(MOST),
             again_ms: AtomicU64::new(0),
         }
     }

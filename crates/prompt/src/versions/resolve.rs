@@ -7,7 +7,7 @@ use quillet_core::Diagnostic;
 use quillet_core::history::{TrafficSplit, VersionSelector};
 use quillet_core::store::{EntryKey, EntryKind};
 
-use super::view::{KeyOf, LabelView, Pins};
+use super::view::{FetchedVersions, KeyOf, LabelView};
 use super::{VersionPin, VersionedPrompt, fetch};
 use crate::catalogue::Catalogue;
 use crate::definition::Prompt;
@@ -46,7 +46,7 @@ impl Catalogue {
             return Ok(found);
         }
         let asked = PromptRequest::of(snapshot, id)?;
-        let mut pins = Pins::new();
+        let mut pins = FetchedVersions::new();
         for _ in 0..MOST_ROUNDS {
             match self.put_together(snapshot, &asked, &pins, &key_of) {
                 AssembledPrompt::Of(definition) => return Ok(definition),
@@ -74,7 +74,7 @@ impl Catalogue {
         }
         let asked = PromptRequest::of(snapshot, id)?;
         let key_of = |_: &TrafficSplit| String::new();
-        match self.put_together(snapshot, &asked, &Pins::new(), &key_of) {
+        match self.put_together(snapshot, &asked, &FetchedVersions::new(), &key_of) {
             AssembledPrompt::Of(definition) => Ok(definition),
             AssembledPrompt::Lacking(_) => snapshot
                 .prompts
@@ -89,7 +89,7 @@ impl Catalogue {
         &self,
         snapshot: &Arc<CatalogueSnapshot>,
         asked: &PromptRequest<'_>,
-        pins: &Pins,
+        pins: &FetchedVersions,
         key_of: KeyOf<'_>,
     ) -> AssembledPrompt {
         let label = match &asked.mark {
@@ -131,7 +131,7 @@ impl Catalogue {
         input: &RenderInput<'_>,
     ) -> Result<InlineResult, ServiceError> {
         let key_of = |split: &TrafficSplit| input.draws_by(split).into_owned();
-        let mut pins = Pins::new();
+        let mut pins = FetchedVersions::new();
         for _ in 0..MOST_ROUNDS {
             let (made, missing) = self.inline_with(id, unstored, snapshot, &pins, &key_of);
             if missing.is_empty() {
@@ -147,7 +147,7 @@ impl Catalogue {
         id: &str,
         unstored: &InlinePrompt,
         snapshot: &CatalogueSnapshot,
-        pins: &Pins,
+        pins: &FetchedVersions,
         key_of: KeyOf<'_>,
     ) -> (InlineResult, BTreeSet<VersionPin>) {
         let view = LabelView::new(snapshot, None, pins, key_of);
@@ -162,7 +162,7 @@ impl Catalogue {
         snapshot: &CatalogueSnapshot,
         work: impl FnOnce(&dyn Prompts) -> T,
     ) -> T {
-        let (pins, key_of) = (Pins::new(), |_: &TrafficSplit| String::new());
+        let (pins, key_of) = (FetchedVersions::new(), |_: &TrafficSplit| String::new());
         let view = LabelView {
             stands_in: true,
             ..LabelView::new(snapshot, None, &pins, &key_of)
@@ -174,7 +174,7 @@ impl Catalogue {
         &self,
         snapshot: &CatalogueSnapshot,
         missing: BTreeSet<VersionPin>,
-        pins: &mut Pins,
+        pins: &mut FetchedVersions,
     ) -> Result<(), ServiceError> {
         let place = |pin: VersionPin| {
             let key = snapshot.key_of(&pin.id);
@@ -245,7 +245,7 @@ impl<'a> PromptRequest<'a> {
             return Ok(PromptRequest { id, base, mark });
         }
         let none = || snapshot.no_prompt(id);
-        let (base, mark) = VersionSelector::divide(id).ok_or_else(none)?;
+        let (base, mark) = VersionSelector::split_id(id).ok_or_else(none)?;
         let (base, _) = snapshot.prompts.get_key_value(base).ok_or_else(none)?;
         let asked = PromptRequest {
             id,

@@ -19,7 +19,7 @@ pub(crate) struct VersionPin {
 impl VersionPin {
     /// What an id pins, if it pins anything.
     pub(crate) fn of(id: &str) -> Option<Self> {
-        let (id, mark) = VersionSelector::divide(id)?;
+        let (id, mark) = VersionSelector::split_id(id)?;
         let mark = mark
             .ok()
             .filter(|mark| !matches!(mark, VersionSelector::Label(_)))?;

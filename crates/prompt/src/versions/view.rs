@@ -14,7 +14,7 @@ use crate::loader::Prompts;
 use crate::snapshot::{CatalogueSnapshot, Definition, DefinitionState, PromptEntry};
 
 /// Versions that were fetched for a request; `None` for one that is not there.
-pub(super) type Pins = BTreeMap<VersionPin, Option<Arc<VersionedPrompt>>>;
+pub(super) type FetchedVersions = BTreeMap<VersionPin, Option<Arc<VersionedPrompt>>>;
 
 /// A draw that took part in what a request got.
 #[derive(Clone, Debug)]
@@ -33,7 +33,7 @@ pub(super) struct LabelView<'a> {
     pub(super) snapshot: &'a CatalogueSnapshot,
     /// The label within which prompts without a mark are looked for first.
     pub(super) label: Option<&'a str>,
-    pub(super) pins: &'a Pins,
+    pub(super) pins: &'a FetchedVersions,
     pub(super) key_of: KeyOf<'a>,
     pub(super) drawn: RefCell<Vec<SplitDraw>>,
     /// Pins that were looked for and are not fetched yet.
@@ -56,7 +56,7 @@ impl<'a> LabelView<'a> {
     pub(super) fn new(
         snapshot: &'a CatalogueSnapshot,
         label: Option<&'a str>,
-        pins: &'a Pins,
+        pins: &'a FetchedVersions,
         key_of: KeyOf<'a>,
     ) -> Self {
         LabelView {
@@ -76,7 +76,7 @@ impl<'a> LabelView<'a> {
         if self.snapshot.prompts.contains_key(id) {
             return self.within(id, self.label);
         }
-        let (base, mark) = VersionSelector::divide(id)?;
+        let (base, mark) = VersionSelector::split_id(id)?;
         self.marked(base, &mark.ok()?)
     }
 
@@ -88,7 +88,7 @@ impl<'a> LabelView<'a> {
             VersionSelector::Label(label) => {
                 let labelled = self.snapshot.labelled.get(id)?;
                 labelled
-                    .at(label)
+                    .resolve_label(label)
                     .and_then(|at| self.version(id, labelled, at, label))
             }
             VersionSelector::Number(_) | VersionSelector::Digest(_) => {
@@ -125,8 +125,8 @@ impl<'a> LabelView<'a> {
         if label == Some(LATEST) {
             return Some(PromptMatch::Kept(&labelled.latest));
         }
-        let wished = label.and_then(|label| Some((labelled.at(label)?, label)));
-        let normal = || Some((labelled.at(PRODUCTION)?, PRODUCTION));
+        let wished = label.and_then(|label| Some((labelled.resolve_label(label)?, label)));
+        let normal = || Some((labelled.resolve_label(PRODUCTION)?, PRODUCTION));
         match wished.or_else(normal) {
             Some((at, label)) => self.version(id, labelled, at, label),
             None => usual,
@@ -145,7 +145,7 @@ impl<'a> LabelView<'a> {
             ResolvedLabel::Drawn(split) => split,
         };
         let salt = format!("{id}@{label}");
-        let number = split.draw(&salt, &(self.key_of)(split));
+        let number = split.select_version(&salt, &(self.key_of)(split));
         self.drawn.borrow_mut().push(SplitDraw {
             split: split.clone(),
             salt,

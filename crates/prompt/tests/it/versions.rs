@@ -256,8 +256,8 @@ async fn shares_are_sticky_by_what_the_label_names() {
     let mut seen = std::collections::BTreeSet::new();
     for user in 0..40 {
         let user = format!("user-{user}");
-        let own = greet.draw("greet@production", &user);
-        let sig = ["a", "b"][greet.draw("sig@production", &user) as usize - 1];
+        let own = greet.select_version("greet@production", &user);
+        let sig = ["a", "b"][greet.select_version("sig@production", &user) as usize - 1];
         let expected = format!("{own}{sig}");
         for id in ["greet", "greet@production", "greet"] {
             let got = shop.try_render(id, Some(&user)).await.unwrap();

@@ -10,7 +10,7 @@ use quillet_agent::{RunLimits, Window, skills};
 use quillet_core::BoxFuture;
 use quillet_core::budget::BudgetAccounts;
 use quillet_core::chat::{ChatModel, ModelError, ModelErrorKind, Usage};
-use quillet_core::runs::Allowance;
+use quillet_core::runs::RunAllowance;
 use quillet_host::agent::{self, AgentOptions, AgentParts, AgentService, ConnectedModel};
 use quillet_host::script::ScriptService;
 use quillet_llm::models::{ModelConfig, ModelInfo, ModelRouter, Vendor};
@@ -52,7 +52,7 @@ pub async fn service(
         models: Arc::new(ByRequest {
             models,
             own_keys: settings.is_on(&settings::AGENT_OWN_KEYS),
-            tape: RecordReplay::of(settings)?,
+            tape: RecordReplay::from_settings(settings)?,
         }),
         sessions,
         runs,
@@ -108,7 +108,7 @@ pub(super) fn options(settings: &Settings) -> AgentOptions {
             ..defaults
         },
         concurrent: settings.size(&settings::AGENT_CONCURRENT),
-        allowance: Allowance {
+        allowance: RunAllowance {
             concurrent: small(&settings::AGENT_KEY_CONCURRENT),
             per_minute: small(&settings::AGENT_KEY_PER_MINUTE),
         },
@@ -202,7 +202,7 @@ impl agent::ModelRegistry for ByRequest {
         // A gateway at OpenAI's address receives the name unchanged.
         let name = &settings.model_id;
         let vendor = self.models.choose(name).0;
-        if self.own_keys && (self.reaches(vendor) || self.tape.plays()) {
+        if self.own_keys && (self.reaches(vendor) || self.tape.is_replay()) {
             self.own(name, vendor.name(), Some(settings))
         } else {
             Err(no_key(vendor))
@@ -223,7 +223,7 @@ impl agent::ModelRegistry for ByRequest {
             let mut listed: Vec<(String, String)> = Vec::new();
             let default = self.models.default_model();
             listed.extend(default.map(|name| (name.to_owned(), "system".to_owned())));
-            if self.own_keys && !self.tape.plays() {
+            if self.own_keys && !self.tape.is_replay() {
                 let known = self.models.list().await.into_iter();
                 let known = known.filter(|(name, _)| Some(name.as_str()) != default);
                 listed.extend(known.map(|(name, vendor)| (name, vendor.name().to_owned())));
@@ -274,7 +274,7 @@ impl ByRequest {
     ) -> Result<ConnectedModel, ModelError> {
         let facts = self.models.facts().find(name);
         Ok(ConnectedModel {
-            model: self.tape.around(model)?,
+            model: self.tape.wrap_model(model)?,
             name: name.to_owned(),
             provider: provider.to_owned(),
             window: window(&facts, settings),

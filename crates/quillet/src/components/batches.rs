@@ -13,14 +13,14 @@ use crate::settings::{self, Settings};
 pub async fn open(settings: &Settings) -> Result<BatchService, Error> {
     let fallback = settings.text(&settings::STORE_URL).unwrap_or("memory:");
     let address = settings.text(&settings::BATCH_STORE).unwrap_or(fallback);
-    at(settings, address).await
+    open_at(settings, address).await
 }
 
 /// Opens the batch service at an address.
 ///
 /// # Errors
 /// As for [`open`].
-pub async fn at(settings: &Settings, address: &str) -> Result<BatchService, Error> {
+pub async fn open_at(settings: &Settings, address: &str) -> Result<BatchService, Error> {
     let store = quillet_store::open_batches(address, &components::store_options(settings)).await?;
     Ok(BatchService {
         store,

@@ -21,7 +21,7 @@ use quillet_store::ArchiveOptions;
 use crate::components;
 use crate::components::demo_shop::DemoShop;
 use crate::components::recording::RecordReplay;
-use crate::components::traces::make_folder_of;
+use crate::components::traces::create_parent_folder;
 use crate::error::Error;
 use crate::files;
 use crate::settings::{self, Setting, Settings};
@@ -30,7 +30,7 @@ use crate::settings::{self, Setting, Settings};
 pub const DEMO: &str = "demo";
 
 /// Stores connections and catalogues in the user's folder, unless a setting says otherwise.
-pub fn rest_with_the_user(settings: &mut Settings) {
+pub fn use_user_folder(settings: &mut Settings) {
     let Some(folder) = settings::user_data() else {
         return;
     };
@@ -53,11 +53,14 @@ pub struct QueryModel {
 ///
 /// # Errors
 /// A setting is invalid.
-pub fn writer(settings: &Settings, door: Arc<ModelRouter>) -> Result<Option<QueryModel>, Error> {
+pub fn query_model(
+    settings: &Settings,
+    door: Arc<ModelRouter>,
+) -> Result<Option<QueryModel>, Error> {
     let name = settings.text(&settings::SQL_MODEL);
     let name = name.or_else(|| door.default_model()).map(str::to_owned);
-    let tape = RecordReplay::of(settings)?;
-    if name.is_none() && !tape.plays() {
+    let tape = RecordReplay::from_settings(settings)?;
+    if name.is_none() && !tape.is_replay() {
         return Ok(None);
     }
     let chosen = name.as_deref().map(|name| door.choose(name));
@@ -66,7 +69,7 @@ pub fn writer(settings: &Settings, door: Arc<ModelRouter>) -> Result<Option<Quer
         Some((Vendor::Mock, "mock")) => Arc::new(demo::WordMatcher),
         _ => door,
     };
-    let model = tape.around(model)?;
+    let model = tape.wrap_model(model)?;
     Ok(Some(QueryModel { model, name }))
 }
 
@@ -104,7 +107,7 @@ pub fn service(
 ///
 /// # Errors
 /// A built-in prompt is invalid; no setting can cause this.
-pub fn built_in() -> Result<Arc<dyn Prompts>, Error> {
+pub fn built_in_prompts() -> Result<Arc<dyn Prompts>, Error> {
     let prompts = BuiltIn::new().map_err(|error| Error::other_from(error.to_string(), error))?;
     Ok(Arc::new(prompts))
 }
@@ -113,7 +116,7 @@ pub fn built_in() -> Result<Arc<dyn Prompts>, Error> {
 ///
 /// # Errors
 /// As for [`built_in`].
-pub fn stored(prompts: &Arc<PromptService>) -> Result<Arc<dyn Prompts>, Error> {
+pub fn stored_prompts(prompts: &Arc<PromptService>) -> Result<Arc<dyn Prompts>, Error> {
     let prompts =
         StoredPrompts::new(prompts).map_err(|error| Error::other_from(error.to_string(), error))?;
     Ok(Arc::new(prompts))
@@ -123,27 +126,27 @@ pub fn stored(prompts: &Arc<PromptService>) -> Result<Arc<dyn Prompts>, Error> {
 ///
 /// # Errors
 /// A setting is invalid.
-pub fn unasked(
+pub fn without_model(
     settings: &Settings,
     store: Arc<dyn Store>,
     archive: Arc<dyn Archive>,
 ) -> Result<Databases, Error> {
-    service(settings, store, archive, built_in()?, None)
+    service(settings, store, archive, built_in_prompts()?, None)
 }
 
 /// Creates the database service with these models and the prompts of the store.
 ///
 /// # Errors
 /// A setting is invalid, or the archive cannot be opened.
-pub async fn asked(
+pub async fn with_models(
     settings: &Settings,
     store: Arc<dyn Store>,
     prompts: &Arc<PromptService>,
     models: Arc<ModelRouter>,
 ) -> Result<Databases, Error> {
-    let writer = writer(settings, models)?;
+    let writer = query_model(settings, models)?;
     let archive = archive(settings).await?;
-    service(settings, store, archive, stored(prompts)?, writer)
+    service(settings, store, archive, stored_prompts(prompts)?, writer)
 }
 
 /// Databases of a host, offered as tools and over HTTP.
@@ -167,7 +170,7 @@ impl ServedDatabases {
         models: Arc<ModelRouter>,
         with_shop: bool,
     ) -> Result<Self, Error> {
-        let databases = asked(settings, store, prompts, models).await?;
+        let databases = with_models(settings, store, prompts, models).await?;
         let shop = with_shop.then(DemoShop::build).transpose()?;
         if let Some(shop) = &shop {
             let lent = databases.add_temporary(DEMO, &shop.definition());
@@ -188,7 +191,7 @@ impl ServedDatabases {
     }
 
     /// Returns the databases for the HTTP server.
-    pub fn served(&self) -> Option<Databases> {
+    pub fn http_databases(&self) -> Option<Databases> {
         Some(self.databases.clone())
     }
 
@@ -203,7 +206,7 @@ impl ServedDatabases {
 ///
 /// # Errors
 /// The store is unavailable, or a setting is invalid.
-pub async fn offer(
+pub async fn register_tools(
     settings: &Settings,
     store: Arc<dyn Store>,
     prompts: &Arc<PromptService>,
@@ -212,7 +215,7 @@ pub async fn offer(
     if store.keys(EntryKind::Database).await?.is_empty() {
         return Ok(());
     }
-    let databases = asked(settings, store, prompts, models).await?;
+    let databases = with_models(settings, store, prompts, models).await?;
     let tools = DatabaseTools::new(databases, prompts.clone());
     let offered = tools.offer().await;
     offered.map_err(|error| Error::other_from(error.to_string(), error))
@@ -226,7 +229,7 @@ pub async fn archive(settings: &Settings) -> Result<Arc<dyn Archive>, Error> {
     let fallback = settings.text(&settings::STORE_URL).unwrap_or("memory:");
     let address = settings.text(&settings::SQL_ARCHIVE).unwrap_or(fallback);
     if let Some(path) = address.strip_prefix("sqlite:") {
-        make_folder_of(path.as_ref())?;
+        create_parent_folder(path.as_ref())?;
     }
     let (store, options) = (
         components::store_options(settings),
@@ -345,14 +348,14 @@ pub fn file_options(settings: &Settings) -> Result<FileOptions, Error> {
             .text(&settings::SQL_FILE_ENCODING)
             .map(str::to_owned),
         separator,
-        header: Header::named(header)
+        header: Header::from_name(header)
             .ok_or_else(|| wrong(&settings::SQL_FILE_HEADER, "auto, yes or no"))?,
     })
 }
 
 fn chain(settings: &Settings) -> Result<ChainMode, Error> {
     let name = settings.text(&settings::SQL_CHAIN).unwrap_or_default();
-    ChainMode::named(name).ok_or_else(|| {
+    ChainMode::from_name(name).ok_or_else(|| {
         let origin = settings
             .origin(&settings::SQL_CHAIN)
             .map(ToString::to_string);
@@ -367,7 +370,7 @@ fn second_judge(settings: &Settings) -> Result<SecondJudge, Error> {
     let name = settings
         .text(&settings::SQL_SECOND_JUDGE)
         .unwrap_or_default();
-    SecondJudge::named(name).ok_or_else(|| {
+    SecondJudge::from_name(name).ok_or_else(|| {
         let origin = settings.origin(&settings::SQL_SECOND_JUDGE);
         Error::setting(format!(
             "sql.second_judge ({}) must be auto, view or off, not {name:?}",
@@ -378,7 +381,7 @@ fn second_judge(settings: &Settings) -> Result<SecondJudge, Error> {
 
 fn sampling(settings: &Settings) -> Result<Sampling, Error> {
     let name = settings.text(&settings::SQL_VALUES).unwrap_or_default();
-    Sampling::named(name).ok_or_else(|| {
+    Sampling::from_name(name).ok_or_else(|| {
         let origin = settings
             .origin(&settings::SQL_VALUES)
             .map(ToString::to_string);

@@ -19,7 +19,7 @@ pub const SQL: FeatureDisabled = FeatureDisabled {
 };
 
 /// Does nothing: this build stores no data of databases.
-pub fn rest_with_the_user(_: &mut Settings) {}
+pub fn use_user_folder(_: &mut Settings) {}
 
 /// The databases of a host: none.
 #[derive(Debug)]
@@ -44,7 +44,7 @@ impl ServedDatabases {
     }
 
     /// Returns `None`: this build serves no databases.
-    pub fn served(&self) -> Option<Databases> {
+    pub fn http_databases(&self) -> Option<Databases> {
         None
     }
 
@@ -57,7 +57,7 @@ impl ServedDatabases {
 ///
 /// # Errors
 /// Never fails.
-pub async fn offer(
+pub async fn register_tools(
     settings: &Settings,
     store: Arc<dyn Store>,
     prompts: &Arc<PromptService>,

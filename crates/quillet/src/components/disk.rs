@@ -1,7 +1,7 @@
 //! Access of prompt files on disk: other files of their folder, allowed environment variables, and
 //! schemas by name.
 //!
-//! The environment is passed as a value ([`Environment`]), so the accessible variables are fixed
+//! The environment is passed as a value ([`DiskConfig`]), so the accessible variables are fixed
 //! before any prompt is read.
 
 use std::cell::Cell;
@@ -20,16 +20,16 @@ const MOST_BYTES: u64 = 4 << 20;
 
 /// Environment variables that prompts may read.
 #[derive(Clone, Debug, Default)]
-pub struct Environment {
+pub struct DiskConfig {
     allowed: Vec<String>,
     variables: BTreeMap<String, String>,
 }
 
-impl Environment {
+impl DiskConfig {
     /// Keeps the variables that a pattern allows: a name, or a prefix followed by `*`. Drops the
     /// others.
     pub fn new(allowed: &[String], variables: impl IntoIterator<Item = (String, String)>) -> Self {
-        let mut environment = Environment {
+        let mut environment = DiskConfig {
             allowed: allowed.to_vec(),
             variables: BTreeMap::new(),
         };
@@ -62,23 +62,23 @@ impl Schemas {
 
 /// Environment loader of prompt files in folders on disk.
 #[derive(Debug)]
-pub struct OnDisk {
-    environment: Arc<Environment>,
+pub struct DiskEnvironmentProvider {
+    environment: Arc<DiskConfig>,
     schemas: Schemas,
 }
 
-impl OnDisk {
+impl DiskEnvironmentProvider {
     /// Creates a loader with these environment variables and schemas.
     #[must_use]
-    pub fn new(environment: Environment, schemas: Schemas) -> Self {
-        OnDisk {
+    pub fn new(environment: DiskConfig, schemas: Schemas) -> Self {
+        DiskEnvironmentProvider {
             environment: Arc::new(environment),
             schemas,
         }
     }
 }
 
-impl EnvironmentProvider for OnDisk {
+impl EnvironmentProvider for DiskEnvironmentProvider {
     fn around(&self, folder: &Path) -> Box<dyn FileEnvironment> {
         Box::new(DiskEnvironment {
             folder: folder.to_owned(),
@@ -103,7 +103,7 @@ impl FileEnvironment for Schemas {
 /// Environment of one prompt file.
 struct DiskEnvironment {
     folder: PathBuf,
-    environment: Arc<Environment>,
+    environment: Arc<DiskConfig>,
     schemas: Schemas,
     /// Remaining bytes that it may read.
     left: Cell<u64>,
@@ -191,7 +191,8 @@ mod tests {
         }
 
         fn around(&self) -> Box<dyn FileEnvironment> {
-            OnDisk::new(Environment::default(), Schemas::default()).around(&self.0.join("in"))
+            DiskEnvironmentProvider::new(DiskConfig::default(), Schemas::default())
+                .around(&self.0.join("in"))
         }
     }
 
@@ -261,7 +262,7 @@ mod tests {
         ));
         // The folder itself may be a link.
         symlink(&inside, folder.0.join("linked")).unwrap();
-        let linked = OnDisk::new(Environment::default(), Schemas::default())
+        let linked = DiskEnvironmentProvider::new(DiskConfig::default(), Schemas::default())
             .around(&folder.0.join("linked"));
         assert_eq!(linked.file("a.txt").as_deref(), Ok("a"));
     }
@@ -291,9 +292,10 @@ mod tests {
         let variables = ["OPENAI_MODEL", "OPENAI", "REGION", "REGIONAL", "HOME"];
         let variables = variables.map(|name| (name.to_owned(), format!("value of {name}")));
         let allowed = ["OPENAI_*", "REGION", "EMPTY"].map(str::to_owned);
-        let environment = Environment::new(&allowed, variables);
+        let environment = DiskConfig::new(&allowed, variables);
         assert_eq!(environment.variables.len(), 2);
-        let around = OnDisk::new(environment, Schemas::default()).around(Path::new("."));
+        let around =
+            DiskEnvironmentProvider::new(environment, Schemas::default()).around(Path::new("."));
         for name in ["OPENAI_MODEL", "REGION"] {
             let value = format!("value of {name}");
             assert_eq!(around.variable(name), Ok(Some(value)), "{name}");

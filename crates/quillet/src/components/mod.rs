@@ -40,7 +40,7 @@ use quillet_store::StoreOptions;
 use quillet_template::{CompileLimits, RenderLimits, TemplateFactory};
 use quillet_tools::{ModuleUrls, Tools};
 
-use crate::components::disk::OnDisk;
+use crate::components::disk::DiskEnvironmentProvider;
 use crate::components::recording::RecordReplay;
 use crate::error::Error;
 use crate::settings::{self, Settings};
@@ -117,7 +117,7 @@ impl ModuleUrls for SharedModules {
             let key = EntryKey::new(format!("modules:{module}"));
             let value = self.0.stored(key).await.ok()??;
             value
-                .at(&["url"])
+                .get_path(&["url"])
                 .and_then(Value::as_str)
                 .map(str::to_owned)
         })
@@ -142,7 +142,8 @@ fn catalogue_beside(
     let tools = tools(settings, variables)?;
     let cache = settings.size(&settings::RENDER_CACHE);
     let catalogue = Catalogue::new(store, TemplateFactory::standard(), tools, cache);
-    let outside = OnDisk::new(settings.environment_of_prompts(), settings.schemas());
+    let outside =
+        DiskEnvironmentProvider::new(settings.environment_of_prompts(), settings.schemas());
     Ok(catalogue
         .with_outside(Arc::new(outside))
         .with_limits(compile_limits(settings))
@@ -212,8 +213,11 @@ pub fn compile_limits(settings: &Settings) -> CompileLimits {
 ///
 /// # Errors
 /// A setting is invalid.
-pub fn asked(settings: &Settings, door: &Arc<ModelRouter>) -> Result<Arc<dyn ChatModel>, Error> {
-    Ok(RecordReplay::of(settings)?.around(door.clone())?)
+pub fn configured_model(
+    settings: &Settings,
+    door: &Arc<ModelRouter>,
+) -> Result<Arc<dyn ChatModel>, Error> {
+    Ok(RecordReplay::from_settings(settings)?.wrap_model(door.clone())?)
 }
 
 /// Creates the router to the configured models. It retries failed calls if that may help, and

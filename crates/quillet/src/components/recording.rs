@@ -25,7 +25,7 @@ impl RecordReplay {
     ///
     /// # Errors
     /// Both are configured, or the recordings cannot be read.
-    pub fn of(settings: &Settings) -> Result<Self, Error> {
+    pub fn from_settings(settings: &Settings) -> Result<Self, Error> {
         match (
             settings.text(&settings::RECORD),
             settings.text(&settings::REPLAY),
@@ -45,7 +45,7 @@ impl RecordReplay {
     }
 
     /// Returns whether recordings are replayed.
-    pub fn plays(&self) -> bool {
+    pub fn is_replay(&self) -> bool {
         matches!(self, RecordReplay::Replay(_))
     }
 
@@ -53,7 +53,7 @@ impl RecordReplay {
     ///
     /// # Errors
     /// The folder for recordings cannot be created.
-    pub fn around(&self, model: Arc<dyn ChatModel>) -> Result<Arc<dyn ChatModel>, ModelError> {
+    pub fn wrap_model(&self, model: Arc<dyn ChatModel>) -> Result<Arc<dyn ChatModel>, ModelError> {
         Ok(match self {
             RecordReplay::Off => model,
             RecordReplay::Record(folder) => Arc::new(Record::new(model, folder)?),

@@ -23,7 +23,7 @@ pub const MOCK: &str = "mock";
 pub fn models(settings: &Settings) -> Result<ScriptModels, Error> {
     let door = agents::models(settings)?;
     let models = ScriptModels::new(door.clone());
-    let behind = RecordReplay::of(settings)?.around(door);
+    let behind = RecordReplay::from_settings(settings)?.wrap_model(door);
     Ok(models.behind(behind?).or_default(MOCK))
 }
 
@@ -31,7 +31,7 @@ pub fn models(settings: &Settings) -> Result<ScriptModels, Error> {
 ///
 /// # Errors
 /// A setting is invalid.
-pub fn unasked_models(settings: &Settings) -> Result<ScriptModels, Error> {
+pub fn dry_run_models(settings: &Settings) -> Result<ScriptModels, Error> {
     Ok(ScriptModels::new(agents::models(settings)?).or_default(MOCK))
 }
 
@@ -44,7 +44,7 @@ pub async fn serve(
     prompts: &Arc<PromptService>,
     door: Arc<ModelRouter>,
 ) -> Result<Arc<ScriptService>, Error> {
-    let behind = RecordReplay::of(settings)?.around(door.clone());
+    let behind = RecordReplay::from_settings(settings)?.wrap_model(door.clone());
     let models = ScriptModels::new(door).behind(behind?);
     let tools = service_tools(settings, prompts).await?;
     let options = stored_options(settings)?;

@@ -95,7 +95,7 @@ pub async fn store(settings: &Settings) -> Result<Option<TraceStore>, Error> {
     let Some(path) = path(settings) else {
         return Ok(None);
     };
-    make_folder_of(&path)?;
+    create_parent_folder(&path)?;
     let opened = quillet_store::open_traces(&path, TraceOptions::default()).await?;
     Ok(Some(opened))
 }
@@ -104,7 +104,7 @@ pub async fn store(settings: &Settings) -> Result<Option<TraceStore>, Error> {
 ///
 /// # Errors
 /// The folder cannot be created.
-pub fn make_folder_of(path: &Path) -> Result<(), Error> {
+pub fn create_parent_folder(path: &Path) -> Result<(), Error> {
     let Some(folder) = path.parent().filter(|folder| !folder.exists()) else {
         return Ok(());
     };
@@ -127,7 +127,7 @@ pub fn make_folder_of(path: &Path) -> Result<(), Error> {
 /// # Errors
 /// The file cannot be created or opened for writing.
 pub fn can_write(path: &Path) -> Result<(), Error> {
-    make_folder_of(path)?;
+    create_parent_folder(path)?;
     let opened = std::fs::OpenOptions::new()
         .append(true)
         .create(true)
@@ -144,7 +144,7 @@ fn collector(settings: &Settings) -> Result<Option<OtlpSink>, Error> {
     };
     let headers = settings.pairs(&settings::OTLP_HEADERS).iter();
     let settings = OtlpConfig {
-        endpoint: whole(endpoint, settings.origin(&settings::OTLP_ENDPOINT)),
+        endpoint: full_endpoint(endpoint, settings.origin(&settings::OTLP_ENDPOINT)),
         headers: headers
             .map(|(name, value)| (name.clone(), value.clone().into()))
             .collect(),
@@ -162,7 +162,7 @@ fn collector(settings: &Settings) -> Result<Option<OtlpSink>, Error> {
 /// Returns the full URL. As OpenTelemetry's exporter specification requires,
 /// `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT` is used unchanged, and `/v1/traces` is appended to the
 /// others.
-fn whole(endpoint: &str, origin: Option<&SettingOrigin>) -> String {
+fn full_endpoint(endpoint: &str, origin: Option<&SettingOrigin>) -> String {
     let is_whole = matches!(origin, Some(SettingOrigin::Environment(name)) if name.ends_with("TRACES_ENDPOINT"));
     if is_whole || endpoint.ends_with(PATH) {
         return endpoint.to_owned();
@@ -186,7 +186,7 @@ mod tests {
             ("http://c", &SettingOrigin::Default, "http://c/v1/traces"),
         ];
         for (endpoint, origin, expected) in cases {
-            assert_eq!(whole(endpoint, Some(origin)), expected);
+            assert_eq!(full_endpoint(endpoint, Some(origin)), expected);
         }
     }
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use quillet_core::LineColumn;
 use toml::de::DeTable;
 
-use crate::components::traces::make_folder_of;
+use crate::components::traces::create_parent_folder;
 use crate::error::Error;
 use crate::settings::{self, Setting};
 
@@ -19,7 +19,7 @@ const HEAD: &str =
 
 /// A provider that needs an API key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Provider {
+pub enum KeyProvider {
     /// OpenAI, or an OpenAI-compatible server.
     Openai,
     /// Anthropic.
@@ -28,23 +28,27 @@ pub enum Provider {
     Google,
 }
 
-impl Provider {
+impl KeyProvider {
     /// All providers.
-    pub const ALL: [Provider; 3] = [Provider::Openai, Provider::Anthropic, Provider::Google];
+    pub const ALL: [KeyProvider; 3] = [
+        KeyProvider::Openai,
+        KeyProvider::Anthropic,
+        KeyProvider::Google,
+    ];
 
     /// Returns the name, as in the file and on the command line.
     pub fn name(self) -> &'static str {
         match self {
-            Provider::Openai => "openai",
-            Provider::Anthropic => "anthropic",
-            Provider::Google => "google",
+            KeyProvider::Openai => "openai",
+            KeyProvider::Anthropic => "anthropic",
+            KeyProvider::Google => "google",
         }
     }
 
     /// Returns the provider with this name.
     #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        let mut all = Provider::ALL.into_iter();
+    pub fn from_name(name: &str) -> Option<Self> {
+        let mut all = KeyProvider::ALL.into_iter();
         all.find(|provider| provider.name() == name)
     }
 
@@ -52,18 +56,18 @@ impl Provider {
     #[must_use]
     pub fn describe(self) -> &'static str {
         match self {
-            Provider::Openai => "OpenAI, or an OpenAI-compatible server",
-            Provider::Anthropic => "Anthropic",
-            Provider::Google => "Google's Gemini",
+            KeyProvider::Openai => "OpenAI, or an OpenAI-compatible server",
+            KeyProvider::Anthropic => "Anthropic",
+            KeyProvider::Google => "Google's Gemini",
         }
     }
 
     /// Returns the setting that contains its key.
     pub fn setting(self) -> &'static Setting {
         match self {
-            Provider::Openai => &settings::API_KEY,
-            Provider::Anthropic => &settings::ANTHROPIC_KEY,
-            Provider::Google => &settings::GOOGLE_KEY,
+            KeyProvider::Openai => &settings::API_KEY,
+            KeyProvider::Anthropic => &settings::ANTHROPIC_KEY,
+            KeyProvider::Google => &settings::GOOGLE_KEY,
         }
     }
 }
@@ -73,7 +77,7 @@ impl Provider {
 pub struct KeyFile(PathBuf);
 
 /// Keys with their line numbers, from 1.
-type KeyLines = Vec<(Provider, (String, usize))>;
+type KeyLines = Vec<(KeyProvider, (String, usize))>;
 
 impl KeyFile {
     /// Returns the user's key file, if the user has a home folder.
@@ -122,7 +126,7 @@ impl KeyFile {
         let mut keys = KeyLines::new();
         for (name, value) in table.get_ref() {
             let line = line_of(text, name.span().start);
-            let provider = Provider::named(name.get_ref());
+            let provider = KeyProvider::from_name(name.get_ref());
             let provider = provider.ok_or_else(|| {
                 self.wrong(&format!(
                     "line {line}: unknown provider; expected openai, anthropic or google"
@@ -159,7 +163,7 @@ impl KeyFile {
     ///
     /// # Errors
     /// The file cannot be read or written.
-    pub fn set(&self, provider: Provider, key: Option<&str>) -> Result<bool, Error> {
+    pub fn set(&self, provider: KeyProvider, key: Option<&str>) -> Result<bool, Error> {
         let mut keys = self.read()?;
         let before = keys.len();
         keys.retain(|(known, _)| *known != provider);
@@ -169,7 +173,7 @@ impl KeyFile {
         }
         keys.extend(key.map(|key| (provider, (key.to_owned(), 0))));
         keys.sort();
-        make_folder_of(&self.0)?;
+        create_parent_folder(&self.0)?;
         let failed = |error: std::io::Error| {
             Error::other_from(format!("cannot write {}: {error}", self.0.display()), error)
         };

@@ -19,7 +19,7 @@ use quillet_script::js::Transport;
 use quillet_tools::ToolsConfig;
 use serde::Deserialize;
 
-use crate::components::disk::{Environment, Schemas};
+use crate::components::disk::{DiskConfig, Schemas};
 use crate::error::Error;
 use crate::settings::keys::KeyFile;
 use crate::settings::tokens::TokenSetting;
@@ -361,11 +361,11 @@ impl Settings {
     }
 
     /// Returns the environment variables that prompt files may read.
-    pub fn environment_of_prompts(&self) -> Environment {
+    pub fn environment_of_prompts(&self) -> DiskConfig {
         let text = |(name, value): (OsString, OsString)| {
             Some((name.into_string().ok()?, value.into_string().ok()?))
         };
-        Environment::new(self.texts(&ENV_ALLOW), env::vars_os().filter_map(text))
+        DiskConfig::new(self.texts(&ENV_ALLOW), env::vars_os().filter_map(text))
     }
 
     /// Passes warnings to this function instead of the log.

@@ -6,7 +6,7 @@ use serde_json::json;
 async fn with_a_tool() -> Quillet {
     let mut settings = Settings::default();
     settings.set("model.name", "mock").unwrap();
-    let quillet = Quillet::with(settings).await.unwrap();
+    let quillet = Quillet::with_settings(settings).await.unwrap();
     let parameters = json!({"type": "object", "properties": {"city": {"type": "string"}}});
     let weather = quillet::tool("weather", "The weather.", parameters, async |given| {
         let city = given.get("city").and_then(Value::as_str).unwrap_or("");

@@ -41,7 +41,7 @@ impl ChoiceConstraint {
     /// prefix?, suffix?, type?}`. Items that are no texts are written as JSON.
     #[must_use]
     pub fn from_value(value: &Value) -> Option<Self> {
-        let Value::List(items) = value.at(&["items"])? else {
+        let Value::List(items) = value.get_path(&["items"])? else {
             return None;
         };
         let option = |item: &Value| match item {
@@ -49,11 +49,11 @@ impl ChoiceConstraint {
             other => quillet_core::json::to_string(other),
         };
         let mut choice = ChoiceConstraint::one_of(items.iter().map(option).collect());
-        let count = |name| match value.at(&[name]) {
+        let count = |name| match value.get_path(&[name]) {
             Some(Value::Int(count)) => usize::try_from(*count).ok(),
             _ => None,
         };
-        let text = |name| Some(value.at(&[name])?.as_str()?.to_owned());
+        let text = |name| Some(value.get_path(&[name])?.as_str()?.to_owned());
         choice.min_pick = count("minPick").unwrap_or(1);
         choice.max_pick = count("maxPick").unwrap_or(1).max(choice.min_pick).max(1);
         choice.separator = text("separator").unwrap_or(choice.separator);

@@ -38,7 +38,7 @@ fn convert(value: &Value, kind: &str) -> Option<Value> {
         ("string", Value::Int(_) | Value::Float(_) | Value::Bool(_)) => {
             Some(json::to_string(value).into())
         }
-        ("integer", Value::Float(number)) => whole(*number),
+        ("integer", Value::Float(number)) => to_integer(*number),
         ("integer", Value::Str(text)) => text.trim().parse().ok().map(Value::Int),
         ("number", Value::Str(text)) => number(text.trim()),
         ("boolean", Value::Str(text)) => boolean(text.trim()),
@@ -52,7 +52,7 @@ fn convert(value: &Value, kind: &str) -> Option<Value> {
 }
 
 #[allow(clippy::cast_possible_truncation, clippy::cast_precision_loss)]
-fn whole(number: f64) -> Option<Value> {
+fn to_integer(number: f64) -> Option<Value> {
     let fits = number.fract() == 0.0 && number.abs() < 9_007_199_254_740_992.0;
     fits.then_some(Value::Int(number as i64))
 }

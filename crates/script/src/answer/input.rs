@@ -170,7 +170,7 @@ impl Inputs {
 
     /// The input of this place.
     #[must_use]
-    pub fn at(&self, index: usize) -> Option<&InputField> {
+    pub fn field_at_index(&self, index: usize) -> Option<&InputField> {
         self.fields.iter().find(|field| field.index == Some(index))
     }
 
@@ -240,11 +240,12 @@ impl Inputs {
         match input {
             ScriptInput::None => (Map::default(), None),
             ScriptInput::Named(map) | ScriptInput::Single(Value::Map(map)) => (map, None),
-            ScriptInput::Single(value) => match (&value, self.at(0)) {
+            ScriptInput::Single(value) => match (&value, self.field_at_index(0)) {
                 (Value::List(items), first) if !first.is_some_and(InputField::takes_list) => {
                     let placed = items.iter().enumerate();
-                    let placed = placed
-                        .filter_map(|(at, item)| Some((self.at(at)?.name.as_str(), item.clone())));
+                    let placed = placed.filter_map(|(at, item)| {
+                        Some((self.field_at_index(at)?.name.as_str(), item.clone()))
+                    });
                     (placed.collect(), None)
                 }
                 (_, Some(field)) => ([(field.name.as_str(), value)].into_iter().collect(), None),
@@ -281,7 +282,9 @@ impl Inputs {
         shown.sort_by_key(|field| field.index.unwrap_or(usize::MAX));
         let required = shown.iter().filter(|field| field.is_needed());
         let required: Vec<&str> = required.map(|field| field.name.as_str()).collect();
-        let properties = shown.iter().map(|field| (field.name.clone(), field.tell()));
+        let properties = shown
+            .iter()
+            .map(|field| (field.name.clone(), field.to_schema()));
         let properties: JsonMap<String, Json> = properties.collect();
         if required.is_empty() {
             json!({"type": "object", "properties": properties})
@@ -372,7 +375,7 @@ impl InputField {
     }
 
     /// The input as JSON Schema tells models of it. Without a type it is text.
-    fn tell(&self) -> Json {
+    fn to_schema(&self) -> Json {
         let mut out = self.schema.tree().clone();
         let Json::Object(fields) = &mut out else {
             return out;

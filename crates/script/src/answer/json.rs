@@ -45,6 +45,6 @@ fn parse(text: &str, start: usize, piece: &str) -> Result<Value, AnswerParseErro
         let message = error.to_string();
         let message = message.split(" at line ").next().unwrap_or(&message);
         AnswerParseError::new(format!("invalid JSON: {message}"))
-            .at(lines + error.line().max(1), in_line + error.column().max(1))
+            .with_position(lines + error.line().max(1), in_line + error.column().max(1))
     })
 }

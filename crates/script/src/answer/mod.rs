@@ -24,7 +24,7 @@ pub use input::{BoundArguments, InputField, InputProblem, Inputs};
 pub use output::{describe, section};
 pub use parse_error::AnswerParseError;
 pub use schema::{AnswerSchema, ProviderSchema};
-pub use thinking::{SplitAnswer, Splitter, Thinking, ThinkingMode, ThinkingTag};
+pub use thinking::{SplitAnswer, Splitter, ThinkingMode, ThinkingSettings, ThinkingTag};
 
 /// The format of a value in an answer (`response_format.type`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -26,7 +26,7 @@ impl AnswerParseError {
         }
     }
 
-    pub(super) fn at(mut self, line: usize, column: usize) -> Self {
+    pub(super) fn with_position(mut self, line: usize, column: usize) -> Self {
         self.position = Some(LineColumn { line, column });
         self
     }

@@ -87,7 +87,7 @@ impl AnswerSchema {
     pub fn check(&self, value: &Value) -> Result<(), Vec<String>> {
         let tree = Json::from(value);
         let findings = self.validator.findings(&tree, MOST_FINDINGS);
-        let findings: Vec<String> = findings.iter().map(told).collect();
+        let findings: Vec<String> = findings.iter().map(violation_message).collect();
         if findings.is_empty() {
             Ok(())
         } else {
@@ -96,7 +96,7 @@ impl AnswerSchema {
     }
 }
 
-fn told(finding: &SchemaViolation) -> String {
+fn violation_message(finding: &SchemaViolation) -> String {
     let message = shorten(&finding.message);
     let mut path = String::new();
     for piece in finding.pointer.split('/').skip(1) {

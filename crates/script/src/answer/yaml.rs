@@ -10,7 +10,7 @@ pub(super) fn read(text: &str) -> Result<Value, AnswerParseError> {
     let fenced = fence::find(text);
     let (start, piece) = fenced.map_or((0, text), |fenced| (fenced.start, fenced.text));
     if piece.trim().is_empty() {
-        return Err(AnswerParseError::new("it is empty").at(1, 1));
+        return Err(AnswerParseError::new("it is empty").with_position(1, 1));
     }
     let lines = text.get(..start).unwrap_or_default().matches('\n').count();
     quillet_yaml::parse_value(piece).map_err(|findings| unreadable(&findings, lines))
@@ -22,7 +22,7 @@ fn unreadable(findings: &[Diagnostic], lines: usize) -> AnswerParseError {
     };
     let problem = AnswerParseError::new(format!("invalid YAML: {}", first.message));
     match first.position {
-        Some(at) => problem.at(lines + at.line, at.column),
+        Some(at) => problem.with_position(lines + at.line, at.column),
         None => problem,
     }
 }

@@ -49,12 +49,12 @@ pub(super) fn apply(
 /// text that may never come loses only the token that it begins with: the others are in many words.
 fn tokens(biases: &[Bias], model: &ModelHandle) -> Option<JsonMap<String, Json>> {
     // Where a word has no token with the blank before it, the blank is one of its own.
-    let blank = model.counter.ids(" ")?;
+    let blank = model.counter.token_ids(" ")?;
     let mut found = JsonMap::new();
     for bias in biases {
         let amount = amount(bias.amount);
         for text in [bias.text.clone(), format!(" {}", bias.text)] {
-            let ids = model.counter.ids(&text)?;
+            let ids = model.counter.token_ids(&text)?;
             let many = match bias.amount {
                 Amount::Never => 1,
                 Amount::Add(_) | Amount::Percent(_) => ids.len(),

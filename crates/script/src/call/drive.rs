@@ -6,7 +6,7 @@ use quillet_core::{Message, Role, Value};
 use super::form::{AnswerConstraint, ConstraintCheck};
 use super::guard::BoundedModel;
 use super::listen::StreamObserver;
-use super::plan::{CallPlan, tell};
+use super::plan::{CallPlan, add_instructions};
 use super::protocol::{self, ToolCallFilter};
 use super::tools;
 use super::turn::{self, TurnResult, beginning};
@@ -28,7 +28,7 @@ pub async fn ask(ask: ModelCall, progress: &dyn CallObserver) -> Result<ModelAns
     }
     let plan = CallPlan::new(&ask)?;
     let mut messages = ask.messages.clone();
-    tell(&mut messages, &plan.words);
+    add_instructions(&mut messages, &plan.words);
     if ask.dry {
         return dry(&ask, plan, messages, progress).await;
     }
@@ -140,7 +140,7 @@ impl CallDriver<'_> {
         for round in 1..=rounds {
             self.telling.screen = Some(ToolCallFilter::default());
             let said = self.request_reply(messages.clone()).await?;
-            let calls = match said.finish.whole() {
+            let calls = match said.finish.ensure_complete() {
                 Ok(()) => protocol::calls(&said.answer, &self.ask.tools),
                 Err(_) => Vec::new(),
             };
@@ -209,7 +209,7 @@ impl CallDriver<'_> {
         loop {
             // What was cut may well have the form: a number without its last digits, an option
             // that another one begins with.
-            let verdict = match said.finish.whole() {
+            let verdict = match said.finish.ensure_complete() {
                 Ok(()) => form.check(&said.answer, around, self.plan.provided.as_ref()),
                 Err(cut) => ConstraintCheck::Unreadable(cut.to_string()),
             };
@@ -284,8 +284,8 @@ impl CallDriver<'_> {
         value: Option<Value>,
     ) -> Result<ModelAnswer, CallError> {
         let content = shown.unwrap_or(said.answer);
-        self.telling.at_last(&content).await?;
-        if let Err(cut) = said.finish.whole() {
+        self.telling.show_complete(&content).await?;
+        if let Err(cut) = said.finish.ensure_complete() {
             self.done
                 .warnings
                 .push(format!("the truncated answer is returned as it is: {cut}"));

@@ -216,7 +216,7 @@ impl BoundedStream {
             self.held = piece;
             self.end("repetition");
         } else if !piece.is_empty() {
-            self.ready.push(said(piece));
+            self.ready.push(text_event(piece));
         }
     }
 
@@ -235,12 +235,12 @@ impl BoundedStream {
     fn release(&mut self) {
         let held = std::mem::take(&mut self.held);
         if !held.is_empty() {
-            self.ready.push(said(held));
+            self.ready.push(text_event(held));
         }
     }
 }
 
-fn said(text: String) -> ChatEvent {
+fn text_event(text: String) -> ChatEvent {
     ChatEvent::Text { choice: 0, text }
 }
 

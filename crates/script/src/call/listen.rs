@@ -77,7 +77,7 @@ impl<'a> StreamObserver<'a> {
     }
 
     /// Shows an answer that had to be whole.
-    pub(super) async fn at_last(&mut self, content: &str) -> Result<(), CallError> {
+    pub(super) async fn show_complete(&mut self, content: &str) -> Result<(), CallError> {
         if !std::mem::take(&mut self.waits) {
             return Ok(());
         }
@@ -138,7 +138,7 @@ pub(super) async fn listen(
         match event.map_err(|error| failed(error, &heard))? {
             ChatEvent::Text { choice: 0, text } => {
                 let piece = echo.push(&text);
-                heard.say(&piece, ear, telling).await?;
+                heard.emit_delta(&piece, ear, telling).await?;
             }
             ChatEvent::Reasoning { choice: 0, text } => {
                 heard.reasoning.push_str(&text);
@@ -150,7 +150,7 @@ pub(super) async fn listen(
             return Err(too_long(&heard));
         }
     }
-    heard.say(&echo.end(), ear, telling).await?;
+    heard.emit_delta(&echo.end(), ear, telling).await?;
     match heard.finish {
         Some(_) => Ok(heard),
         None => Err(failed(cut(), &heard)),
@@ -158,7 +158,7 @@ pub(super) async fn listen(
 }
 
 impl StreamedAnswer {
-    async fn say(
+    async fn emit_delta(
         &mut self,
         piece: &str,
         ear: &mut StreamSplitter,

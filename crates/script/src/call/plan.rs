@@ -74,7 +74,7 @@ impl CallPlan {
         };
         // A provider that keeps to a schema leaves no room for thoughts or calls in words.
         let speaks = !self.words.is_empty();
-        let told = told(&ask.messages);
+        let told = messages_text(&ask.messages);
         let tree = form.tree();
         if let Some(tree) = tree.filter(|_| ask.settings.output_prompt) {
             let section = answer::section(tree, *format, &told);
@@ -113,7 +113,7 @@ fn is_object(tree: Option<&serde_json::Value>) -> bool {
 }
 
 /// All that the messages say.
-fn told(messages: &[Message]) -> String {
+fn messages_text(messages: &[Message]) -> String {
     let texts = messages.iter().map(|message| match &message.content {
         MessageContent::Text(text) => text.clone(),
         MessageContent::Parts(parts) => {
@@ -128,7 +128,7 @@ fn told(messages: &[Message]) -> String {
 }
 
 /// Puts words behind the first message, if that is the system's, else before all.
-pub(super) fn tell(messages: &mut Vec<Message>, words: &[String]) {
+pub(super) fn add_instructions(messages: &mut Vec<Message>, words: &[String]) {
     if words.is_empty() {
         return;
     }

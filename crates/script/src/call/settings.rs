@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 
 use super::constraint::Constraint;
 use super::reading::ParameterReader;
-use crate::answer::{AnswerFormat, Thinking};
+use crate::answer::{AnswerFormat, ThinkingSettings};
 
 /// Turns in which a model may call tools on the way to an answer.
 const TOOL_ROUNDS: u32 = 30;
@@ -47,7 +47,7 @@ pub struct CallSettings {
     /// Texts that end an answer, all of them.
     pub stops: Vec<String>,
     /// `shouldThink`.
-    pub thinking: Thinking,
+    pub thinking: ThinkingSettings,
     /// `memoized`: whether an equal request may be answered from memory.
     pub memoized: Option<bool>,
     /// `add_generation_prompt`. Default yes.
@@ -83,7 +83,7 @@ impl Default for CallSettings {
             timeout: TIMEOUT,
             idle: TIMEOUT,
             stops: Vec::new(),
-            thinking: Thinking::default(),
+            thinking: ThinkingSettings::default(),
             memoized: None,
             add_generation_prompt: true,
             format: None,
@@ -167,7 +167,7 @@ impl CallSettings {
         settings.read_engine(&mut given);
         settings.read_stops(&mut given);
         settings.read_format(&mut given);
-        let (thinking, problems) = Thinking::read(parameters.get("shouldThink"));
+        let (thinking, problems) = ThinkingSettings::read(parameters.get("shouldThink"));
         settings.thinking = thinking;
         let mut warnings = given.warnings;
         warnings.extend(problems);
@@ -249,7 +249,9 @@ impl CallSettings {
                 )),
             },
         }
-        let scope = format.at(&["conversionScope"]).and_then(Value::as_str);
+        let scope = format
+            .get_path(&["conversionScope"])
+            .and_then(Value::as_str);
         self.whole_message = scope != Some("response");
     }
 

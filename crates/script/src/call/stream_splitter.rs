@@ -1,6 +1,6 @@
 //! Splits streamed text into the visible answer and the thinking.
 
-use crate::answer::{SplitAnswer, Splitter, Thinking};
+use crate::answer::{SplitAnswer, Splitter, ThinkingSettings};
 
 /// The visible part of a delta.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub(super) struct StreamSplitter {
 }
 
 impl StreamSplitter {
-    pub(super) fn new(thinking: &Thinking) -> Self {
+    pub(super) fn new(thinking: &ThinkingSettings) -> Self {
         StreamSplitter {
             splitter: Splitter::new(thinking),
             collected: SplitAnswer::default(),

@@ -197,12 +197,12 @@ impl Tool for InLane {
         Box::pin(call_sequence::within(self.lane(context), called))
     }
 
-    fn answer<'a>(
+    fn call_for_model<'a>(
         &'a self,
         arguments: Map,
         context: &'a ToolContext,
     ) -> BoxFuture<'a, Result<ToolAnswer, ToolError>> {
-        let answered = self.inner.answer(arguments, context);
+        let answered = self.inner.call_for_model(arguments, context);
         Box::pin(call_sequence::within(self.lane(context), answered))
     }
 }

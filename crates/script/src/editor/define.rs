@@ -30,7 +30,7 @@ pub async fn definition(
     let mark = mark_at(document, at)?;
     match mark.kind {
         MarkKind::Variable { name, .. } => {
-            let span = first_set(document, &name)?;
+            let span = first_assignment(document, &name)?;
             let source = document.source.clone();
             Some(SourceLocation { source, span })
         }
@@ -99,7 +99,7 @@ fn declared(script: &Script, name: &str) -> Option<Span> {
 }
 
 /// Where a variable gets a value first; the front matter comes before all.
-pub(super) fn first_set(document: &ScriptDocument, name: &str) -> Option<Span> {
+pub(super) fn first_assignment(document: &ScriptDocument, name: &str) -> Option<Span> {
     let sets = |mark: &NamedSymbol| matches!(&mark.kind, MarkKind::Variable { name: other, sets: true } if other == name);
     let spans = marks(document, None)
         .into_iter()

@@ -3,7 +3,7 @@
 use quillet_core::Span;
 use quillet_yaml::Node;
 
-use super::define::{first_set, function_place};
+use super::define::{first_assignment, function_place};
 use super::names::{MarkKind, mark_at, message_at};
 use super::role_script::role_script;
 use super::{EditorContext, ScriptDocument, hover_text, keys, render};
@@ -129,7 +129,7 @@ fn variable(document: &ScriptDocument, name: &str) -> String {
             out += &format!(": {}", field.description);
         }
     }
-    if let Some(span) = first_set(document, name) {
+    if let Some(span) = first_assignment(document, name) {
         let line = document
             .text()
             .get(..span.start)

@@ -47,9 +47,9 @@ pub fn tokens(document: &ScriptDocument) -> Vec<SemanticToken> {
         add(text, &mark, &mut named);
     }
     let yaml = quillet_yaml::tokens(text, whole);
-    let named = token::ordered(text, named);
-    let templates = token::ordered(text, templates);
-    token::over(&token::over(&yaml, &named), &templates)
+    let named = token::normalize(text, named);
+    let templates = token::normalize(text, templates);
+    token::overlay(&token::overlay(&yaml, &named), &templates)
 }
 
 fn add(text: &str, mark: &NamedSymbol, found: &mut Vec<SemanticToken>) {

@@ -22,7 +22,7 @@ pub(super) enum EvalFault {
 }
 
 impl EvalFault {
-    pub(super) fn at(self, span: Span) -> EvalError {
+    pub(super) fn into_error(self, span: Span) -> EvalError {
         match self {
             EvalFault::JavaScript => EvalError::JavaScript,
             EvalFault::Throws(message) => EvalError::Throws { message, span },

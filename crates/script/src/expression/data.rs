@@ -29,7 +29,7 @@ pub fn data(text: &str, names: &dyn NameResolver) -> Result<Option<Value>, DataE
         return Ok(Some(value));
     }
     match Expression::parse(text) {
-        ParsedExpression::Native(expression) => Ok(expression.evaluate(&Lenient(names))?),
+        ParsedExpression::Native(expression) => Ok(expression.evaluate(&LenientResolver(names))?),
         ParsedExpression::Invalid(error) => Err(error.into()),
         ParsedExpression::JavaScript => Err(DataError::Syntax(SyntaxError {
             message: "invalid data: expected values and names, not code".to_owned(),
@@ -41,9 +41,9 @@ pub fn data(text: &str, names: &dyn NameResolver) -> Result<Option<Value>, DataE
     }
 }
 
-struct Lenient<'a>(&'a dyn NameResolver);
+struct LenientResolver<'a>(&'a dyn NameResolver);
 
-impl NameResolver for Lenient<'_> {
+impl NameResolver for LenientResolver<'_> {
     fn get(&self, name: &str) -> super::NameValue {
         match self.0.get(name) {
             super::NameValue::Missing => super::NameValue::Undefined,

@@ -134,7 +134,7 @@ impl Walk<'_> {
             match (element.spread, value) {
                 (None, Some(value)) => items.push(value),
                 (None, None) => return Err(EvalError::JavaScript),
-                (Some(span), value) => spread(&mut items, value).map_err(|f| f.at(span))?,
+                (Some(span), value) => spread(&mut items, value).map_err(|f| f.into_error(span))?,
             }
         }
         shallow(Value::List(ValueList::new(items)))
@@ -165,7 +165,7 @@ impl Walk<'_> {
     }
 
     fn key(&self, node: &ExprNode, span: Span) -> Result<Arc<str>, EvalError> {
-        let key = convert::text(&self.node(node)?).map_err(|fault| fault.at(span))?;
+        let key = convert::text(&self.node(node)?).map_err(|fault| fault.into_error(span))?;
         match &*key {
             "__proto__" => Err(EvalError::JavaScript),
             _ => Ok(key),
@@ -177,13 +177,13 @@ impl Walk<'_> {
             return self.type_of(operand);
         }
         let value = self.node(operand)?;
-        let number = || convert::number(&value).map_err(|fault| fault.at(span));
+        let number = || convert::number(&value).map_err(|fault| fault.into_error(span));
         Ok(Some(match op {
             Unary::Not => Value::Bool(!truthy(&value)),
             Unary::Minus => from_number(-number()?),
             Unary::Plus => from_number(number()?),
             Unary::BitNot => {
-                let bits = convert::int32(&value).map_err(|fault| fault.at(span))?;
+                let bits = convert::int32(&value).map_err(|fault| fault.into_error(span))?;
                 Value::Int(i64::from(!bits))
             }
             Unary::TypeOf => return Err(EvalError::JavaScript),
@@ -234,7 +234,7 @@ impl Walk<'_> {
             holds_no_undefined(right)?;
         }
         let right = self.node(right)?;
-        binary(op, left, &right).map_err(|fault| fault.at(span))
+        binary(op, left, &right).map_err(|fault| fault.into_error(span))
     }
 
     fn access(&self, base: &ExprNode, steps: &[ChainStep]) -> EvalResult {
@@ -255,7 +255,7 @@ impl Walk<'_> {
         let name = match &step.kind {
             StepKind::Field(name) => Arc::clone(name),
             StepKind::Index(node) => {
-                convert::text(&self.node(node)?).map_err(|fault| fault.at(step.span))?
+                convert::text(&self.node(node)?).map_err(|fault| fault.into_error(step.span))?
             }
             StepKind::Call(..) => return Err(EvalError::JavaScript),
         };
@@ -273,7 +273,8 @@ impl Walk<'_> {
             StepKind::Field(name) => property::field(value, name),
             StepKind::Index(node) => property::index(value, &self.node(node)?),
             StepKind::Call(name, method, arguments) => {
-                let receiver = property::receiver(value, name).map_err(|f| f.at(step.span))?;
+                let receiver =
+                    property::receiver(value, name).map_err(|f| f.into_error(step.span))?;
                 let arguments: Vec<Js> = arguments
                     .iter()
                     .map(|node| self.node(node))
@@ -281,13 +282,13 @@ impl Walk<'_> {
                 method(receiver, &arguments)
             }
         };
-        result.map_err(|fault| fault.at(step.span))
+        result.map_err(|fault| fault.into_error(step.span))
     }
 }
 
 /// A fault inside of a template: its text is the place.
 fn nowhere(fault: EvalFault) -> EvalError {
-    fault.at(Span::default())
+    fault.into_error(Span::default())
 }
 
 fn shallow(value: Value) -> EvalResult {

@@ -10,7 +10,7 @@ pub(super) type Method = fn(&Value, &[Js]) -> Result<Js, EvalFault>;
 /// A method by its name.
 pub(super) fn find(name: &str) -> Option<Method> {
     Some(match name {
-        "at" => at,
+        "at" => call_at,
         "endsWith" => ends_with,
         "includes" => includes,
         "indexOf" => index_of,
@@ -125,9 +125,9 @@ fn join(value: &Value, arguments: &[Js]) -> Result<Js, EvalFault> {
     Ok(Some(Value::from(out)))
 }
 
-fn at(value: &Value, arguments: &[Js]) -> Result<Js, EvalFault> {
+fn call_at(value: &Value, arguments: &[Js]) -> Result<Js, EvalFault> {
     let length = length(value)?;
-    let place = whole(arguments.first(), 0.0)?;
+    let place = whole_argument(arguments.first(), 0.0)?;
     let place = if place < 0.0 {
         place + length as f64
     } else {
@@ -141,8 +141,8 @@ fn at(value: &Value, arguments: &[Js]) -> Result<Js, EvalFault> {
 
 fn slice(value: &Value, arguments: &[Js]) -> Result<Js, EvalFault> {
     let length = length(value)?;
-    let start = bound(whole(arguments.first(), 0.0)?, length);
-    let end = bound(whole(arguments.get(1), length as f64)?, length).max(start);
+    let start = bound(whole_argument(arguments.first(), 0.0)?, length);
+    let end = bound(whole_argument(arguments.get(1), length as f64)?, length).max(start);
     match value {
         Value::List(list) => Ok(list.get(start..end).map(|part| Value::from(part.to_vec()))),
         Value::Str(text) if text.is_ascii() => Ok(text.get(start..end).map(Value::from)),
@@ -163,7 +163,7 @@ fn length(value: &Value) -> Result<usize, EvalFault> {
 }
 
 /// ToIntegerOrInfinity of an argument that may be omitted.
-fn whole(argument: Option<&Js>, otherwise: f64) -> Result<f64, EvalFault> {
+fn whole_argument(argument: Option<&Js>, otherwise: f64) -> Result<f64, EvalFault> {
     match argument {
         None | Some(None) => Ok(otherwise),
         Some(value) => match convert::number(value)? {

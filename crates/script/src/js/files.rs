@@ -46,7 +46,7 @@ impl FileSandbox {
     }
 
     /// None: those of a run that is made again.
-    pub(super) fn kept(grants: &Grants) -> Self {
+    pub(super) fn for_durable_run(grants: &Grants) -> Self {
         FileSandbox {
             net: grants.net,
             kept: true,

@@ -186,7 +186,7 @@ impl WorkerMailbox {
 
     /// Returns how long a job may wait before it checks again; `Err` if the worker has not responded
     /// for too long.
-    pub(super) fn patience(&self, piece: u64) -> Result<Duration, StallReason> {
+    pub(super) fn remaining_wait(&self, piece: u64) -> Result<Duration, StallReason> {
         let state = self.state();
         let Some(busy) = state.busy else {
             return Ok(self.patience);

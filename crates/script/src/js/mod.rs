@@ -210,14 +210,14 @@ impl Js {
             definition,
             keyword: head.keyword,
         };
-        self.tell(ToWorker::Define(id, source));
+        self.send_definition(ToWorker::Define(id, source));
         Ok(DefinedFunction {
             id,
             signature: head,
         })
     }
 
-    fn tell(&self, message: ToWorker) {
+    fn send_definition(&self, message: ToWorker) {
         let mut state = self.state();
         if let Some(worker) = &state.worker {
             worker.send(message.clone());
@@ -311,7 +311,7 @@ impl Js {
             from: from.to_owned(),
             required: false,
         };
-        self.tell(ToWorker::Module(module, request));
+        self.send_definition(ToWorker::Module(module, request));
         match self.work(WorkerJob::Import { module }, runtime).await? {
             JobResult::Exports(exports) => Ok(ImportedModule { module, exports }),
             JobResult::Value(_) | JobResult::Called(..) => Ok(ImportedModule {
@@ -367,7 +367,7 @@ impl Js {
             Some(withheld) => FileSandbox::withheld(withheld.clone()),
             // Files are not recorded in the journal, so a durable run gets an `fs` that only
             // explains this.
-            None if bounds.fixed.is_some() => FileSandbox::kept(grants),
+            None if bounds.fixed.is_some() => FileSandbox::for_durable_run(grants),
             None => FileSandbox::new(grants, roots),
         };
         WorkerMailbox::new(bounds.time, Modules::new(roots), files)
@@ -566,7 +566,7 @@ impl PendingJob {
     /// Returns the next message of the worker about this job.
     async fn next(&mut self, js: &Js) -> Result<FromWorker, JsError> {
         loop {
-            let patience = match self.worker.board.patience(self.id) {
+            let patience = match self.worker.board.remaining_wait(self.id) {
                 Ok(patience) => patience,
                 Err(silence) => {
                     self.over = true;

@@ -32,7 +32,7 @@ impl WorkerProgram {
             .stderr(Stdio::null())
             .spawn()?;
         let ends = child.stdin.take().zip(child.stdout.take());
-        let killer = Killer(Mutex::new(child));
+        let killer = ProcessKillGuard(Mutex::new(child));
         let (input, output) = ends.ok_or_else(|| io::Error::other("the process has no pipes"))?;
         Ok(IdleProcess {
             killer,
@@ -45,16 +45,16 @@ impl WorkerProgram {
 /// A process without a run.
 #[derive(Debug)]
 struct IdleProcess {
-    killer: Killer,
+    killer: ProcessKillGuard,
     input: ChildStdin,
     output: ChildStdout,
 }
 
 /// Kills and reaps the process on drop.
 #[derive(Debug)]
-struct Killer(Mutex<Child>);
+struct ProcessKillGuard(Mutex<Child>);
 
-impl Killer {
+impl ProcessKillGuard {
     fn kill(&self) {
         let mut child = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         // `kill` fails if the process has already exited; `wait` still reaps it.
@@ -63,7 +63,7 @@ impl Killer {
     }
 }
 
-impl Drop for Killer {
+impl Drop for ProcessKillGuard {
     fn drop(&mut self) {
         self.kill();
     }
@@ -122,7 +122,7 @@ impl JsPool {
 #[derive(Debug)]
 pub(super) struct Process {
     sender: Sender<ToWorker>,
-    killer: Killer,
+    killer: ProcessKillGuard,
 }
 
 impl Process {

@@ -160,7 +160,7 @@ impl Python {
         running.known += new.len();
         for definition in new {
             let answer = running.ask(&definition.request()).await?;
-            if definition.id == function.0 && answer.at(&["error"]).is_some() {
+            if definition.id == function.0 && answer.get_path(&["error"]).is_some() {
                 return Ok(answer);
             }
         }
@@ -257,25 +257,25 @@ fn gone() -> JsError {
 fn result(answer: &Value, function: FunctionId) -> Result<PythonResult, JsError> {
     let text = |key: &str| {
         answer
-            .at(&[key])
+            .get_path(&[key])
             .and_then(Value::as_str)
             .unwrap_or_default()
     };
-    if answer.at(&["error"]).is_none() {
+    if answer.get_path(&["error"]).is_none() {
         return Ok(PythonResult {
-            value: answer.at(&["value"]).cloned().unwrap_or_default(),
+            value: answer.get_path(&["value"]).cloned().unwrap_or_default(),
             printed: text("printed").to_owned(),
         });
     }
-    let is_syntax = answer.at(&["syntax"]) == Some(&Value::Bool(true));
+    let is_syntax = answer.get_path(&["syntax"]) == Some(&Value::Bool(true));
     let kind = if is_syntax {
         JsErrorKind::Syntax
     } else {
         JsErrorKind::Thrown
     };
     let mut error = JsError::new(kind, text("error"));
-    if let Some(line) = number(answer.at(&["line"])) {
-        let column = number(answer.at(&["column"])).unwrap_or(1);
+    if let Some(line) = number(answer.get_path(&["line"])) {
+        let column = number(answer.get_path(&["column"])).unwrap_or(1);
         error.stack.push(StackFrame {
             function: String::new(),
             code: Code::Function(function),

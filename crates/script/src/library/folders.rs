@@ -157,11 +157,11 @@ impl FolderCache {
         if name.contains('/') {
             return Ok(None);
         }
-        self.by_id(name)
+        self.find_by_id(name)
     }
 
     /// A file name without folder, or an `_id`, deeper in the roots.
-    fn by_id(&self, id: &str) -> Result<Option<Arc<Script>>, ScriptError> {
+    fn find_by_id(&self, id: &str) -> Result<Option<Arc<Script>>, ScriptError> {
         let stem = name::stem(id).unwrap_or(id);
         for root in &self.roots {
             let path = root.index().by_stem(stem);
@@ -183,7 +183,7 @@ impl FolderCache {
         for (root, path) in self.places(name, from)? {
             if let Some((file, metadata)) = root.open_file(&path)? {
                 let shown = root.shown(&path);
-                let bytes = whole(file, &metadata, MAX_FILE, &shown)?;
+                let bytes = read_file(file, &metadata, MAX_FILE, &shown)?;
                 return Ok(Some(bytes.into()));
             }
         }
@@ -229,17 +229,17 @@ impl FolderCache {
         let full = root.path.join(path);
         let modified = metadata.modified().ok().map(|time| time.into_std());
         let stamp = (modified, metadata.len());
-        if let Some(script) = self.kept(&full, stamp) {
+        if let Some(script) = self.cached_script(&full, stamp) {
             return Ok(Some(script));
         }
         let shown = root.shown(path);
-        let bytes = whole(file, &metadata, MAX_SCRIPT, &shown)?;
+        let bytes = read_file(file, &metadata, MAX_SCRIPT, &shown)?;
         let script = read::script(shown, Some(full.clone()), bytes)?;
         self.keep(full, stamp, &script);
         Ok(Some(script))
     }
 
-    fn kept(&self, path: &Path, stamp: (Option<SystemTime>, u64)) -> Option<Arc<Script>> {
+    fn cached_script(&self, path: &Path, stamp: (Option<SystemTime>, u64)) -> Option<Arc<Script>> {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let kept = kept.get(path).filter(|kept| kept.stamp == stamp)?;
         Some(kept.script.clone())
@@ -344,7 +344,12 @@ impl Root {
     }
 }
 
-fn whole(file: File, metadata: &Metadata, most: u64, shown: &str) -> Result<Vec<u8>, ScriptError> {
+fn read_file(
+    file: File,
+    metadata: &Metadata,
+    most: u64,
+    shown: &str,
+) -> Result<Vec<u8>, ScriptError> {
     let too_long = || {
         let why = format!("{shown:?} exceeds {} MiB", most >> 20);
         ScriptError::plain(ErrorKind::Limit, shown, why)

@@ -75,7 +75,7 @@ pub async fn resolve(
     script: Arc<Script>,
     library: &dyn Library,
 ) -> Result<ResolvedScript, ScriptError> {
-    let mut lineage = Lineage::default();
+    let mut lineage = ScriptLineage::default();
     lineage.gather(&script, library).await?;
     let bodies = lineage.bodies;
     let own = front_matter(&script, true);
@@ -131,13 +131,13 @@ fn functions(bodies: &[Arc<Script>]) -> Vec<(Arc<Script>, usize)> {
 
 /// Scripts in the order of their bodies, while they are gathered.
 #[derive(Default)]
-struct Lineage {
+struct ScriptLineage {
     bodies: Vec<Arc<Script>>,
     /// Scripts whose parents are being looked up, the youngest first.
     open: Vec<Arc<Script>>,
 }
 
-impl Lineage {
+impl ScriptLineage {
     fn gather<'a>(
         &'a mut self,
         script: &'a Arc<Script>,
@@ -182,7 +182,7 @@ fn same(one: &Script, other: &Script) -> bool {
 }
 
 /// A script that another inherits from, as it is named.
-struct Parent<'a> {
+struct ParentScript<'a> {
     name: &'a str,
     at: Span,
     /// Whether `type:` names it.
@@ -190,11 +190,11 @@ struct Parent<'a> {
 }
 
 /// Base type first, then those of `extends` in their order: the last one wins.
-fn parents(script: &Script) -> Vec<Parent<'_>> {
+fn parents(script: &Script) -> Vec<ParentScript<'_>> {
     let base = script.config.get("type").into_iter().filter_map(|node| {
         let name = node.as_str()?;
         let plain = matches!(name, "" | "lib" | "type" | "script");
-        let parent = Parent {
+        let parent = ParentScript {
             name,
             at: node.span,
             of_type: true,
@@ -204,7 +204,7 @@ fn parents(script: &Script) -> Vec<Parent<'_>> {
     let extends = script.config.get("extends").map_or(&[][..], one_or_many);
     let extends = extends.iter().filter_map(|node| {
         let (name, at) = (node.as_str()?, node.span);
-        Some(Parent {
+        Some(ParentScript {
             name,
             at,
             of_type: false,
@@ -218,7 +218,7 @@ pub(super) fn one_or_many(node: &Node) -> &[Node] {
     node.items().unwrap_or(std::slice::from_ref(node))
 }
 
-impl Parent<'_> {
+impl ParentScript<'_> {
     async fn find(
         &self,
         child: &Script,

@@ -130,9 +130,9 @@ fn finite(text: &str) -> Option<f64> {
     (!text.is_empty() && number.is_finite()).then_some(number)
 }
 
-type Strip = for<'a> fn(&'a str, char) -> Option<&'a str>;
+type StripSides = for<'a> fn(&'a str, char) -> Option<&'a str>;
 
-fn cut(text: &str, strip: Strip, mark: char) -> (&str, bool) {
+fn cut(text: &str, strip: StripSides, mark: char) -> (&str, bool) {
     match strip(text, mark) {
         Some(rest) => (rest, true),
         None => (text, false),

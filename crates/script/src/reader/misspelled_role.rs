@@ -35,7 +35,7 @@ pub(super) fn roles(script: &Script, roles: &[String]) -> Vec<Diagnostic> {
         let Some(mistake) = mistake(role, roles) else {
             return;
         };
-        let (why, help) = mistake.told(role);
+        let (why, help) = mistake.message_and_help(role);
         found.push(script.source.error("script.role", why, at).help(help));
     };
     let configured = script.config.get("prompt");
@@ -68,25 +68,25 @@ fn block(items: &InstructionBlock, each: &mut dyn FnMut(&ScriptText)) {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum Mistake<'a> {
+enum RoleTypo<'a> {
     Role(&'a str),
     Block(&'static str, &'static str),
     Directive(&'a str),
 }
 
-impl Mistake<'_> {
+impl RoleTypo<'_> {
     /// What is wrong, and the fix.
-    fn told(&self, role: &str) -> (String, String) {
+    fn message_and_help(&self, role: &str) -> (String, String) {
         match self {
-            Mistake::Role(near) => (
+            RoleTypo::Role(near) => (
                 format!("unknown role `{role}`"),
                 format!("did you mean `{near}`? Declare your own roles under `roles`"),
             ),
-            Mistake::Block(name, owner) => (
+            RoleTypo::Block(name, owner) => (
                 format!("`{role}` is read as the role of a message here"),
                 format!("indent `{name}` below {owner}"),
             ),
-            Mistake::Directive(name) => (
+            RoleTypo::Directive(name) => (
                 format!("unknown role `{name}`"),
                 format!("write the directive as `${name}`"),
             ),
@@ -94,29 +94,29 @@ impl Mistake<'_> {
     }
 }
 
-fn mistake<'a>(role: &'a str, roles: &'a [String]) -> Option<Mistake<'a>> {
+fn mistake<'a>(role: &'a str, roles: &'a [String]) -> Option<RoleTypo<'a>> {
     if role.is_empty() || roles.iter().any(|known| known == role) {
         return None;
     }
     let known = || roles.iter().map(String::as_str);
     if let Some(same) = known().find(|known| known.eq_ignore_ascii_case(role)) {
-        return Some(Mistake::Role(same));
+        return Some(RoleTypo::Role(same));
     }
     if !role.chars().all(|c| c.is_ascii_lowercase()) {
         return None;
     }
     if UNSIGNED.iter().any(|known| known.name() == role) {
-        return Some(Mistake::Directive(role));
+        return Some(RoleTypo::Directive(role));
     }
     let of_block = |(name, owner): &(&'static str, &'static str)| {
-        (role == *name || is_near(role, name)).then_some(Mistake::Block(name, owner))
+        (role == *name || is_near(role, name)).then_some(RoleTypo::Block(name, owner))
     };
     if let Some(found) = BLOCKS.iter().find_map(of_block) {
         return Some(found);
     }
     known()
         .find(|known| is_near(role, known))
-        .map(Mistake::Role)
+        .map(RoleTypo::Role)
 }
 
 /// Whether a word is a slip of the other: one letter in three, and of short words only what keeps
@@ -135,14 +135,14 @@ fn is_near(word: &str, known: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Mistake, mistake};
+    use super::{RoleTypo, mistake};
 
     #[test]
     fn near_misses_are_told_from_names() {
         let roles: Vec<String> = ["system", "user", "assistant", "tool", "developer", "dobby"]
             .map(str::to_owned)
             .into();
-        let near = |role, known| assert_eq!(mistake(role, &roles), Some(Mistake::Role(known)));
+        let near = |role, known| assert_eq!(mistake(role, &roles), Some(RoleTypo::Role(known)));
         for (role, known) in [
             ("asistant", "assistant"),
             ("assitant", "assistant"),
@@ -172,11 +172,11 @@ mod tests {
         ] {
             let found = mistake(role, &roles);
             assert!(
-                matches!(found, Some(Mistake::Block(known, _)) if known == name),
+                matches!(found, Some(RoleTypo::Block(known, _)) if known == name),
                 "{role}: {found:?}"
             );
         }
-        assert_eq!(mistake("print", &roles), Some(Mistake::Directive("print")));
+        assert_eq!(mistake("print", &roles), Some(RoleTypo::Directive("print")));
         for role in [
             "narrator",
             "user",

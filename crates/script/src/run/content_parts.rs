@@ -35,12 +35,12 @@ pub(super) fn parts(content: &Value) -> Option<Vec<ContentPart>> {
 }
 
 /// What a message says, for people: media are named, and not written out.
-pub(super) fn said(content: &Value) -> String {
-    told(content).unwrap_or_else(|| print(Some(content)))
+pub(super) fn display_text(content: &Value) -> String {
+    part_text(content).unwrap_or_else(|| print(Some(content)))
 }
 
 /// What a message of parts says, for people and for whoever counts on a text.
-fn told(content: &Value) -> Option<String> {
+fn part_text(content: &Value) -> Option<String> {
     let parts = parts(content)?;
     let tell = |part: &ContentPart| match part {
         ContentPart::Text { text } => text.clone(),

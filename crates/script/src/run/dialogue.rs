@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use quillet_core::{Map, MapTable, Span, Value};
 
-use super::content_parts::said;
+use super::content_parts::display_text;
 use super::failure::{limit, refuse};
 use super::print::print;
 use super::scope::NameScope;
@@ -87,7 +87,7 @@ impl Dialogue {
     }
 
     /// Returns the last complete message; one that is being filled does not count.
-    pub(crate) fn last_said(&self) -> Option<String> {
+    pub(crate) fn last_message_text(&self) -> Option<String> {
         let said =
             |entry: &&DialogueEntry| entry.role != "system" && entry.stage == MessageStage::Done;
         let last = self.messages.iter().rev().find(said);
@@ -96,7 +96,7 @@ impl Dialogue {
 
     /// Returns the dialogue as a role sees it: public messages and its own private ones, after the
     /// hidden prefix. `human` is the name of the user.
-    pub(crate) fn seen_by(&self, role: &str, human: &str, until: usize) -> Vec<DialogueEntry> {
+    pub(crate) fn view_of_role(&self, role: &str, human: &str, until: usize) -> Vec<DialogueEntry> {
         let from = self.prefix.unwrap_or(0);
         let heard = |entry: &&DialogueEntry| {
             let names = |name: &String| name == role || name == EVERYBODY;
@@ -236,7 +236,7 @@ impl Dialogue {
     }
 
     /// Replaces the messages after the first `length` with complete ones.
-    pub(crate) fn go_on_from(&mut self, length: usize, with: Vec<DialogueEntry>) {
+    pub(crate) fn replace_tail(&mut self, length: usize, with: Vec<DialogueEntry>) {
         self.messages.truncate(length);
         self.messages.extend(with);
         self.pending_from = self.messages.len();
@@ -309,7 +309,7 @@ impl Dialogue {
     }
 
     /// Ends the detection of repeated greetings after an answer of a model.
-    pub(crate) fn said_anew(&mut self) {
+    pub(crate) fn end_repetition(&mut self) {
         self.greeted = None;
     }
 
@@ -349,7 +349,7 @@ impl Dialogue {
         }
         Some(RunEvent::Message {
             role: entry.name.clone().unwrap_or_else(|| entry.role.clone()),
-            content: said(&entry.content),
+            content: display_text(&entry.content),
         })
     }
 

@@ -28,7 +28,7 @@ impl Instance {
         scope: &NameScope,
         at: Span,
     ) -> DirectiveResult {
-        if let Some(done) = self.at_once(directive, &params, scope, at) {
+        if let Some(done) = self.run_immediately(directive, &params, scope, at) {
             return done;
         }
         match directive {
@@ -83,7 +83,7 @@ impl Instance {
     }
 
     /// Directives that wait for nothing: JavaScript calls them without a promise.
-    pub(super) fn at_once(
+    pub(super) fn run_immediately(
         &self,
         directive: Directive,
         params: &CallParams,
@@ -97,11 +97,11 @@ impl Instance {
         }
         Some(match directive {
             Directive::Echo | Directive::Ret | Directive::Exit | Directive::Pipe => {
-                Ok(params.whole())
+                Ok(params.as_value())
             }
-            Directive::Print => Ok(self.print(params.whole())),
+            Directive::Print => Ok(self.print(params.as_value())),
             Directive::Log => Ok(self.log(params, scope, at)),
-            Directive::Throw => Err(thrown(params.whole(), scope, at)),
+            Directive::Throw => Err(thrown(params.as_value(), scope, at)),
             Directive::Abort => Err(aborted(params.text("reason", 0), scope, at)),
             Directive::Unset => self.unset(params, scope, at),
             Directive::Push => self.push_value(params, scope, at),
@@ -162,7 +162,10 @@ impl Instance {
     }
 
     fn log(&self, params: &CallParams, scope: &NameScope, at: Span) -> Option<Value> {
-        let value = params.get("content", 0).cloned().or_else(|| params.whole());
+        let value = params
+            .get("content", 0)
+            .cloned()
+            .or_else(|| params.as_value());
         let level = params.text("level", 1).unwrap_or("info");
         let line = print(value.as_ref());
         match level {
@@ -410,7 +413,7 @@ impl Instance {
             .cloned()
             .or_else(|| params.piped.clone());
         let text = print(text.as_ref());
-        let count = |text: &str| model.counter.text(text);
+        let count = |text: &str| model.counter.count_text(text);
         let integer = |number: u64| Value::Int(i64::try_from(number).unwrap_or(i64::MAX));
         match directive {
             Directive::CountTokens => Ok(Some(integer(count(&text)))),

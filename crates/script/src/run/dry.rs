@@ -99,7 +99,7 @@ impl Tools for DryTools {
     }
 
     /// Nothing is called, so nobody is asked.
-    fn asked(&self, name: &str) -> Option<Arc<dyn Tool>> {
+    fn approved_tool(&self, name: &str) -> Option<Arc<dyn Tool>> {
         self.tool(name)
     }
 

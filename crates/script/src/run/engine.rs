@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use quillet_core::Value;
 
-use super::content_parts::said;
+use super::content_parts::display_text;
 use super::dialogue::DialogueEntry;
 use super::instance::{Instance, RunShared};
 use super::lock::lock;
@@ -27,7 +27,7 @@ impl ScriptEngine {
         Ok(outcome)
     }
 
-    pub(super) fn world(&self, job: &ScriptRun) -> RunShared {
+    pub(super) fn shared_state(&self, job: &ScriptRun) -> RunShared {
         let clock = SystemTime::now().duration_since(UNIX_EPOCH);
         let clock = clock.map_or(0, |now| {
             // The low bits of the clock vary most; the high ones are the same for years.
@@ -130,7 +130,7 @@ impl Instance {
 fn turn(entry: &DialogueEntry) -> DialogueTurn {
     DialogueTurn {
         role: entry.role.clone(),
-        content: said(&entry.content),
+        content: display_text(&entry.content),
         name: entry.name.clone(),
         to: if entry.private {
             entry.to.clone()

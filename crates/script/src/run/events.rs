@@ -76,7 +76,7 @@ impl Instance {
                     continue;
                 }
                 self.world.step(scope, at).await?;
-                match boxed(|| self.tell(&listener, event, &mut told, scope, at)).await {
+                match boxed(|| self.notify_listener(&listener, event, &mut told, scope, at)).await {
                     Ok(true) => break,
                     Ok(false) => {}
                     Err(error) if listener.lenient => self.ignored(&error),
@@ -129,7 +129,7 @@ impl Instance {
     }
 
     /// Tells one listener; whether it stopped the event.
-    async fn tell(
+    async fn notify_listener(
         self: &Arc<Self>,
         listener: &Listener,
         event: &str,
@@ -165,10 +165,10 @@ impl Instance {
                         format!("invalid listener `{name}` of `{event}`: expected a function"),
                     ));
                 };
-                boxed(|| self.tell_function(&callable, object, told, scope, at)).await?
+                boxed(|| self.notify_function(&callable, object, told, scope, at)).await?
             }
             Callback::Function(callable) => {
-                boxed(|| self.tell_function(callable, object, told, scope, at)).await?
+                boxed(|| self.notify_function(callable, object, told, scope, at)).await?
             }
         };
         if value.is_some() {
@@ -178,7 +178,7 @@ impl Instance {
         Ok(stopped == Some(&Value::Bool(true)))
     }
 
-    async fn tell_function(
+    async fn notify_function(
         self: &Arc<Self>,
         callable: &Callable,
         object: Value,

@@ -76,7 +76,7 @@ impl Instance {
             .find_map(|key| params.text(key, 0))
             .or_else(|| params.piped.as_ref()?.as_str());
         let name = name.unwrap_or_default();
-        self.not_kept(name, scope, at)?;
+        self.refuse_in_durable_run(name, scope, at)?;
         let path = self.granted_path(name, scope, at);
         Ok(Some(Value::Bool(path.is_ok_and(|path| path.is_dir()))))
     }
@@ -113,7 +113,12 @@ impl Instance {
 
     /// Refuses files of a run that is made again when its process ends: nobody keeps what stands
     /// in them.
-    fn not_kept(&self, name: &str, scope: &NameScope, at: Span) -> Result<(), ScriptError> {
+    fn refuse_in_durable_run(
+        &self,
+        name: &str,
+        scope: &NameScope,
+        at: Span,
+    ) -> Result<(), ScriptError> {
         if self.world.keeps.is_none() {
             return Ok(());
         }
@@ -132,7 +137,7 @@ impl Instance {
         scope: &NameScope,
         at: Span,
     ) -> Result<std::path::PathBuf, ScriptError> {
-        self.not_kept(name, scope, at)?;
+        self.refuse_in_durable_run(name, scope, at)?;
         let folder = self
             .resolved
             .script

@@ -51,7 +51,7 @@ impl Instance {
         let holes = self.holes(&text, &entry.scope, entry.span)?;
         let rendered = self.render_entry(entry, &holes.marked, data).await?;
         let parts = self.split(&rendered);
-        let mut filling = Filling::default();
+        let mut filling = HoleFiller::default();
         for (place, part) in parts.iter().enumerate() {
             match part {
                 TextPart::Text(text) => filling.text(text),
@@ -88,7 +88,7 @@ impl Instance {
         entry: &DialogueEntry,
         holes: &Holes<'_>,
         kind: &HoleKind,
-        filling: &mut Filling,
+        filling: &mut HoleFiller,
         suffix: impl Fn() -> String,
         data: Option<&Map>,
     ) -> Result<(), ScriptError> {
@@ -189,7 +189,7 @@ impl Instance {
             return Ok(value.unwrap_or_default());
         }
         let rendered = self.render(&holes.marked, scope, at).await?;
-        let mut filling = Filling::default();
+        let mut filling = HoleFiller::default();
         for part in self.split(&rendered) {
             match part {
                 TextPart::Text(text) => filling.text(&text),
@@ -385,14 +385,14 @@ fn rest(parts: &[TextPart], from: usize) -> String {
 
 /// A text while its holes are filled.
 #[derive(Default)]
-struct Filling {
+struct HoleFiller {
     out: String,
     /// A value whose spacing depends on the text after it.
     waiting: Option<String>,
     answer: Option<Value>,
 }
 
-impl Filling {
+impl HoleFiller {
     fn text(&mut self, text: &str) {
         self.flush(text);
     }

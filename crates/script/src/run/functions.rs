@@ -445,9 +445,9 @@ impl Runtime for JsBinding {
         let params = from_javascript(arguments);
         let target = CallTarget::of(&plain);
         if let CallTarget::Directive(directive) = target
-            && let Some(done) = self
-                .instance
-                .at_once(directive, &params, &self.scope, self.at)
+            && let Some(done) =
+                self.instance
+                    .run_immediately(directive, &params, &self.scope, self.at)
         {
             let room = self.instance.world.room(&self.scope, self.at);
             let done = done.and_then(|value| room.map(|()| JsValueRef::from(value)));

@@ -168,10 +168,10 @@ impl Instance {
         let partner = self.partner(&key, &found, scope, at).await?;
         let human = self.setting("chatPartner");
         let human = human.as_ref().and_then(Value::as_str).unwrap_or("user");
-        let view = self.dialogue().seen_by(role, human, until);
+        let view = self.dialogue().view_of_role(role, human, until);
         let view = self.generated(view, scope, at).await?;
-        partner.instance.dialogue().go_on_from(partner.own, view);
-        let text = partner.instance.say().await?;
+        partner.instance.dialogue().replace_tail(partner.own, view);
+        let text = partner.instance.next_line().await?;
         Ok(without_name(&text, role, &partner.instance.own_name()))
     }
 
@@ -199,7 +199,7 @@ impl Instance {
     }
 
     /// Asks for the next line of a conversation.
-    async fn say(self: &Arc<Self>) -> Result<String, ScriptError> {
+    async fn next_line(self: &Arc<Self>) -> Result<String, ScriptError> {
         let asker = ModelClient::new(self, &self.root(), Span::default());
         let value = Box::pin(asker.next_message(Map::default())).await?;
         Ok(print(Some(&value)))
@@ -222,7 +222,7 @@ impl Instance {
             partner.instance.dialogue().truncate(partner.own);
         }
         let said = match params.get("message", 0) {
-            Some(Value::Bool(true)) | None => self.dialogue().last_said(),
+            Some(Value::Bool(true)) | None => self.dialogue().last_message_text(),
             Some(Value::Bool(false)) => None,
             Some(Value::Map(map)) => map.get("content").map(|content| print(Some(content))),
             Some(other) => Some(print(Some(other))),
@@ -237,7 +237,7 @@ impl Instance {
             partner.instance.dialogue().push_message(entry);
         }
         self.state().asked = true;
-        let text = partner.instance.say().await?;
+        let text = partner.instance.next_line().await?;
         let text = without_name(&text, name, &partner.instance.own_name());
         Ok(Some(Value::from(text)))
     }

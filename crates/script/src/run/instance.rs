@@ -92,7 +92,7 @@ impl RunShared {
             // call one.
             engine.tools = Arc::new(DryTools::new(engine.tools, withheld.clone()));
         }
-        let keeps = reach.kept();
+        let keeps = reach.replay_access();
         let fixed = keeps.map(|kept| FixedEnvironment {
             seed,
             began_ms: kept.began_ms,

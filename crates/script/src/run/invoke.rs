@@ -36,7 +36,7 @@ impl Instance {
             } else {
                 params
             };
-            let told = self.listens("afterCall").then(|| params.whole());
+            let told = self.listens("afterCall").then(|| params.as_value());
             let value = match target {
                 CallTarget::Directive(directive) => {
                     boxed(|| self.directive(directive, params, scope, at)).await?
@@ -63,7 +63,7 @@ impl Instance {
         scope: &NameScope,
         at: Span,
     ) -> Result<CallParams, ScriptError> {
-        let given = params.whole();
+        let given = params.as_value();
         let told = self
             .emit(
                 "beforeCall",

@@ -125,7 +125,7 @@ impl Instance {
         if named.is_empty() || !named.iter().all(|recipient| known(&recipient.name)) {
             for recipient in named.iter().filter(|one| !known(&one.name)) {
                 let near = nearest(&recipient.name, roles.keys().map(|role| &**role));
-                self.said_to_nobody(&recipient.name, near, entry);
+                self.warn_unknown_recipient(&recipient.name, near, entry);
             }
             return text;
         }
@@ -135,7 +135,7 @@ impl Instance {
     }
 
     /// `@name` that is nearly a role. Other names in a text are handles and addresses.
-    fn said_to_nobody(&self, name: &str, near: Option<&str>, entry: &DialogueEntry) {
+    fn warn_unknown_recipient(&self, name: &str, near: Option<&str>, entry: &DialogueEntry) {
         let Some(near) = near else {
             return;
         };
@@ -338,7 +338,7 @@ impl Instance {
         if entry.stage == MessageStage::Holes {
             boxed(|| self.fill(at, &entry, data)).await?;
             // An answer of a model is never a repeated greeting.
-            self.dialogue().said_anew();
+            self.dialogue().end_repetition();
         } else {
             let content = self.render_content(&entry, data).await?;
             self.dialogue()

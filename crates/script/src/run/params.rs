@@ -84,7 +84,7 @@ impl CallParams {
     }
 
     /// All of it as one value: what `$echo`, `$print`, `$ret` are given.
-    pub(crate) fn whole(&self) -> Option<Value> {
+    pub(crate) fn as_value(&self) -> Option<Value> {
         match (self.positional.as_slice(), self.named.is_empty()) {
             ([], true) if self.given => Some(Value::Map(Map::default())),
             ([], true) => self.piped.clone(),
@@ -114,7 +114,7 @@ impl CallParams {
         {
             return vec![Some(piped.clone())];
         }
-        if let Some(placed) = parameters.and_then(|known| self.by_name(known)) {
+        if let Some(placed) = parameters.and_then(|known| self.bind_by_name(known)) {
             return placed;
         }
         let named = match (&self.piped, list.is_empty()) {
@@ -128,7 +128,7 @@ impl CallParams {
     }
 
     /// Values in the order of the parameters, if every name is one of them.
-    fn by_name(&self, parameters: &[Parameter]) -> Option<Vec<Option<Value>>> {
+    fn bind_by_name(&self, parameters: &[Parameter]) -> Option<Vec<Option<Value>>> {
         let place = |name: &str| parameters.iter().position(|known| known.name == name);
         if self.named.is_empty()
             || self.piped.is_some()

@@ -225,7 +225,7 @@ impl Instance {
     pub(crate) async fn body(self: &Arc<Self>) -> Result<(), ScriptError> {
         let returned = self.bodies().await?;
         self.render_messages().await?;
-        if !returned && self.asks_at_end() {
+        if !returned && self.needs_final_answer() {
             let scope = self.root();
             let items = self.resolved.script.body.items.iter();
             let end = items.map(|item| item.span).next_back().unwrap_or_default();
@@ -254,12 +254,12 @@ impl Instance {
         if !begun {
             self.recall(&self.root(), Span::default()).await?;
         }
-        self.put_given().await?;
+        self.push_user_argument().await?;
         Ok(false)
     }
 
     /// A text that no input took is what the user says, after everything that the script says.
-    async fn put_given(self: &Arc<Self>) -> Result<(), ScriptError> {
+    async fn push_user_argument(self: &Arc<Self>) -> Result<(), ScriptError> {
         let Some(given) = self.state().given.take() else {
             return Ok(());
         };
@@ -272,7 +272,7 @@ impl Instance {
 
     /// Whether the model is asked again at the end: there are messages,
     /// and no model was asked yet or the user has the last word.
-    fn asks_at_end(&self) -> bool {
+    fn needs_final_answer(&self) -> bool {
         if self.flag("autoRunLLMIfPromptAvailable") == Some(false) {
             return false;
         }
@@ -323,7 +323,7 @@ impl Instance {
                     call_sequence::current(),
                     async move { task.run(input).await },
                 );
-            tasks.spawn(budget::paid_here(run));
+            tasks.spawn(budget::charge_to_current(run));
             let ended = tasks.join_next().await;
             let value = match ended {
                 Some(Ok(result)) => result.map_err(|error| {
@@ -490,7 +490,10 @@ fn placed(input: ScriptInput, inputs: &Inputs) -> (ScriptInput, Option<Value>) {
         .collect();
     let mut rest = None;
     for (key, value) in places {
-        let field = key.parse().ok().and_then(|index| inputs.at(index));
+        let field = key
+            .parse()
+            .ok()
+            .and_then(|index| inputs.field_at_index(index));
         match field {
             Some(field) => {
                 table.insert(field.name.as_str().into(), value.clone());

@@ -44,7 +44,7 @@ impl ScriptEngine {
         job: ScriptRun,
         talks: bool,
     ) -> Result<(ScriptSession, ScriptOutcome), ScriptError> {
-        let lane = job.reach.kept().map(|_| call_sequence::root());
+        let lane = job.reach.replay_access().map(|_| call_sequence::root());
         call_sequence::within(lane, self.begin_in_lane(job, talks)).await
     }
 
@@ -53,7 +53,7 @@ impl ScriptEngine {
         job: ScriptRun,
         talks: bool,
     ) -> Result<(ScriptSession, ScriptOutcome), ScriptError> {
-        let mut world = self.world(&job);
+        let mut world = self.shared_state(&job);
         world.talks = talks;
         let world = Arc::new(world);
         let resolved = resolve(job.script.clone(), &*self.library).await?;
@@ -78,7 +78,7 @@ impl ScriptSession {
     ///
     /// # Errors
     /// As [`ScriptEngine::run`].
-    pub async fn say(&self, text: &str) -> Result<ScriptOutcome, ScriptError> {
+    pub async fn send_message(&self, text: &str) -> Result<ScriptOutcome, ScriptError> {
         let draft = MessageDraft::new(&self.instance);
         let entry = DialogueEntry::done(
             "user",
@@ -95,7 +95,7 @@ impl ScriptSession {
     ///
     /// # Errors
     /// As [`ScriptEngine::run`].
-    pub async fn go_on(&self) -> Result<ScriptOutcome, ScriptError> {
+    pub async fn continue_dialogue(&self) -> Result<ScriptOutcome, ScriptError> {
         self.answer(MessageDraft::new(&self.instance)).await
     }
 
@@ -128,14 +128,14 @@ impl ScriptSession {
     /// The name is unknown, or the path cannot be read.
     pub async fn variable(&self, path: &str) -> Result<Option<Value>, ScriptError> {
         let source = typed(path);
-        let span = whole(path);
+        let span = full_span(path);
         let scope = NameScope::of(&source);
         self.instance.expression_text(path, &scope, span).await
     }
 
     async fn instruction(&self, text: &str) -> Result<(), ScriptError> {
         let source = typed(text);
-        let item = reader::text_item(text, whole(text), &source);
+        let item = reader::text_item(text, full_span(text), &source);
         let item = item.map_err(|diagnostics| ScriptError {
             diagnostics,
             ..ScriptError::plain(ErrorKind::Script, TYPED, "")
@@ -161,7 +161,7 @@ fn typed(text: &str) -> Arc<ScriptSource> {
     })
 }
 
-fn whole(text: &str) -> Span {
+fn full_span(text: &str) -> Span {
     Span {
         start: 0,
         end: text.len(),

@@ -45,7 +45,7 @@ impl Instance {
             return Ok(());
         };
         // Each is well formed by itself; so is what they make together, or nothing is allowed.
-        let patterns = match merged.at(&["ai", "call"]) {
+        let patterns = match merged.get_path(&["ai", "call"]) {
             Some(Value::List(list)) => list.as_slice().to_vec(),
             Some(one) => vec![one.clone()],
             None => Vec::new(),
@@ -66,7 +66,7 @@ impl Instance {
         let plain = name.trim_start_matches('$');
         let names: Vec<&str> = tool.spec().names().chain([plain]).collect();
         if self.asks.iter().any(|asks| asks.allows_one_of(&names)) {
-            return tools.asked(name);
+            return tools.approved_tool(name);
         }
         Some(tool)
     }
@@ -75,7 +75,7 @@ impl Instance {
     pub(super) fn network(&self) -> Option<Arc<dyn Network>> {
         let tools = &self.world.engine.tools;
         if self.asks.iter().any(|asks| asks.allows(FETCH)) {
-            return tools.asked_network();
+            return tools.approved_network();
         }
         tools.network()
     }

@@ -332,11 +332,11 @@ fn named<'v, 'n>(actual: Option<&'v Value>, name: &'n str) -> (Option<&'v Value>
         return (Some(value), Some(name));
     }
     let first = name.split(['.', '[']).next();
-    (at(actual, name), first)
+    (value_at_path(actual, name), first)
 }
 
 /// The value at the end of a path as `a.b[0].c`; the empty path is the value itself.
-pub(super) fn at<'v>(value: Option<&'v Value>, path: &str) -> Option<&'v Value> {
+pub(super) fn value_at_path<'v>(value: Option<&'v Value>, path: &str) -> Option<&'v Value> {
     let steps = path
         .split(['.', '['])
         .map(|step| step.trim_end_matches(']'));

@@ -6,7 +6,7 @@ use quillet_yaml::{MapEntry, Node, NodeData};
 use super::expected_value::{
     ExpectationReader, ExpectedValue, FieldExpectation, FieldKey, Rule, ScalarComparison, node_of,
 };
-use super::fixture::{Aspect, Expectation};
+use super::fixture::{Expectation, RunAspect};
 use super::pattern::TextPattern;
 use crate::syntax::ScriptSource;
 
@@ -62,7 +62,7 @@ impl<'a> Expectations<'a> {
         } else {
             wanted
         };
-        self.aspect(Aspect::Output, wanted);
+        self.aspect(RunAspect::Output, wanted);
     }
 
     /// `outputSchema:`.
@@ -87,10 +87,10 @@ impl<'a> Expectations<'a> {
     fn one(&mut self, entry: &MapEntry) {
         let node = &entry.value;
         match entry.name().replace('-', "_").as_str() {
-            "output" => self.plain(Aspect::Output, node),
-            "messages" => self.plain(Aspect::Messages, node),
-            "requests" => self.plain(Aspect::Requests, node),
-            "printed" => self.plain(Aspect::Printed, node),
+            "output" => self.plain(RunAspect::Output, node),
+            "messages" => self.plain(RunAspect::Messages, node),
+            "requests" => self.plain(RunAspect::Requests, node),
+            "printed" => self.plain(RunAspect::Printed, node),
             "tools" => self.tools(node),
             "tool_called" => self.tool_called(node),
             "tokens" | "tokens_below" => self.tokens(node),
@@ -149,18 +149,18 @@ impl<'a> Expectations<'a> {
         }
     }
 
-    fn aspect(&mut self, aspect: Aspect, wanted: ExpectedValue) {
+    fn aspect(&mut self, aspect: RunAspect, wanted: ExpectedValue) {
         self.expectations.push(Expectation::Aspect(aspect, wanted));
     }
 
-    fn plain(&mut self, aspect: Aspect, node: &Node) {
+    fn plain(&mut self, aspect: RunAspect, node: &Node) {
         let wanted = self.wanted(node);
         self.aspect(aspect, wanted);
     }
 
     fn output_rule(&mut self, node: &Node, rule: Rule) {
         let span = node.span;
-        self.aspect(Aspect::Output, ExpectedValue { span, rule });
+        self.aspect(RunAspect::Output, ExpectedValue { span, rule });
     }
 
     /// A name, a call, or a list of both: each was called, in any order. With an operator, what
@@ -176,7 +176,7 @@ impl<'a> Expectations<'a> {
             _ => Rule::Members(vec![self.wanted(&calls)]),
         };
         let span = node.span;
-        self.aspect(Aspect::Tools, ExpectedValue { span, rule });
+        self.aspect(RunAspect::Tools, ExpectedValue { span, rule });
     }
 
     /// `name`, `[name, …]`, or `{name: arguments}`.
@@ -210,7 +210,7 @@ impl<'a> Expectations<'a> {
             }
             _ => self.wanted(node),
         };
-        self.aspect(Aspect::Tokens, wanted);
+        self.aspect(RunAspect::Tokens, wanted);
     }
 
     /// `true`; a text that is the code or a part of the message; or an object.
@@ -239,7 +239,7 @@ impl<'a> Expectations<'a> {
             pattern @ Rule::Pattern(_) => field("message", pattern).rule,
             other => other,
         };
-        self.aspect(Aspect::Error, ExpectedValue { span, rule });
+        self.aspect(RunAspect::Error, ExpectedValue { span, rule });
     }
 
     /// `true`, or a name.

@@ -89,7 +89,7 @@ pub struct Reply {
 #[derive(Clone, Debug)]
 pub(super) enum Expectation {
     /// A part of the run is as wanted.
-    Aspect(Aspect, ExpectedValue),
+    Aspect(RunAspect, ExpectedValue),
     /// The output follows a JSON Schema.
     Schema(SchemaExpectation, Span),
     /// The requests are those of the snapshot.
@@ -100,7 +100,7 @@ pub(super) enum Expectation {
 
 /// A part of a run that can be looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Aspect {
+pub(super) enum RunAspect {
     Output,
     Messages,
     Requests,
@@ -110,17 +110,17 @@ pub(super) enum Aspect {
     Error,
 }
 
-impl Aspect {
+impl RunAspect {
     /// Its name in fixtures and in paths.
     pub(super) fn name(self) -> &'static str {
         match self {
-            Aspect::Output => "output",
-            Aspect::Messages => "messages",
-            Aspect::Requests => "requests",
-            Aspect::Tools => "tools",
-            Aspect::Tokens => "tokens",
-            Aspect::Printed => "printed",
-            Aspect::Error => "error",
+            RunAspect::Output => "output",
+            RunAspect::Messages => "messages",
+            RunAspect::Requests => "requests",
+            RunAspect::Tools => "tools",
+            RunAspect::Tokens => "tokens",
+            RunAspect::Printed => "printed",
+            RunAspect::Error => "error",
         }
     }
 }
@@ -154,7 +154,7 @@ impl TestCase {
     /// Whether the fixture expects the script to fail.
     pub(super) fn wants_failure(&self) -> bool {
         let is_error = |expectation: &Expectation| {
-            matches!(expectation, Expectation::Aspect(Aspect::Error, _))
+            matches!(expectation, Expectation::Aspect(RunAspect::Error, _))
         };
         self.expectations.iter().any(is_error)
     }

@@ -11,7 +11,7 @@ const INSTRUCTIONS: &str = "You grade the output of a program against a criterio
 
 /// What the judge says.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Judgement {
+pub(super) struct JudgeVerdict {
     pub(super) passes: bool,
     pub(super) reason: String,
     pub(super) usage: Usage,
@@ -25,10 +25,10 @@ pub(super) async fn ask(
     judge: &ModelHandle,
     rubric: &str,
     output: &str,
-) -> Result<Judgement, String> {
+) -> Result<JudgeVerdict, String> {
     let reply = reply(judge, request(judge, rubric, output)).await;
     let reply = reply.map_err(|error| format!("the judge did not answer: {error}"))?;
-    let whole = reply.whole();
+    let whole = reply.ensure_complete();
     let whole = whole.map_err(|why| format!("the judge did not answer: {why}"))?;
     let text = whole.text.as_str();
     let said = object(text).ok_or_else(|| {
@@ -39,7 +39,7 @@ pub(super) async fn ask(
         return Err("the judge's answer has no \"pass\" that is true or false".to_owned());
     };
     let reason = said.get("reason").and_then(Value::as_str);
-    Ok(Judgement {
+    Ok(JudgeVerdict {
         passes: *passes,
         reason: reason.unwrap_or_default().to_owned(),
         usage: reply.usage.unwrap_or_default(),
@@ -94,9 +94,9 @@ mod tests {
 
     /// A judge whose verdict ends for this reason.
     #[derive(Debug)]
-    struct Judge(FinishReason);
+    struct FailingJudge(FinishReason);
 
-    impl ChatModel for Judge {
+    impl ChatModel for FailingJudge {
         fn describe(&self) -> String {
             "a judge".to_owned()
         }
@@ -122,7 +122,7 @@ mod tests {
             (FinishReason::ContentFilter, false),
         ] {
             let judge = ModelHandle {
-                model: Arc::new(Judge(reason)),
+                model: Arc::new(FailingJudge(reason)),
                 name: None,
                 abilities: ModelCapabilities::default(),
                 counter: Arc::new(Bytes4),

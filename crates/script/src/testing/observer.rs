@@ -36,7 +36,7 @@ impl RunObserver {
     }
 
     /// What was seen until now.
-    pub(super) fn told(&self) -> ObservedRun {
+    pub(super) fn into_run(&self) -> ObservedRun {
         self.seen().clone()
     }
 }

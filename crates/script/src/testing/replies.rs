@@ -172,10 +172,10 @@ fn events(reply: &Reply, request: &ChatRequest) -> Vec<ChatEvent> {
     let asked = request
         .messages
         .iter()
-        .map(|message| Bytes4.message(message));
+        .map(|message| Bytes4.count_message(message));
     events.push(ChatEvent::Usage(Usage {
         input_tokens: asked.sum(),
-        output_tokens: Bytes4.text(&reply.text),
+        output_tokens: Bytes4.count_text(&reply.text),
         ..Usage::default()
     }));
     events

@@ -9,7 +9,7 @@ use quillet_core::{Map, MapTable, Span, Value};
 use super::compare::Compare;
 use super::expected_value::text_of;
 use super::expression::TestNames;
-use super::fixture::{Answers, Aspect, Expectation, Fixture, TestCase};
+use super::fixture::{Answers, Expectation, Fixture, RunAspect, TestCase};
 use super::judge;
 use super::observer::{ObservedRun, RunObserver};
 use super::replies::ScriptedModels;
@@ -109,7 +109,7 @@ impl TestHarness {
         }
         let found = match ran {
             Err(error) if !case.wants_failure() => return broken(error),
-            ran => FinishedRun::new(ran, witness.told()),
+            ran => FinishedRun::new(ran, witness.into_run()),
         };
         let mut verdict = self.decide(fixture, case, subject, &found).await;
         // A failure that was wanted ends the script before its last question.
@@ -187,7 +187,7 @@ impl TestHarness {
             Expectation::Snapshot(name, span) => {
                 let file = format!("{}.{name}", stem(subject.name()));
                 let text = snapshot::rendered(&found.seen.requests);
-                let kept = self.snapshots.kept(&file, &text);
+                let kept = self.snapshots.compare_or_write(&file, &text);
                 let kept = kept.map_err(|why| {
                     ScriptError::plain(ErrorKind::NotFound, &fixture.source.name, why)
                 })?;
@@ -268,28 +268,28 @@ impl FinishedRun {
 
     /// What `$expr` may name.
     fn names(&self, case: &TestCase) -> TestNames {
-        const PARTS: [Aspect; 6] = [
-            Aspect::Output,
-            Aspect::Messages,
-            Aspect::Requests,
-            Aspect::Tools,
-            Aspect::Tokens,
-            Aspect::Printed,
+        const PARTS: [RunAspect; 6] = [
+            RunAspect::Output,
+            RunAspect::Messages,
+            RunAspect::Requests,
+            RunAspect::Tools,
+            RunAspect::Tokens,
+            RunAspect::Printed,
         ];
-        let part = |part: Aspect| Some((part.name(), self.aspect(part)?));
+        let part = |part: RunAspect| Some((part.name(), self.aspect(part)?));
         TestNames::new(&case.variables, PARTS.into_iter().filter_map(part))
     }
 
-    fn aspect(&self, aspect: Aspect) -> Option<Value> {
+    fn aspect(&self, aspect: RunAspect) -> Option<Value> {
         match aspect {
-            Aspect::Output => self.output.clone(),
-            Aspect::Error => self.error.clone(),
-            Aspect::Messages => Some(self.messages.clone()),
-            Aspect::Requests => {
+            RunAspect::Output => self.output.clone(),
+            RunAspect::Error => self.error.clone(),
+            RunAspect::Messages => Some(self.messages.clone()),
+            RunAspect::Requests => {
                 let requests = self.seen.requests.iter().cloned().map(Value::Map);
                 Some(requests.collect::<Vec<_>>().into())
             }
-            Aspect::Tools => {
+            RunAspect::Tools => {
                 let calls = self
                     .seen
                     .calls
@@ -297,8 +297,8 @@ impl FinishedRun {
                     .map(super::observer::ObservedCall::value);
                 Some(calls.collect::<Vec<_>>().into())
             }
-            Aspect::Printed => Some(self.seen.printed.join("\n").into()),
-            Aspect::Tokens => Some(tokens(&self.usage)),
+            RunAspect::Printed => Some(self.seen.printed.join("\n").into()),
+            RunAspect::Tokens => Some(tokens(&self.usage)),
         }
     }
 }

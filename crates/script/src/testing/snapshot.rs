@@ -15,7 +15,7 @@ pub trait Snapshots: Send + Sync + fmt::Debug {
     ///
     /// # Errors
     /// It cannot be read or written.
-    fn kept(&self, name: &str, text: &str) -> Result<Option<String>, String>;
+    fn compare_or_write(&self, name: &str, text: &str) -> Result<Option<String>, String>;
 }
 
 /// Fields of a request that are written as prose.

@@ -8,7 +8,7 @@ use quillet_template::{
 };
 use quillet_yaml::{MapEntry, Node, NodeData, Scalar, ScalarFormat};
 
-use super::compare::at;
+use super::compare::value_at_path;
 use super::expected_value::node_of;
 use crate::syntax::ScriptSource;
 
@@ -82,7 +82,7 @@ impl Variables<'_> {
     fn value(&self, path: &str, span: Span) -> Result<&Value, Box<Diagnostic>> {
         let root = path.split(['.', '[']).next().unwrap_or_default();
         let value = match self.values.get(root) {
-            Some(value) => at(Some(value), path.get(root.len()..).unwrap_or_default()),
+            Some(value) => value_at_path(Some(value), path.get(root.len()..).unwrap_or_default()),
             None => None,
         };
         value.ok_or_else(|| {

@@ -162,10 +162,10 @@ fn placed(text: &str, position: TextPosition) -> Option<PrefixedText<'_>> {
     })
 }
 
-type Brackets<'t> = (Option<i64>, Option<&'t str>, &'t str);
+type BracketParts<'t> = (Option<i64>, Option<&'t str>, &'t str);
 
 /// `[index:role]` with parts omitted, or nothing. `None` where they are not well formed.
-fn brackets(text: &str) -> Option<Brackets<'_>> {
+fn brackets(text: &str) -> Option<BracketParts<'_>> {
     let Some(inside) = text.strip_prefix('[') else {
         return Some((None, None, text));
     };

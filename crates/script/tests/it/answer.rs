@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use quillet_core::{Map, Value, json};
 use quillet_script::answer::{
     self, AnswerFormat, AnswerSchema, ChoiceConstraint, Inputs, ProviderSchema, Random, Splitter,
-    Thinking,
+    ThinkingSettings,
 };
 use quillet_script::run::ScriptInput;
 use serde_json::json;
@@ -475,7 +475,7 @@ fn a_draw_is_the_same_for_the_same_seed_and_takes_each_option_once() {
 
 fn apart(config: &str, text: &str) -> (String, String) {
     let config = json::parse(config).unwrap();
-    let (thinking, problems) = Thinking::read(Some(&config));
+    let (thinking, problems) = ThinkingSettings::read(Some(&config));
     assert!(problems.is_empty(), "{problems:?}");
     let by = |size: usize| {
         let characters: Vec<char> = text.chars().collect();
@@ -590,7 +590,7 @@ fn what_is_wrong_with_should_think_is_said() {
             "shouldThink is ignored: expected true, off, last, first, deep or an object, not integer",
         ),
     ] {
-        let (_, problems) = Thinking::read(Some(&json::parse(config).unwrap()));
+        let (_, problems) = ThinkingSettings::read(Some(&json::parse(config).unwrap()));
         assert!(problems[0].starts_with(problem), "{problems:?}");
     }
 }

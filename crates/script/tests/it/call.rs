@@ -144,11 +144,11 @@ async fn variables_of_a_script_never_reach_a_provider() {
 struct Characters;
 
 impl TokenCounter for Characters {
-    fn text(&self, text: &str) -> u64 {
+    fn count_text(&self, text: &str) -> u64 {
         text.chars().count() as u64
     }
 
-    fn ids(&self, text: &str) -> Option<Vec<u32>> {
+    fn token_ids(&self, text: &str) -> Option<Vec<u32>> {
         Some(text.chars().map(u32::from).collect())
     }
 }

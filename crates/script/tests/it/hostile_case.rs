@@ -52,12 +52,12 @@ pub(super) fn lines(file: &str) -> Option<Vec<Value>> {
 }
 
 pub(super) fn text<'a>(line: &'a Value, key: &str) -> &'a str {
-    let found = line.at(&[key]).and_then(Value::as_str);
+    let found = line.get_path(&[key]).and_then(Value::as_str);
     found.unwrap_or_default()
 }
 
 fn number(line: &Value, path: &[&str]) -> Option<u64> {
-    match line.at(path) {
+    match line.get_path(path) {
         Some(Value::Int(number)) => u64::try_from(*number).ok(),
         _ => None,
     }
@@ -72,7 +72,9 @@ pub(super) fn items(value: Option<&Value>) -> &[Value] {
 }
 
 fn texts(line: &Value, key: &str) -> Vec<String> {
-    let texts = items(line.at(&[key])).iter().filter_map(Value::as_str);
+    let texts = items(line.get_path(&[key]))
+        .iter()
+        .filter_map(Value::as_str);
     texts.map(str::to_owned).collect()
 }
 
@@ -90,7 +92,7 @@ impl Case {
                 "ok" => Expect::Ok,
                 _ => Expect::Bounded,
             },
-            result: line.at(&["result"]).cloned(),
+            result: line.get_path(&["result"]).cloned(),
             says: texts(line, "says"),
             never: texts(line, "must_not_contain"),
             milliseconds,
@@ -120,8 +122,8 @@ fn limits(line: &Value, milliseconds: u64) -> ScriptLimits {
 }
 
 fn model(line: &Value) -> Map {
-    let given = line.at(&["model"]).and_then(Value::as_map).cloned();
-    let calls = line.at(&["model_calls"]).cloned();
+    let given = line.get_path(&["model"]).and_then(Value::as_map).cloned();
+    let calls = line.get_path(&["model_calls"]).cloned();
     let calls = calls.map(|calls| Map::from_iter([("calls", calls)]));
     given.or(calls).unwrap_or_default()
 }
@@ -132,10 +134,13 @@ fn files(line: &Value) -> Vec<(String, String)> {
     let quoted = |text: &str| serde_json::to_string(text).expect("text is JSON");
     match text(line, "format") {
         "js" => main(javascript(text(line, "code"))),
-        "yaml" => main(yaml(&decoded(line.at(&["input"])), line.at(&["result"]))),
+        "yaml" => main(yaml(
+            &decoded(line.get_path(&["input"])),
+            line.get_path(&["result"]),
+        )),
         "regex" => {
             let pattern = text(line, "pattern").replace('/', "\\/");
-            let subject = quoted(&decoded(line.at(&["text"])));
+            let subject = quoted(&decoded(line.get_path(&["text"])));
             let hole = quoted(&format!("#[[/{pattern}/:A:1]]"));
             let plain = quoted(&format!("#[[/{pattern}/:A]]"));
             let hole = if text(line, "expect") == "ok" {
@@ -146,7 +151,7 @@ fn files(line: &Value) -> Vec<(String, String)> {
             main(format!("- $set: {{A: {subject}}}\n- $echo: {hole}\n"))
         }
         _ => {
-            let files = line.at(&["files"]).and_then(Value::as_map);
+            let files = line.get_path(&["files"]).and_then(Value::as_map);
             let files = files.into_iter().flat_map(Map::iter);
             files
                 .map(|(name, text)| (name.to_string(), decoded(Some(text))))

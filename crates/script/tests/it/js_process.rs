@@ -186,7 +186,7 @@ async fn hostile(js: &Js, code: &str) -> Result<JsValueRef, (JsErrorKind, String
 fn verdict(vector: &Value, result: &Result<JsValueRef, (JsErrorKind, String)>) -> Option<String> {
     let text = |key: &str| {
         vector
-            .at(&[key])
+            .get_path(&[key])
             .and_then(Value::as_str)
             .unwrap_or_default()
             .to_owned()
@@ -195,7 +195,7 @@ fn verdict(vector: &Value, result: &Result<JsValueRef, (JsErrorKind, String)>) -
     let wrong = match &*text("expect") {
         "refuse" => result.is_ok() || matches!(result, Err((JsErrorKind::Syntax, _))),
         "ok" => {
-            !matches!(result, Ok(JsValueRef::Value(value)) if Some(value) == vector.at(&["result"]))
+            !matches!(result, Ok(JsValueRef::Value(value)) if Some(value) == vector.get_path(&["result"]))
         }
         "isolated" => match result {
             Ok(value) => !["\"undefined\"", "undefined", "1"].contains(&&*shown(value)),
@@ -236,7 +236,7 @@ async fn hostile_code_ends_within_its_bounds() {
         });
         let mut wrong = Vec::new();
         for vector in &vectors {
-            let code = vector.at(&["code"]).and_then(Value::as_str).unwrap();
+            let code = vector.get_path(&["code"]).and_then(Value::as_str).unwrap();
             let begun = Instant::now();
             let result = hostile(&js, code).await;
             println!(

@@ -75,7 +75,7 @@ pub(crate) async fn list_agents(
     wanted: RevisionPreconditions,
     QueryParams(listing): QueryParams<Listing>,
 ) -> Result<Response, ApiError> {
-    wanted.latest(&call.app).await?;
+    wanted.wait_for_latest(&call.app).await?;
     let store = call.app.service.catalogue().store();
     let (rights, words) = (call.rights(), listing.words());
     // Keys alone are much cheaper to read than all texts.
@@ -135,7 +135,7 @@ pub(crate) async fn get_agent(
     wanted: RevisionPreconditions,
     Id(id): Id,
 ) -> Result<Response, ApiError> {
-    wanted.latest(&call.app).await?;
+    wanted.wait_for_latest(&call.app).await?;
     let definitions = &call.app.definitions;
     let (id, mark) = definitions.divide(EntryKind::Agent, &id).await?;
     let found = definitions

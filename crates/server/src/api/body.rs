@@ -69,7 +69,7 @@ fn malformed(error: &serde_json::Error) -> ApiError {
         ErrorCode::RequestBody,
         format!("{what}: {}", json_error::json_error_message(error)),
     )
-    .at(error.line(), error.column())
+    .with_location(error.line(), error.column())
 }
 
 pub(crate) async fn read<B>(body: B, most: usize, time: Duration) -> Result<Bytes, ApiError>

@@ -9,7 +9,7 @@ use quillet_core::clock;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::json;
+use super::json_body;
 use crate::caller::Caller;
 use crate::error::{ApiError, ProblemDetails, problem};
 use crate::request_context::RequestContext;
@@ -83,7 +83,10 @@ impl BudgetResponse {
             limit: BudgetAmount::limited(account, limit),
             spent: BudgetAmount::of(used.spent),
             held: BudgetAmount::of(used.held),
-            left: BudgetAmount::limited(account, limit.less(used.spent).less(used.held)),
+            left: BudgetAmount::limited(
+                account,
+                limit.saturating_sub(used.spent).saturating_sub(used.held),
+            ),
         }
     }
 }
@@ -99,7 +102,7 @@ pub(crate) async fn list_budgets(call: RequestContext) -> Result<Response, ApiEr
     let spending = call.app.spending.as_ref();
     if let Some(spending) = spending {
         accounts = spending.accounts();
-        let name = &call.app.auth.known(call.client).0;
+        let name = &call.app.auth.owner(call.client).0;
         let own = match call.client.caller() {
             Caller::Token(_) => format!("key:{name}"),
             Caller::Anyone => String::new(),
@@ -119,12 +122,12 @@ pub(crate) async fn list_budgets(call: RequestContext) -> Result<Response, ApiEr
         let used = spending.used(&accounts).await;
         (seen, left) = used.map_err(|error| {
             problem(ErrorCode::BudgetUnavailable, error.to_string())
-                .retry_after(std::time::Duration::from_secs(1))
+                .with_retry_after(std::time::Duration::from_secs(1))
         })?;
     }
     let data = accounts.iter().zip(seen);
     let now = clock::millis() / 1000 + left.as_secs();
-    json(&BudgetList {
+    json_body(&BudgetList {
         object: "list",
         // Use the clock of the store that holds the budgets: the day is the one that ends at that
         // time.

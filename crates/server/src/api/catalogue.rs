@@ -15,9 +15,9 @@ use serde::Serialize;
 use serde_json::Value as Tree;
 use utoipa::ToSchema;
 
-use super::definitions::{marked, status, tree};
+use super::definitions::{status, tree, with_version_headers};
 use super::listing::{Listing, has_all};
-use super::{Id, agents, written};
+use super::{Id, agents, to_json};
 use crate::error::{ApiError, ProblemDetails};
 use crate::extract::QueryParams;
 use crate::request_context::RequestContext;
@@ -162,7 +162,7 @@ pub(crate) async fn list_environs(
     wanted: RevisionPreconditions,
     QueryParams(listing): QueryParams<Listing>,
 ) -> Result<Response, ApiError> {
-    wanted.latest(&call.app).await?;
+    wanted.wait_for_latest(&call.app).await?;
     let variables = call.app.service.variables();
     let words = listing.words();
     let is_found = |id: &str| may_read(&call, id) && has_all(&words, id, "");
@@ -203,8 +203,8 @@ pub(crate) async fn get_extension(
         return Ok(answer);
     }
     let revision = |snapshot: &CatalogueSnapshot| Some(snapshot.extensions.get(&id)?.revision);
-    let snapshot = wanted.of(&call.app, &id, revision).await?;
-    let definition = known(&call, snapshot.extension(&id))?;
+    let snapshot = wanted.wait_for_revision(&call.app, &id, revision).await?;
+    let definition = found_or_unavailable(&call, snapshot.extension(&id))?;
     wanted.answer(&tree(&definition.text), Some(definition.revision))
 }
 
@@ -224,8 +224,10 @@ pub(crate) async fn get_prompt(
     if let Some(answer) = version(&call, &wanted, EntryKind::Prompt, &id).await? {
         return Ok(answer);
     }
-    let snapshot = wanted.of(&call.app, &id, of_prompt(&id)).await?;
-    let definition = known(&call, snapshot.prompt(&id))?;
+    let snapshot = wanted
+        .wait_for_revision(&call.app, &id, of_prompt(&id))
+        .await?;
+    let definition = found_or_unavailable(&call, snapshot.prompt(&id))?;
     let detail = detail(&call, &snapshot, definition);
     wanted.answer(&detail, Some(definition.revision))
 }
@@ -265,7 +267,7 @@ async fn version(
     let (plain, Some(mark)) = definitions.divide(kind, id).await? else {
         return Ok(None);
     };
-    wanted.latest(&call.app).await?;
+    wanted.wait_for_latest(&call.app).await?;
     let (found, version) = definitions.ensure_version(kind, plain, &mark).await?;
     let definition = tree(&found.content.text);
     let answer = if kind == EntryKind::Prompt {
@@ -288,11 +290,15 @@ async fn version(
         wanted.answer(&definition, None)
     }?;
     let text = &found.content.text;
-    Ok(Some(marked(answer, Some(version.number), Some(text))))
+    Ok(Some(with_version_headers(
+        answer,
+        Some(version.number),
+        Some(text),
+    )))
 }
 
 /// Returns the body that `GET` sends for a definition, if the snapshot has this content.
-pub(super) fn shown(
+pub(super) fn current_body(
     call: &RequestContext,
     kind: EntryKind,
     id: &str,
@@ -303,13 +309,13 @@ pub(super) fn shown(
     match kind {
         EntryKind::Prompt => {
             let definition = snapshot.prompts.get(id).filter(|one| is_of(&one.text))?;
-            written(&detail(call, &snapshot, definition)).ok()
+            to_json(&detail(call, &snapshot, definition)).ok()
         }
         EntryKind::Agent => {
             let key = EntryKey::new(id.replace('.', ":"));
-            written(&agents::detail(call, &key, content)).ok()
+            to_json(&agents::detail(call, &key, content)).ok()
         }
-        _ => written(&tree(&content.text)).ok(),
+        _ => to_json(&tree(&content.text)).ok(),
     }
 }
 
@@ -324,7 +330,7 @@ pub(crate) async fn get_environ(
     wanted: RevisionPreconditions,
     Id(id): Id,
 ) -> Result<Response, ApiError> {
-    wanted.latest(&call.app).await?;
+    wanted.wait_for_latest(&call.app).await?;
     let variables = call.app.service.variables();
     if !call.rights().are_all() {
         // The tree contains every variable below the id, so each needs the permission.
@@ -334,7 +340,7 @@ pub(crate) async fn get_environ(
             rest.is_some_and(|rest| rest.starts_with('.'))
         };
         for hidden in ids.iter().filter(below) {
-            call.may(Permission::Read, EntryKind::Environ, hidden)
+            call.require_permission(Permission::Read, EntryKind::Environ, hidden)
                 .await?;
         }
     }
@@ -356,8 +362,8 @@ pub(crate) async fn get_tool(
         return Ok(answer);
     }
     let revision = |snapshot: &CatalogueSnapshot| Some(snapshot.tools.get(&id)?.revision);
-    let snapshot = wanted.of(&call.app, &id, revision).await?;
-    let definition = known(&call, snapshot.tool(&id))?;
+    let snapshot = wanted.wait_for_revision(&call.app, &id, revision).await?;
+    let definition = found_or_unavailable(&call, snapshot.tool(&id))?;
     wanted.answer(&tree(&definition.text), Some(definition.revision))
 }
 
@@ -368,12 +374,15 @@ async fn listed(
 ) -> Result<Arc<CatalogueSnapshot>, ApiError> {
     let catalogue = call.app.service.catalogue();
     catalogue.ready().map_err(ServiceError::Store)?;
-    wanted.latest(&call.app).await?;
+    wanted.wait_for_latest(&call.app).await?;
     Ok(catalogue.snapshot())
 }
 
 /// A missing definition may exist in a store that was never read, so report the store first.
-fn known<T>(call: &RequestContext, found: Result<T, ServiceError>) -> Result<T, ApiError> {
+fn found_or_unavailable<T>(
+    call: &RequestContext,
+    found: Result<T, ServiceError>,
+) -> Result<T, ApiError> {
     let catalogue = call.app.service.catalogue();
     found.map_err(|error| {
         catalogue

@@ -17,13 +17,13 @@ use super::body::JsonBody;
 use super::chunk::{Chunks, DONE};
 use super::completion::ChatCompletion;
 use super::event_stream::{self, EventEncoder, PendingReply, StreamingReply};
-use super::render::{RenderParams, switched_off};
-use super::reply::{whole, write_failure};
-use super::{Id, json as answer_json, merged, traced};
+use super::render::{RenderParams, inline_disabled};
+use super::reply::{collect_reply, write_failure};
+use super::{Id, json_body as answer_json, merged, traced};
 use crate::error::{ApiError, ProblemDetails, problem};
 use crate::extract::QueryParams;
 use crate::request_context::{Exchange, RequestContext};
-use crate::revision::{MinRevision, RevisionPreconditions, mark, of_prompt};
+use crate::revision::{MinRevision, RevisionPreconditions, of_prompt, set_version_headers};
 use crate::warning::{Warning, warnings};
 
 /// Variables of a prompt and options of the model. In addition to the members listed here, all of
@@ -82,10 +82,12 @@ pub(crate) async fn chat_prompt(
     QueryParams(asked): QueryParams<RenderParams>,
     JsonBody(mut body): JsonBody<ChatBody>,
 ) -> Result<Response, ApiError> {
-    body.explain = Some(asked.explains(body.explain));
+    body.explain = Some(asked.is_explained(body.explain));
     // Ignoring messages silently would hide a mistake of the client.
     body.refuse_messages()?;
-    let snapshot = wanted.of(&call.app, &id, of_prompt(&id)).await?;
+    let snapshot = wanted
+        .wait_for_revision(&call.app, &id, of_prompt(&id))
+        .await?;
     // Select the version before the response begins, because its headers name the version.
     let variables = merged(body.variables.as_ref(), body.args.as_ref());
     let input = body.input(&variables, call.exchange.id());
@@ -94,7 +96,7 @@ pub(crate) async fn chat_prompt(
     let version = service.version_of(&snapshot, &chosen).await;
     let revision = Some(chosen.revision);
     drop(variables);
-    Ok(mark(
+    Ok(set_version_headers(
         answer(&call, snapshot, id, body).await?,
         revision,
         version,
@@ -116,7 +118,7 @@ impl ChatBody {
                 ErrorCode::RequestBody,
                 "unexpected member messages: the prompt provides the messages",
             )
-            .hint("pass the prompt's values in \"variables\""));
+            .with_hint("pass the prompt's values in \"variables\""));
         }
         Ok(())
     }
@@ -141,24 +143,26 @@ async fn answer(
 ) -> Result<Response, ApiError> {
     let is_streamed = body.stream == Some(true);
     let made_of = RenderExplanation::default();
-    let asking = match script(call, &snapshot, &id, &body).await? {
-        Some(job) => match super::script::durably(call, &job, body.features.durable, &body.ask)? {
-            Some(asking) => asking,
-            None => return super::script::answer(call, job).await,
-        },
+    let asking = match script_job(call, &snapshot, &id, &body).await? {
+        Some(job) => {
+            match super::script::start_durable(call, &job, body.features.durable, &body.ask)? {
+                Some(asking) => asking,
+                None => return super::script::answer(call, job).await,
+            }
+        }
         None if body.features.durable == Some(true) || !body.ask.is_empty() => {
             let message = format!(
                 "features.durable: {id:?} is not a script; only agents and scripts can run durably"
             );
-            return Err(problem(ErrorCode::InvalidValue, message).about("features"));
+            return Err(problem(ErrorCode::InvalidValue, message).with_param("features"));
         }
-        None => ask(call, snapshot, id, body, made_of.clone()),
+        None => start_chat(call, snapshot, id, body, made_of.clone()),
     };
-    told(call, asking, is_streamed, made_of).await
+    send_reply(call, asking, is_streamed, made_of).await
 }
 
 /// Returns the reply as a stream or as one body.
-async fn told(
+async fn send_reply(
     call: &RequestContext,
     asking: PendingReply,
     is_streamed: bool,
@@ -172,9 +176,9 @@ async fn told(
         };
         return event_stream::answer(call, asking, told).await;
     }
-    let (reply, warnings) = whole(&call.app, asking).await?;
+    let (reply, warnings) = collect_reply(&call.app, asking).await?;
     let completion = ChatCompletion::new(reply, warnings);
-    answer_json(&completion.explained(made_of.get().cloned()))
+    answer_json(&completion.with_explanation(made_of.get().cloned()))
 }
 
 /// A prompt or script in the request, and options of the model.
@@ -208,12 +212,15 @@ pub(crate) async fn chat_unstored(
     JsonBody(body): JsonBody<AnyChatBody>,
 ) -> Result<Response, ApiError> {
     if !call.app.takes_inline_templates() {
-        return Err(switched_off());
+        return Err(inline_disabled());
     }
-    call.may_everywhere(Permission::Render).await?;
+    call.require_everywhere(Permission::Render).await?;
     match &body.read_as {
-        Some(id) => call.may(Permission::Write, EntryKind::Prompt, id).await?,
-        None => call.may_everywhere(Permission::Write).await?,
+        Some(id) => {
+            call.require_permission(Permission::Write, EntryKind::Prompt, id)
+                .await?
+        }
+        None => call.require_everywhere(Permission::Write).await?,
     }
     let AnyChatBody {
         definition,
@@ -238,12 +245,15 @@ pub(crate) async fn chat_unstored(
     let request = ChatRequest {
         model: body.model.clone().or(rendered.model),
         messages: service.messages(rendered.prompt),
-        options: body.options.clone().over((*rendered.options).clone()),
+        options: body
+            .options
+            .clone()
+            .or_defaults((*rendered.options).clone()),
     };
     let said = warnings(&[], (&rendered.unused, &rendered.absent), rendered.failures);
     let (app, exchange) = (Arc::clone(&call.app), Arc::clone(&call.exchange));
     let asking: PendingReply = Box::pin(async move {
-        let sent = traced::send(&app, &exchange, None, request).await;
+        let sent = traced::send_chat(&app, &exchange, None, request).await;
         let stream = sent.map_err(|error| ServiceError::Model {
             error,
             failures: Vec::new(),
@@ -253,7 +263,7 @@ pub(crate) async fn chat_unstored(
             warnings: said,
         })
     });
-    told(
+    send_reply(
         &call,
         asking,
         body.stream == Some(true),
@@ -283,7 +293,7 @@ pub(crate) async fn chat_prompt_alias(
 }
 
 /// Returns the script job of the request, if the prompt is a script.
-async fn script(
+async fn script_job(
     call: &RequestContext,
     snapshot: &Arc<CatalogueSnapshot>,
     id: &str,
@@ -304,7 +314,7 @@ async fn script(
 /// The explanation of a prompt, set after rendering if the request asks for it.
 type RenderExplanation = Arc<OnceLock<Box<Explanation>>>;
 
-fn ask(
+fn start_chat(
     call: &RequestContext,
     snapshot: Arc<CatalogueSnapshot>,
     id: String,
@@ -328,8 +338,8 @@ fn ask(
         if let Some(explanation) = ready.explanation {
             let _ = made_of.set(explanation);
         }
-        let spoke = traced::spoke(&app, &id, ready.version, &variables);
-        let stream = match traced::send(&app, &exchange, spoke, ready.request).await {
+        let spoke = traced::traced_prompt(&app, &id, ready.version, &variables);
+        let stream = match traced::send_chat(&app, &exchange, spoke, ready.request).await {
             Ok(stream) => stream,
             Err(error) => {
                 let failures = ready.failures;
@@ -352,8 +362,8 @@ struct RestChatEncoder {
 
 impl EventEncoder for RestChatEncoder {
     fn begin(&mut self, warnings: Vec<Warning>, _: &mut Vec<u8>) {
-        self.chunks.warn(warnings);
-        self.chunks.explain(self.made_of.get().cloned());
+        self.chunks.set_warnings(warnings);
+        self.chunks.set_explanation(self.made_of.get().cloned());
     }
 
     fn event(&mut self, event: ChatEvent, out: &mut Vec<u8>) {

@@ -44,17 +44,17 @@ impl Chunks {
     }
 
     /// Warnings go with the next chunk.
-    pub(crate) fn warn(&mut self, warnings: Vec<Warning>) {
+    pub(crate) fn set_warnings(&mut self, warnings: Vec<Warning>) {
         self.warnings = warnings;
     }
 
     /// Adds the explanation to the next chunk.
-    pub(crate) fn explain(&mut self, explanation: Option<Box<Explanation>>) {
+    pub(crate) fn set_explanation(&mut self, explanation: Option<Box<Explanation>>) {
         self.explanation = explanation;
     }
 
     /// Continues after chunks that were passed through as the provider wrote them.
-    pub(crate) fn go_on(&mut self, told: PassthroughState) {
+    pub(crate) fn continue_after(&mut self, told: PassthroughState) {
         self.begin(&told.id, &told.model, told.created);
         self.begun = told.begun;
     }
@@ -264,7 +264,7 @@ mod tests {
     #[test]
     fn after_the_providers_own_words_nobody_is_introduced_again() {
         let mut chunks = Chunks::default();
-        chunks.go_on(PassthroughState {
+        chunks.continue_after(PassthroughState {
             id: "c".into(),
             model: "m".into(),
             created: 7,

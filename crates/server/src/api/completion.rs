@@ -156,7 +156,7 @@ pub(super) fn finish_word(reason: FinishReason, raw: &str) -> &'static str {
 
 impl ChatCompletion {
     /// Adds an explanation.
-    pub(crate) fn explained(mut self, explanation: Option<Box<Explanation>>) -> Self {
+    pub(crate) fn with_explanation(mut self, explanation: Option<Box<Explanation>>) -> Self {
         self.explanation = explanation;
         self
     }
@@ -183,7 +183,7 @@ impl ChatCompletion {
     }
 
     /// Adds the report of a script.
-    pub(crate) fn of_script(self, script: ScriptReport) -> Self {
+    pub(crate) fn with_script_report(self, script: ScriptReport) -> Self {
         ChatCompletion {
             script: Some(script),
             ..self

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::body::JsonBody;
-use super::json;
+use super::json_body;
 use crate::error::{ApiError, ProblemDetails};
 use crate::request_context::RequestContext;
 
@@ -79,5 +79,5 @@ pub(crate) async fn cost(
         Some(agents) => agents.parts().models.cost(&model, &usage, 1),
         None => ModelFacts::built_in().find(&model).cost(&usage),
     };
-    json(&Cost { model, cost_usd })
+    json_body(&Cost { model, cost_usd })
 }

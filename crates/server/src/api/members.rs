@@ -63,7 +63,7 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for BodyFields<'_, D> {
         known: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, D::Error> {
-        self.reader.deserialize_map(Members {
+        self.reader.deserialize_map(UnknownFieldCollector {
             inner: visitor,
             known,
             unknown: self.unknown,
@@ -76,13 +76,13 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for BodyFields<'_, D> {
     }
 }
 
-struct Members<'u, T> {
+struct UnknownFieldCollector<'u, T> {
     inner: T,
     known: &'static [&'static str],
     unknown: &'u mut Vec<UnknownField>,
 }
 
-impl<'de, V: Visitor<'de>> Visitor<'de> for Members<'_, V> {
+impl<'de, V: Visitor<'de>> Visitor<'de> for UnknownFieldCollector<'_, V> {
     type Value = V::Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -90,7 +90,7 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Members<'_, V> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<V::Value, A::Error> {
-        self.inner.visit_map(Members {
+        self.inner.visit_map(UnknownFieldCollector {
             inner: map,
             known: self.known,
             unknown: self.unknown,
@@ -98,14 +98,14 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Members<'_, V> {
     }
 }
 
-impl<'de, A: MapAccess<'de>> MapAccess<'de> for Members<'_, A> {
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for UnknownFieldCollector<'_, A> {
     type Error = A::Error;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(
         &mut self,
         seed: K,
     ) -> Result<Option<K::Value>, A::Error> {
-        self.inner.next_key_seed(Members {
+        self.inner.next_key_seed(UnknownFieldCollector {
             inner: seed,
             known: self.known,
             unknown: self.unknown,
@@ -121,7 +121,7 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Members<'_, A> {
     }
 }
 
-impl<'de, K: DeserializeSeed<'de>> DeserializeSeed<'de> for Members<'_, K> {
+impl<'de, K: DeserializeSeed<'de>> DeserializeSeed<'de> for UnknownFieldCollector<'_, K> {
     type Value = K::Value;
 
     fn deserialize<D: Deserializer<'de>>(self, reader: D) -> Result<K::Value, D::Error> {
@@ -130,11 +130,11 @@ impl<'de, K: DeserializeSeed<'de>> DeserializeSeed<'de> for Members<'_, K> {
 }
 
 /// The name of a member, on its way to whom it is for.
-struct FieldNameSeed<'u, K>(Members<'u, K>);
+struct FieldNameSeed<'u, K>(UnknownFieldCollector<'u, K>);
 
 impl<K> FieldNameSeed<'_, K> {
     fn note(&mut self, name: &str) {
-        let Members { known, unknown, .. } = &mut self.0;
+        let UnknownFieldCollector { known, unknown, .. } = &mut self.0;
         // A hostile body could otherwise fill the response with names.
         if known.contains(&name) || unknown.len() >= MOST {
             return;

@@ -54,7 +54,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Id {
             Ok(Path(id)) => Ok(Id(id)),
             Err(_) => Err(
                 problem(ErrorCode::RequestPath, "the id in the path is not UTF-8")
-                    .hint("percent-encode it"),
+                    .with_hint("percent-encode it"),
             ),
         }
     }
@@ -78,12 +78,12 @@ fn merged<'a>(variables: Option<&'a Map>, args: Option<&'a Map>) -> Cow<'a, Map>
 }
 
 /// A JSON answer.
-pub(crate) fn json(value: &impl Serialize) -> Result<Response, ApiError> {
-    Ok(json_of(written(value)?))
+pub(crate) fn json_body(value: &impl Serialize) -> Result<Response, ApiError> {
+    Ok(json_response(to_json(value)?))
 }
 
 /// A value as JSON.
-pub(crate) fn written(value: &impl Serialize) -> Result<Vec<u8>, ApiError> {
+pub(crate) fn to_json(value: &impl Serialize) -> Result<Vec<u8>, ApiError> {
     let mut bytes = Vec::with_capacity(512);
     if let Err(error) = serde_json::to_writer(&mut bytes, value) {
         return Err(problem(
@@ -95,7 +95,7 @@ pub(crate) fn written(value: &impl Serialize) -> Result<Vec<u8>, ApiError> {
 }
 
 /// An answer of JSON that is written already.
-pub(crate) fn json_of(bytes: Vec<u8>) -> Response {
+pub(crate) fn json_response(bytes: Vec<u8>) -> Response {
     let mut response = Response::new(Body::from(bytes));
     let kind = HeaderValue::from_static("application/json");
     response.headers_mut().insert(CONTENT_TYPE, kind);

@@ -20,12 +20,12 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::body::NotedBody;
 use super::members::UnknownField;
-use super::{Id, json, merged};
+use super::{Id, json_body, merged};
 use crate::app::App;
 use crate::error::{ApiError, ProblemDetails, problem};
 use crate::extract::{QueryParams, is_on};
 use crate::request_context::RequestContext;
-use crate::revision::{MinRevision, RevisionPreconditions, mark, of_prompt};
+use crate::revision::{MinRevision, RevisionPreconditions, of_prompt, set_version_headers};
 use crate::warning::{Warning, warnings};
 
 /// Query parameters of a render.
@@ -39,7 +39,7 @@ pub(crate) struct RenderParams {
 
 impl RenderParams {
     /// Returns whether the body, or else the query, asks for an explanation.
-    pub(super) fn explains(&self, member: Option<bool>) -> bool {
+    pub(super) fn is_explained(&self, member: Option<bool>) -> bool {
         member.unwrap_or(is_on(self.explain.as_deref()))
     }
 }
@@ -137,13 +137,13 @@ pub(crate) struct FileText {
 
 impl FileText {
     /// Converts the file to an inline prompt.
-    pub(super) fn unstored(&self) -> Result<InlinePrompt, ApiError> {
+    pub(super) fn to_inline_prompt(&self) -> Result<InlinePrompt, ApiError> {
         if file::kind(&self.name, &self.text).is_none() {
             let message = format!(
                 "file.name: {:?} is not the name of a prompt file",
                 self.name
             );
-            return Err(problem(ErrorCode::RequestBody, message).hint(
+            return Err(problem(ErrorCode::RequestBody, message).with_hint(
                 "use an ending that selects the format, such as greet.prompt or greet.prompty",
             ));
         }
@@ -304,10 +304,14 @@ pub(crate) async fn render_prompt(
     QueryParams(asked): QueryParams<RenderParams>,
     NotedBody(request, unknown): NotedBody<RenderRequest>,
 ) -> Result<Response, ApiError> {
-    let outcome = stored(&call, &wanted, &id, &request, &asked).await?;
+    let outcome = render_stored(&call, &wanted, &id, &request, &asked).await?;
     let (revision, version) = (outcome.revision, outcome.version);
     let counted = request.count == Some(true);
-    Ok(mark(reply(outcome, &unknown, counted)?, revision, version))
+    Ok(set_version_headers(
+        reply(outcome, &unknown, counted)?,
+        revision,
+        version,
+    ))
 }
 
 /// Renders a prompt at the path and in the format of ai-prompt-shell
@@ -326,20 +330,20 @@ pub(crate) async fn render_prompt_kind(
     QueryParams(asked): QueryParams<RenderParams>,
     NotedBody(request, unknown): NotedBody<RenderRequest>,
 ) -> Result<Response, ApiError> {
-    let outcome = stored(&call, &wanted, &id, &request, &asked).await?;
+    let outcome = render_stored(&call, &wanted, &id, &request, &asked).await?;
     let (revision, version) = (outcome.revision, outcome.version);
     let warnings = warnings(
         &unknown,
         (&outcome.unused, &outcome.absent),
         outcome.failures,
     );
-    let rendered = taken(outcome.prompt);
+    let rendered = render_output(outcome.prompt);
     let kind = rendered.kind();
     let (prompt, messages) = match rendered {
         RenderOutput::Text(text) => (Some(text), None),
         RenderOutput::Messages(messages) => (None, Some(messages)),
     };
-    let reply = json(&KindReply {
+    let reply = json_body(&KindReply {
         kind,
         prompt,
         messages,
@@ -348,7 +352,7 @@ pub(crate) async fn render_prompt_kind(
         dry_run: outcome.dry_run.map(DryRunReply::from),
         explanation: outcome.explanation,
     })?;
-    Ok(mark(reply, revision, version))
+    Ok(set_version_headers(reply, revision, version))
 }
 
 /// Renders a stored prompt or a template in the body
@@ -369,7 +373,7 @@ pub(crate) async fn render(
     let variables = merged(request.variables.as_ref(), request.args.as_ref());
     let input = RenderInput {
         history: &request.history,
-        explain: asked.explains(request.explain),
+        explain: asked.is_explained(request.explain),
         numbered: true,
         segments: request.segments == Some(true),
         user: request.user.as_deref(),
@@ -384,18 +388,21 @@ pub(crate) async fn render(
         (Some(_), true) => return Err(either_or("both")),
         (None, false) => return Err(either_or("neither")),
         (Some(id), false) => {
-            call.may(Permission::Render, EntryKind::Prompt, id).await?;
-            let snapshot = wanted.of(&call.app, id, of_prompt(id)).await?;
+            call.require_permission(Permission::Render, EntryKind::Prompt, id)
+                .await?;
+            let snapshot = wanted
+                .wait_for_revision(&call.app, id, of_prompt(id))
+                .await?;
             call.app.service.render_in(&snapshot, id, &input).await
         }
-        (None, true) if !call.app.takes_inline_templates() => return Err(switched_off()),
+        (None, true) if !call.app.takes_inline_templates() => return Err(inline_disabled()),
         (None, true) => {
             // An inline template can call any prompt and any tool, so it needs the permission for
             // all.
-            call.may_everywhere(Permission::Render).await?;
-            wanted.latest(&call.app).await?;
+            call.require_everywhere(Permission::Render).await?;
+            wanted.wait_for_latest(&call.app).await?;
             let unstored = match &request.file {
-                Some(file) => file.unstored()?,
+                Some(file) => file.to_inline_prompt()?,
                 None => definition(&request).into(),
             };
             let read_as = request.read_as.as_deref();
@@ -414,24 +421,28 @@ pub(crate) async fn render(
             outcome
         }
     };
-    let outcome = counted(&call.app, outcome)?;
+    let outcome = record_render(&call.app, outcome)?;
     let (revision, version) = (outcome.revision, outcome.version);
     let counted = request.count == Some(true);
-    Ok(mark(reply(outcome, &unknown, counted)?, revision, version))
+    Ok(set_version_headers(
+        reply(outcome, &unknown, counted)?,
+        revision,
+        version,
+    ))
 }
 
 fn either_or(found: &str) -> ApiError {
     let message = format!("the body must have either prompt_id or template, but has {found}");
     problem(ErrorCode::RequestBody, message)
-        .hint("send {\"prompt_id\": \"…\"}, or {\"template\": \"…\"}, with \"variables\"")
+        .with_hint("send {\"prompt_id\": \"…\"}, or {\"template\": \"…\"}, with \"variables\"")
 }
 
-pub(super) fn switched_off() -> ApiError {
+pub(super) fn inline_disabled() -> ApiError {
     problem(
         ErrorCode::RenderInlineTemplates,
         "templates in requests are disabled",
     )
-    .hint("store the template as a prompt, or set server.inline_templates")
+    .with_hint("store the template as a prompt, or set server.inline_templates")
 }
 
 /// The request as the definition of a prompt.
@@ -452,7 +463,7 @@ fn definition(request: &AnyRenderRequest) -> serde_json::Map<String, Tree> {
     members.into_iter().filter_map(given).collect()
 }
 
-async fn stored(
+async fn render_stored(
     call: &RequestContext,
     wanted: &RevisionPreconditions,
     id: &str,
@@ -462,20 +473,22 @@ async fn stored(
     let variables = merged(request.variables.as_ref(), request.args.as_ref());
     let input = RenderInput {
         history: &request.history,
-        explain: asked.explains(request.explain),
+        explain: asked.is_explained(request.explain),
         numbered: true,
         segments: request.segments == Some(true),
         user: request.user.as_deref(),
         session: request.session.as_deref(),
         ..RenderInput::new(&variables, call.exchange.id())
     };
-    let snapshot = wanted.of(&call.app, id, of_prompt(id)).await?;
+    let snapshot = wanted
+        .wait_for_revision(&call.app, id, of_prompt(id))
+        .await?;
     let outcome = call.app.service.render_in(&snapshot, id, &input).await;
-    counted(&call.app, outcome)
+    record_render(&call.app, outcome)
 }
 
 /// Counts one render.
-fn counted(
+fn record_render(
     app: &App,
     outcome: Result<RenderOutcome, ServiceError>,
 ) -> Result<RenderOutcome, ApiError> {
@@ -503,7 +516,7 @@ fn counted(
     Ok(outcome)
 }
 
-fn taken(prompt: RenderedPrompt) -> RenderOutput {
+fn render_output(prompt: RenderedPrompt) -> RenderOutput {
     match prompt {
         RenderedPrompt::Text(text) => RenderOutput::Text(text),
         RenderedPrompt::Messages(messages) => RenderOutput::Messages(messages),
@@ -522,8 +535,8 @@ fn reply(
         (&outcome.unused, &outcome.absent),
         outcome.failures,
     );
-    let rendered = taken(outcome.prompt);
-    json(&RenderReply {
+    let rendered = render_output(outcome.prompt);
+    json_body(&RenderReply {
         kind: rendered.kind(),
         rendered_prompt: rendered,
         status: "success",
@@ -549,10 +562,10 @@ fn count(model: Option<String>, prompt: &RenderedPrompt) -> TokenCount {
     let name = model.as_deref().unwrap_or_default();
     let counter = counter_for(name);
     let input_tokens = match prompt {
-        RenderedPrompt::Text(text) => counter.text(text),
+        RenderedPrompt::Text(text) => counter.count_text(text),
         RenderedPrompt::Messages(messages) => messages
             .iter()
-            .map(|message| counter.message(message))
+            .map(|message| counter.count_message(message))
             .sum(),
     };
     let usage = Usage {

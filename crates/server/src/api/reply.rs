@@ -14,11 +14,11 @@ use crate::request_context::Exchange;
 use crate::warning::Warning;
 
 /// Collects the complete reply within the time limit.
-pub(crate) async fn whole(
+pub(crate) async fn collect_reply(
     app: &App,
     asking: PendingReply,
 ) -> Result<(Reply, Vec<Warning>), ApiError> {
-    in_time(app, async {
+    with_chat_timeout(app, async {
         let mut answer = asking.await?;
         let mut reply = Reply::default();
         while let Some(event) = answer.stream.next().await {
@@ -30,7 +30,7 @@ pub(crate) async fn whole(
 }
 
 /// Waits for a reply at most as long as `chat_time` permits.
-pub(crate) async fn in_time<T>(
+pub(crate) async fn with_chat_timeout<T>(
     app: &App,
     answer: impl Future<Output = Result<T, ApiError>>,
 ) -> Result<T, ApiError> {
@@ -41,7 +41,7 @@ pub(crate) async fn in_time<T>(
                 "the chat took longer than the limit on chat_time ({:?})",
                 app.config.chat_time
             );
-            Err(problem(ErrorCode::ChatTimeout, message).hint("request a stream"))
+            Err(problem(ErrorCode::ChatTimeout, message).with_hint("request a stream"))
         }
     }
 }

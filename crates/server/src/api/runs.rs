@@ -5,14 +5,14 @@ use quillet_core::ErrorCode;
 use quillet_core::journal::{
     Decision, DecisionInput, JournalEntry, RunFilter, RunHead, RunSnapshot, RunState,
 };
-use quillet_host::agent::{DecideError, Deciding, Fork, ForkError, Principal};
+use quillet_host::agent::{CallDecision, DecideError, Fork, ForkError, Principal};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::{IntoParams, ToSchema};
 
 use super::body::JsonBody;
 use super::response::agents;
-use super::{Id, json as answer_json};
+use super::{Id, json_body as answer_json};
 use crate::error::{ApiError, ProblemDetails, problem};
 use crate::extract::QueryParams;
 use crate::request_context::RequestContext;
@@ -73,7 +73,7 @@ pub(crate) async fn decide(
     JsonBody(body): JsonBody<DecideBody>,
 ) -> Result<Response, ApiError> {
     let agents = agents(&call)?;
-    let deciding = Deciding {
+    let deciding = CallDecision {
         call: body.call.clone(),
         decision: decision(body)?,
         // The scope is a digest of the token: the journal must not contain the token itself.
@@ -170,7 +170,7 @@ pub(crate) async fn list_runs(
     let agents = agents(&call)?;
     let state = match listed.state.as_deref() {
         None => None,
-        Some(name) => Some(RunState::named(name).ok_or_else(|| {
+        Some(name) => Some(RunState::from_name(name).ok_or_else(|| {
             let what =
                 format!("state: unknown value {name:?}; expected running, waiting, ready or ended");
             problem(ErrorCode::RequestQuery, what)

@@ -13,8 +13,8 @@ use serde::Serialize;
 use super::chunk::{Chunks, DONE};
 use super::completion::ChatCompletion;
 use super::event_stream::{self, EventEncoder, PendingReply, StreamingReply};
-use super::json;
-use super::reply::{in_time, write_failure};
+use super::json_body;
+use super::reply::{with_chat_timeout, write_failure};
 use super::script_report::ScriptReport;
 use crate::error::{ApiError, problem};
 use crate::request_context::{Exchange, RequestContext};
@@ -37,7 +37,7 @@ enum ScriptChunk<'a> {
 pub(crate) fn check(job: &ScriptJob) -> Result<(), ApiError> {
     let refuse = |name: &'static str, why: &str| {
         let message = format!("{name}: {why}");
-        Err(problem(ErrorCode::InvalidValue, message).about(name))
+        Err(problem(ErrorCode::InvalidValue, message).with_param(name))
     };
     if job.options.n.is_some_and(|n| n > 1) {
         return refuse("n", "must be 1: a script returns a single choice");
@@ -51,7 +51,7 @@ pub(crate) fn check(job: &ScriptJob) -> Result<(), ApiError> {
 
 /// Starts a durable run of a script if requested, as the events of a model with the pending calls;
 /// `None` otherwise.
-pub(crate) fn durably(
+pub(crate) fn start_durable(
     call: &RequestContext,
     job: &ScriptJob,
     wanted: Option<bool>,
@@ -66,7 +66,7 @@ pub(crate) fn durably(
     let agents = super::response::agents(call)?;
     let mut request = ScriptRequest::of_job(job);
     request.ask = ask.to_vec();
-    let named = (call.principal(), call.exchange.name(None));
+    let named = (call.principal(), call.exchange.set_agent_id(None));
     let is_row = call.exchange.is_row();
     let request = AgentRequest::of_script(request);
     let begun = super::openai::agent::begin(agents, request, named, is_row);
@@ -93,7 +93,7 @@ pub(crate) async fn answer(call: &RequestContext, job: ScriptJob) -> Result<Resp
         return event_stream::answer(call, begin(call, job), told).await;
     }
     let run = call.app.service.run_script(job)?;
-    let (outcome, printed) = in_time(&call.app, whole(run)).await?;
+    let (outcome, printed) = with_chat_timeout(&call.app, collect_outcome(run)).await?;
     let mut reply = Reply::default();
     reply.fold(start);
     reply.fold(ChatEvent::Text {
@@ -105,7 +105,7 @@ pub(crate) async fn answer(call: &RequestContext, job: ScriptJob) -> Result<Resp
         reply.fold(ChatEvent::Usage(outcome.usage));
     }
     let report = ScriptReport::new(outcome, printed);
-    json(&ChatCompletion::new(reply, Vec::new()).of_script(report))
+    json_body(&ChatCompletion::new(reply, Vec::new()).with_script_report(report))
 }
 
 fn finish() -> ChatEvent {
@@ -117,7 +117,9 @@ fn finish() -> ChatEvent {
     }
 }
 
-async fn whole(mut run: ScriptStream) -> Result<(StoredScriptOutcome, Vec<String>), ApiError> {
+async fn collect_outcome(
+    mut run: ScriptStream,
+) -> Result<(StoredScriptOutcome, Vec<String>), ApiError> {
     let mut printed = Vec::new();
     while let Some(event) = run.next().await {
         match event? {
@@ -160,7 +162,7 @@ struct ScriptEncoder {
 }
 
 impl ScriptEncoder {
-    fn say(&mut self, text: String, out: &mut Vec<u8>) {
+    fn write_text(&mut self, text: String, out: &mut Vec<u8>) {
         self.said += text.len();
         self.chunks.write(ChatEvent::Text { choice: 0, text }, out);
     }
@@ -170,7 +172,7 @@ impl ScriptEncoder {
         // Text that was not streamed, such as a JSON result, is sent at the end. `get` returns
         // nothing if the final text is shorter than the streamed part.
         if let Some(rest) = text.get(self.said..).filter(|rest| !rest.is_empty()) {
-            self.say(rest.to_owned(), out);
+            self.write_text(rest.to_owned(), out);
         }
         self.chunks.write(finish(), out);
         if outcome.model_calls > 0 {
@@ -191,7 +193,7 @@ impl EventEncoder<ScriptEvent> for ScriptEncoder {
     fn event(&mut self, event: ScriptEvent, out: &mut Vec<u8>) {
         // The result text was streamed as deltas, so only the other events become script chunks.
         let told = match &event {
-            ScriptEvent::Text(text) => return self.say(text.clone(), out),
+            ScriptEvent::Text(text) => return self.write_text(text.clone(), out),
             ScriptEvent::Reasoning(text) => {
                 let text = text.clone();
                 return self

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::body::JsonBody;
-use super::json;
+use super::json_body;
 use crate::error::{ApiError, ProblemDetails, problem};
 use crate::request_context::RequestContext;
 
@@ -122,7 +122,7 @@ pub(crate) async fn source(
         start: places.unit(span.start),
         end: places.unit(span.end),
     };
-    json(&SourceReply {
+    json_body(&SourceReply {
         tokens,
         findings,
         completions: offers.map(offer).collect(),
@@ -197,7 +197,7 @@ fn template(
     let format = factory.format(&body.format).ok_or_else(|| {
         let message = format!("format: unknown format {:?}", body.format);
         problem(ErrorCode::RequestBody, message)
-            .hint("GET /openapi.json lists the formats; script is also valid")
+            .with_hint("GET /openapi.json lists the formats; script is also valid")
     })?;
     let messages = match body.message_syntax.as_deref() {
         Some("elements") => MessageSyntax::Elements,

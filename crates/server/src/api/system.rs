@@ -7,7 +7,7 @@ use quillet_prompt::{Definition, PromptEntry};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::json;
+use super::json_body;
 use crate::app::App;
 use crate::error::{ApiError, ProblemDetails};
 use crate::request_context::RequestContext;
@@ -101,7 +101,7 @@ pub(crate) async fn system(call: RequestContext) -> Result<Response, ApiError> {
     let snapshot = app.service.catalogue().snapshot();
     let (health, _) = app.service.health();
     let config = &app.config;
-    json(&System {
+    json_body(&System {
         version: env!("CARGO_PKG_VERSION"),
         store: state(app, health),
         model: app.service.model().map(|model| model.describe()),
@@ -121,7 +121,7 @@ pub(crate) async fn system(call: RequestContext) -> Result<Response, ApiError> {
             change_databases: app.may_change_databases(),
         },
         tokens: app.auth.names().map(token).collect(),
-        models_ending: ending(app),
+        models_ending: deprecated_models(app),
     })
 }
 
@@ -154,13 +154,15 @@ fn token((name, rights): (&str, Vec<String>)) -> TokenInfo {
     }
 }
 
-fn ending(app: &App) -> Vec<ModelEnding> {
+fn deprecated_models(app: &App) -> Vec<ModelEnding> {
     let today = today();
     let snapshot = app.service.catalogue().snapshot();
     let of = |definition: &Definition<PromptEntry>| {
         let entry = definition.usable(EntryKind::Prompt).ok()?;
         let model = entry.prompt.model.as_deref()?;
-        let ending = ModelFacts::built_in().find(model).ending(model, today)?;
+        let ending = ModelFacts::built_in()
+            .find(model)
+            .deprecation(model, today)?;
         Some(ModelEnding {
             prompt: definition.id.to_string(),
             message: ending.message,

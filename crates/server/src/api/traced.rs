@@ -18,7 +18,7 @@ pub(crate) fn is_on(app: &App) -> bool {
 }
 
 /// Returns the prompt version for the trace; `None` where traces are off.
-pub(crate) fn spoke(
+pub(crate) fn traced_prompt(
     app: &App,
     id: &str,
     version: Option<u64>,
@@ -35,13 +35,13 @@ pub(crate) fn spoke(
 ///
 /// # Errors
 /// None is configured, or it did not begin to answer.
-pub(crate) async fn send(
+pub(crate) async fn send_chat(
     app: &App,
     exchange: &Exchange,
     spoke: Option<PromptVersion>,
     request: ChatRequest,
 ) -> Result<ChatStream, ModelError> {
-    let model = match exchange.instead() {
+    let model = match exchange.replacement_model() {
         Some(model) => model,
         None => app.service.answering()?,
     };

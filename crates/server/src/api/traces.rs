@@ -8,7 +8,7 @@ use quillet_llm::models::cost_of_trace;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::{Id, json};
+use super::{Id, json_body};
 use crate::error::{ApiError, ProblemDetails, problem};
 use crate::extract::{QueryParams, is_on};
 use crate::request_context::RequestContext;
@@ -69,7 +69,7 @@ pub(crate) async fn list_traces(
     call: RequestContext,
     QueryParams(listed): QueryParams<TracesQuery>,
 ) -> Result<Response, ApiError> {
-    let kept = kept(&call).await?;
+    let kept = trace_reader(&call).await?;
     let filter = TraceFilter {
         since_us: listed.since_ms.unwrap_or_default().saturating_mul(1_000),
         failed: is_on(listed.failed.as_deref()),
@@ -81,7 +81,7 @@ pub(crate) async fn list_traces(
     let traces = kept.list(&filter, most).await;
     let traces = traces.map_err(DefinitionError::Store)?;
     let last = traces.last().filter(|_| traces.len() == most);
-    json(&Traces {
+    json_body(&Traces {
         next: last.map(|last| last.number),
         traces,
     })
@@ -93,22 +93,23 @@ pub(crate) async fn list_traces(
     (status = 404, body = ProblemDetails, content_type = "application/problem+json"),
 ))]
 pub(crate) async fn get_trace(call: RequestContext, Id(id): Id) -> Result<Response, ApiError> {
-    let found = kept(&call).await?.trace(&id).await;
+    let found = trace_reader(&call).await?.trace(&id).await;
     let found = found.map_err(DefinitionError::Store)?;
     let trace = found.ok_or_else(|| {
         let message = format!("unknown trace {id:?}");
-        problem(ErrorCode::NotFound, message).hint("GET /v1/traces lists them")
+        problem(ErrorCode::NotFound, message).with_hint("GET /v1/traces lists them")
     })?;
-    json(&TraceDetail {
+    json_body(&TraceDetail {
         cost_usd: cost_of_trace(&trace),
         trace,
     })
 }
 
-async fn kept(call: &RequestContext) -> Result<&dyn TraceReader, ApiError> {
-    call.may_everywhere(Permission::Read).await?;
+async fn trace_reader(call: &RequestContext) -> Result<&dyn TraceReader, ApiError> {
+    call.require_everywhere(Permission::Read).await?;
     call.app.traces.as_deref().ok_or_else(|| {
         let message = "traces are not enabled on this server";
-        problem(ErrorCode::NotFound, message).hint("set agent.traces (QUILLET_TRACES) to a file")
+        problem(ErrorCode::NotFound, message)
+            .with_hint("set agent.traces (QUILLET_TRACES) to a file")
     })
 }

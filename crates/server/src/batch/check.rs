@@ -72,7 +72,7 @@ impl InputCheck {
     }
 
     /// The hashes that are there more than once, after the last piece.
-    pub(super) fn alike(&mut self) -> HashSet<u64> {
+    pub(super) fn equal_hashes(&mut self) -> HashSet<u64> {
         if self.rows == 0 {
             let message = "the file is empty: write one request on each line".to_owned();
             self.wrong
@@ -85,7 +85,7 @@ impl InputCheck {
     }
 
     /// Looks at a piece for the ids whose hashes are alike; `first` has where each was first.
-    pub(super) fn again(
+    pub(super) fn check_duplicates(
         &mut self,
         piece: &FileChunk,
         alike: &HashSet<u64>,
@@ -198,9 +198,9 @@ mod tests {
             bytes: text.as_bytes().to_vec(),
         };
         check.piece(&piece);
-        let alike = check.alike();
+        let alike = check.equal_hashes();
         if !alike.is_empty() {
-            check.again(&piece, &alike, &mut HashMap::new());
+            check.check_duplicates(&piece, &alike, &mut HashMap::new());
         }
         let short = |wrong: Vec<LineError>| {
             let each = wrong.into_iter().map(|wrong| (wrong.code, wrong.line));

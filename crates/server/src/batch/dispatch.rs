@@ -13,7 +13,7 @@ use bytes::Bytes;
 use futures_util::FutureExt;
 use http_body_util::BodyExt;
 use quillet_core::ErrorCode;
-use quillet_core::budget::{BudgetAccounts, paying};
+use quillet_core::budget::{BudgetAccounts, charge_to};
 use quillet_core::chat::ChatModel;
 use quillet_host::definitions::Permission;
 use serde_json::{Map, Value};
@@ -48,7 +48,7 @@ impl RowDispatcher {
     pub(super) fn new(app: &Arc<App>, endpoint: &str, owner: &str) -> Self {
         let path = format!("POST {}{endpoint}", app.config.prefix);
         RowDispatcher {
-            route: app.metrics.place_of(&path),
+            route: app.metrics.route_index(&path),
             app: app.clone(),
             endpoint: endpoint.to_owned(),
             owner: owner.to_owned(),
@@ -57,23 +57,25 @@ impl RowDispatcher {
 
     /// The answer to a row. `id` is the same whenever the row is handed out, so that a run with a
     /// journal goes on.
-    pub(super) async fn ask(&self, body: &str, id: &str) -> RowReply {
-        self.ask_by(body, Exchange::of_row(id)).await
+    pub(super) async fn send_row(&self, body: &str, id: &str) -> RowReply {
+        self.send_with(body, Exchange::of_row(id)).await
     }
 
     /// Who pays for the rows; nobody in particular where the key is gone.
     pub(super) fn payer(&self) -> BudgetAccounts {
         let client = self.app.auth.client_of(&self.owner);
-        client.map_or_else(BudgetAccounts::default, |client| self.app.payer_of(client))
+        client.map_or_else(BudgetAccounts::default, |client| {
+            self.app.accounts_of(client)
+        })
     }
 
     /// Sets a model that replaces those of this server.
-    pub(super) async fn ask_of(&self, body: &str, model: Arc<dyn ChatModel>) -> RowReply {
-        let exchange = Exchange::new(None).answered_by(model);
-        self.ask_by(body, exchange).await
+    pub(super) async fn send_to_model(&self, body: &str, model: Arc<dyn ChatModel>) -> RowReply {
+        let exchange = Exchange::new(None).with_model(model);
+        self.send_with(body, exchange).await
     }
 
-    async fn ask_by(&self, body: &str, exchange: Exchange) -> RowReply {
+    async fn send_with(&self, body: &str, exchange: Exchange) -> RowReply {
         // Who it is is looked up each time: a key that is gone has no rights from then on.
         let Some(client) = self.app.auth.client_of(&self.owner) else {
             let message = "the token that created this batch is no longer valid";
@@ -84,10 +86,10 @@ impl RowDispatcher {
         let address = client.address().unwrap_or([127, 0, 0, 1].into());
         let exchange = Arc::new(exchange.with_client(client, address));
         let call = RequestContext::new(self.app.clone(), exchange.clone(), self.route);
-        let payer = self.app.payer_of(client);
+        let payer = self.app.accounts_of(client);
         // Rows do not pass the middleware, so a panic is caught here: one bad row must not end its
         // chunk.
-        let asking = AssertUnwindSafe(paying(payer, self.respond(call, body))).catch_unwind();
+        let asking = AssertUnwindSafe(charge_to(payer, self.respond(call, body))).catch_unwind();
         let answered = asking.await.unwrap_or_else(|_| {
             let message = "internal server error";
             Err(problem(ErrorCode::ServerDefect, message))
@@ -100,7 +102,7 @@ impl RowDispatcher {
     }
 
     async fn respond(&self, call: RequestContext, body: &str) -> Result<Response, ApiError> {
-        call.admit(RouteRequirements::Any(Permission::Render), "")
+        call.check_requirements(RouteRequirements::Any(Permission::Render), "")
             .await?;
         if self.endpoint == "/v1/responses" {
             let request = Request::new(Body::from(unstored(body)));
@@ -131,12 +133,12 @@ async fn answer(request_id: &str, response: Response) -> RowReply {
         status,
         request_id: request_id.to_owned(),
         body: body.unwrap_or_default(),
-        again: again(status, &head.headers),
+        again: retry_delay(status, &head.headers),
     }
 }
 
 /// What the SDKs of OpenAI's clients read, too.
-fn again(status: u16, headers: &HeaderMap) -> Option<Option<Duration>> {
+fn retry_delay(status: u16, headers: &HeaderMap) -> Option<Option<Duration>> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     if !matches!(status, 429 | 500..) || text("x-should-retry") != Some("true") {
         return None;

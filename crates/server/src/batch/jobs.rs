@@ -99,14 +99,14 @@ impl<'a> Jobs<'a> {
                 jobs.next = piece.number + 1;
                 // Records that this version does not know are skipped.
                 if let Ok(noted) = serde_json::from_slice(&piece.bytes) {
-                    jobs.learn(noted);
+                    jobs.apply(noted);
                 }
             }
         }
         Ok(jobs)
     }
 
-    fn learn(&mut self, noted: JobRecord) {
+    fn apply(&mut self, noted: JobRecord) {
         match noted {
             JobRecord::Intended(job) => {
                 self.handed.extend(&job.rows);
@@ -131,7 +131,7 @@ impl<'a> Jobs<'a> {
         }
     }
 
-    async fn note(&mut self, noted: JobRecord) -> Result<(), StoreError> {
+    async fn append(&mut self, noted: JobRecord) -> Result<(), StoreError> {
         let mut bytes = serde_json::to_vec(&noted).unwrap_or_default();
         bytes.push(b'\n');
         let piece = FileChunk {
@@ -142,7 +142,7 @@ impl<'a> Jobs<'a> {
             .add_pieces(&self.file, &[piece], self.expires)
             .await?;
         self.next += 1;
-        self.learn(noted);
+        self.apply(noted);
         Ok(())
     }
 
@@ -152,25 +152,25 @@ impl<'a> Jobs<'a> {
     }
 
     pub(super) async fn intended(&mut self, job: ProviderJob) -> Result<(), StoreError> {
-        self.note(JobRecord::Intended(job)).await
+        self.append(JobRecord::Intended(job)).await
     }
 
     pub(super) async fn taken(&mut self, mark: &str, id: &str) -> Result<(), StoreError> {
         let (mark, id) = (mark.to_owned(), id.to_owned());
-        self.note(JobRecord::Taken { mark, id }).await
+        self.append(JobRecord::Taken { mark, id }).await
     }
 
     pub(super) async fn void(&mut self, mark: &str) -> Result<(), StoreError> {
         let mark = mark.to_owned();
-        self.note(JobRecord::Void { mark }).await
+        self.append(JobRecord::Void { mark }).await
     }
 
     pub(super) async fn done(&mut self, mark: &str) -> Result<(), StoreError> {
         let mark = mark.to_owned();
-        self.note(JobRecord::Done { mark }).await
+        self.append(JobRecord::Done { mark }).await
     }
 
     pub(super) async fn all_collected(&mut self) -> Result<(), StoreError> {
-        self.note(JobRecord::Collected).await
+        self.append(JobRecord::Collected).await
     }
 }

@@ -102,7 +102,7 @@ impl LeasedBatches {
         }
     }
 
-    pub(super) fn hold(&self, batch: &str, unit: u64) {
+    pub(super) fn add_chunk(&self, batch: &str, unit: u64) {
         locked(&self.held)
             .entry(batch.to_owned())
             .or_default()
@@ -119,7 +119,7 @@ impl LeasedBatches {
         }
     }
 
-    pub(super) fn held(&self) -> Vec<(String, Vec<u64>)> {
+    pub(super) fn leased_chunks(&self) -> Vec<(String, Vec<u64>)> {
         let held = locked(&self.held);
         let each = held
             .iter()

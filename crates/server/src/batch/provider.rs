@@ -168,7 +168,10 @@ impl ProviderHandoff<'_> {
                     return Ok(JobStatus::Partly);
                 }
                 let collector = Arc::new(Collector::default());
-                let answer = self.hand.door.ask_of(row.body.get(), collector.clone());
+                let answer = self
+                    .hand
+                    .door
+                    .send_to_model(row.body.get(), collector.clone());
                 let answer = answer.await;
                 let Some(request) = collector.take() else {
                     results.push(self.answered(&row, answer));
@@ -178,7 +181,7 @@ impl ProviderHandoff<'_> {
                     continue;
                 };
                 let named = ProviderBatches::of(models, &request).and_then(|(api, body)| {
-                    let most = api.most(models, &self.hand.door.payer(), &request)?;
+                    let most = api.max_cost(models, &self.hand.door.payer(), &request)?;
                     Ok((api, body, most))
                 });
                 let (api, body, most) = match named {
@@ -419,7 +422,7 @@ impl ProviderHandoff<'_> {
                     }
                 };
                 let known = Arc::new(FixedReply::new(known));
-                let answer = self.hand.door.ask_of(row.body.get(), known).await;
+                let answer = self.hand.door.send_to_model(row.body.get(), known).await;
                 results.push(self.answered(&row, answer));
                 if results.len() >= WRITTEN && !self.write(&mut results).await? {
                     return Ok(false);
@@ -461,7 +464,7 @@ impl ProviderHandoff<'_> {
             .store
             .report(&self.hand.order.id, &report, seconds())
             .await?;
-        Ok(status.is_some_and(|status| status.takes_results()))
+        Ok(status.is_some_and(|status| status.accepts_results()))
     }
 
     /// Waits; nothing if no more is to be begun.

@@ -128,7 +128,7 @@ impl RowWorker<'_> {
                     report.again = 0;
                     // The last unit of a batch makes it finalizing, and is taken.
                     let done = report.done;
-                    return Ok(status.is_some_and(|status| status.takes_results() || done));
+                    return Ok(status.is_some_and(|status| status.accepts_results() || done));
                 }
                 Err(error) if error.kind == StoreErrorKind::Unavailable => {
                     tracing::debug!(%error, "results wait for the batch store");
@@ -158,7 +158,7 @@ impl RowWorker<'_> {
             // What failed is tried as another run; whoever is handed the row again begins with the
             // first.
             let id = format!("{}-{}-{failed}", self.hand.order.id, row.number);
-            let answer = self.hand.door.ask(row.body.get(), &id).await;
+            let answer = self.hand.door.send_row(row.body.get(), &id).await;
             asked += 1;
             // A rate limit is no failure of the row: it is retried without limit until the batch
             // expires, under the same run id.

@@ -88,7 +88,11 @@ impl Worker {
     /// Runs until `stop`. Running rows then finish or are cancelled, and their chunks are released.
     pub(crate) async fn run(self: Arc<Self>, stop: CancellationToken) {
         let work = async {
-            tokio::join!(self.look_on(), self.take_on(), self.renew_on());
+            tokio::join!(
+                self.poll_batches(),
+                self.lease_chunks(),
+                self.renew_leases()
+            );
         };
         tokio::select! {
             () = stop.cancelled() => {}
@@ -102,18 +106,18 @@ impl Worker {
             () = self.units.wait() => {}
             // Leases must stay alive while the last rows finish, or another worker would run them
             // again.
-            () = self.renew_on() => {}
+            () = self.renew_leases() => {}
         }
     }
 
     /// Looks again and again at how batches stand.
-    async fn look_on(&self) {
+    async fn poll_batches(&self) {
         let mut swept: Option<Instant> = None;
         let mut is_away = false;
         loop {
             let started = Instant::now();
             // Errors are logged once per outage, not every 300 ms.
-            let looked = self.look().await;
+            let looked = self.poll_once().await;
             match &looked {
                 Err(error) if !is_away => {
                     tracing::warn!(%error, "batches wait because the batch store is unavailable")
@@ -133,7 +137,7 @@ impl Worker {
         }
     }
 
-    async fn look(&self) -> Result<(), StoreError> {
+    async fn poll_once(&self) -> Result<(), StoreError> {
         let active = self.store().active().await?;
         self.hands.keep_only(&active);
         let (mut turns, mut queued) = (Vec::new(), 0);
@@ -244,7 +248,7 @@ impl Worker {
     }
 
     /// Takes units while there are places for their rows.
-    async fn take_on(self: &Arc<Self>) {
+    async fn lease_chunks(self: &Arc<Self>) {
         loop {
             match self.places.acquire().await {
                 // Only a test for free capacity: each row acquires its own permit later.
@@ -279,7 +283,7 @@ impl Worker {
                 .store()
                 .claim(&hand.order.id, &self.name, self.options().lease);
             if let Some(unit) = claiming.await? {
-                self.hands.hold(&hand.order.id, unit.number);
+                self.hands.add_chunk(&hand.order.id, unit.number);
                 return Ok(Some((hand, unit)));
             }
         }
@@ -348,7 +352,7 @@ impl Worker {
     async fn check(&self, hand: &BatchLease) -> Result<(), StoreError> {
         let order = &hand.order;
         let found = match self.store().file(&order.input).await? {
-            Some(_) => self.found(hand).await?,
+            Some(_) => self.validate_input(hand).await?,
             None => {
                 let message = format!("the file {} no longer exists", order.input);
                 let wrong = error(
@@ -387,7 +391,7 @@ impl Worker {
         Ok(())
     }
 
-    async fn found(
+    async fn validate_input(
         &self,
         hand: &BatchLease,
     ) -> Result<Result<(u64, Vec<u64>), Vec<LineError>>, StoreError> {
@@ -406,25 +410,25 @@ impl Worker {
             tokio::task::yield_now().await;
         }
         // The second pass reads the input only if two hashes are equal, which is rare.
-        let alike = check.alike();
+        let alike = check.equal_hashes();
         let mut first = HashMap::new();
         let mut from = (!alike.is_empty()).then_some(1);
         while let Some(number) = from {
             let page = self.store().pieces(&order.input, number, LOOKED_AT).await?;
             from = page.next;
             for piece in &page.pieces {
-                check.again(piece, &alike, &mut first);
+                check.check_duplicates(piece, &alike, &mut first);
             }
         }
         Ok(check.end())
     }
 
     /// Renews what is held, three times in the time of a lease. Never ends.
-    async fn renew_on(&self) {
+    async fn renew_leases(&self) {
         loop {
             // Two renewals may fail before a lease expires.
             sleep(self.options().lease / 3).await;
-            for (id, units) in self.hands.held() {
+            for (id, units) in self.hands.leased_chunks() {
                 let lease = self.options().lease;
                 let renewed = self.store().renew(&id, &self.name, &units, lease).await;
                 if let Err(error) = renewed {

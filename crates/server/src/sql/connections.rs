@@ -13,7 +13,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::served::databases;
-use crate::api::{Id, json};
+use crate::api::{Id, json_body};
 use crate::error::{ApiError, ProblemDetails, problem};
 use crate::extract::{MaybeBody, RequiredJson};
 use crate::request_context::RequestContext;
@@ -73,7 +73,7 @@ pub(crate) struct ConnectionTest {
 pub(crate) async fn list(call: RequestContext) -> Result<Response, ApiError> {
     let mut databases = databases(&call)?.list().await?;
     databases.retain(|database| call.rights().has(Permission::Read, &database.name));
-    json(&Connections { databases })
+    json_body(&Connections { databases })
 }
 
 /// Writes a connection
@@ -94,14 +94,14 @@ pub(crate) async fn put(
     Id(name): Id,
     RequiredJson(definition): RequiredJson<ConnectionDefinition>,
 ) -> Result<Response, ApiError> {
-    may_change(&call)?;
+    require_changes_allowed(&call)?;
     let actor = call.actor();
     let put = databases(&call)?
-        .put_by(&name, definition, &actor.name, "")
+        .put_as(&name, definition, &actor.name, "")
         .await?;
-    note(&call, &actor, (Action::Write, &name, put.version), "").await;
-    renew_tools(&call).await;
-    json(&PutConnection::from(put))
+    record_change(&call, &actor, (Action::Write, &name, put.version), "").await;
+    update_tools(&call).await;
+    json_body(&PutConnection::from(put))
 }
 
 /// Returns a connection, with masked password
@@ -111,7 +111,7 @@ pub(crate) async fn put(
     (status = 404, body = ProblemDetails, content_type = "application/problem+json"),
 ))]
 pub(crate) async fn get(call: RequestContext, Id(name): Id) -> Result<Response, ApiError> {
-    json(&databases(&call)?.get(&name).await?)
+    json_body(&databases(&call)?.get(&name).await?)
 }
 
 /// Deletes a connection, its cached tables and its query history
@@ -122,10 +122,10 @@ pub(crate) async fn get(call: RequestContext, Id(name): Id) -> Result<Response, 
     (status = 404, body = ProblemDetails, content_type = "application/problem+json"),
 ))]
 pub(crate) async fn delete(call: RequestContext, Id(name): Id) -> Result<StatusCode, ApiError> {
-    may_change(&call)?;
+    require_changes_allowed(&call)?;
     let databases = databases(&call)?;
     let actor = call.actor();
-    let Some(removed) = databases.remove_by(&name, &actor.name).await? else {
+    let Some(removed) = databases.remove_as(&name, &actor.name).await? else {
         databases.get(&name).await?;
         return Err(ApiError::from(SqlError::NotFound {
             what: "database",
@@ -133,8 +133,8 @@ pub(crate) async fn delete(call: RequestContext, Id(name): Id) -> Result<StatusC
             nearest: None,
         }));
     };
-    note(&call, &actor, (Action::Remove, &name, removed.version), "").await;
-    renew_tools(&call).await;
+    record_change(&call, &actor, (Action::Remove, &name, removed.version), "").await;
+    update_tools(&call).await;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -156,17 +156,17 @@ pub(crate) async fn test(
     let started = Instant::now();
     let checked = match definition {
         Some(definition) => {
-            may_change(&call)?;
+            require_changes_allowed(&call)?;
             // The route requires only `render`, which suffices to test a stored connection. An
             // address in the body is as powerful as a write.
-            call.admit(RouteRequirements::Of(WRITE, EntryKind::Database), &name)
+            call.check_requirements(RouteRequirements::Of(WRITE, EntryKind::Database), &name)
                 .await?;
             databases(&call)?.test(&definition).await?
         }
         None => databases(&call)?.test_known(&name).await?,
     };
     let taken = started.elapsed().as_millis();
-    json(&ConnectionTest {
+    json_body(&ConnectionTest {
         ok: true,
         version: checked.version,
         warnings: checked.warnings,
@@ -176,7 +176,7 @@ pub(crate) async fn test(
 
 /// Notes what was done, where the store keeps a history. Definitions hold passwords, so nothing of
 /// them is said.
-pub(super) async fn note(
+pub(super) async fn record_change(
     call: &RequestContext,
     actor: &Actor,
     (action, name, version): (Action, &str, Option<u64>),
@@ -193,7 +193,7 @@ pub(super) async fn note(
 }
 
 /// Passes who may change what others have of a database.
-pub(super) fn may_change(call: &RequestContext) -> Result<(), ApiError> {
+pub(super) fn require_changes_allowed(call: &RequestContext) -> Result<(), ApiError> {
     if call.app.may_change_databases() {
         return Ok(());
     }
@@ -201,11 +201,11 @@ pub(super) fn may_change(call: &RequestContext) -> Result<(), ApiError> {
         "clients cannot change connections, name addresses or accept queries on this server";
     let fix = "set server.tokens or [server.token.NAME], or set server.change_databases to permit \
                every client";
-    Err(problem(ErrorCode::SqlFixed, message).hint(fix))
+    Err(problem(ErrorCode::SqlFixed, message).with_hint(fix))
 }
 
 /// The connection is saved; its tools follow the store, if not now.
-pub(super) async fn renew_tools(call: &RequestContext) {
+pub(super) async fn update_tools(call: &RequestContext) {
     let Some(tools) = &call.app.databases else {
         return;
     };

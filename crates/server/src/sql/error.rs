@@ -13,24 +13,24 @@ impl From<SqlError> for ApiError {
     fn from(error: SqlError) -> Self {
         let answer = problem(error.code(), error.to_string()).with_sql_status();
         // Editors mark the location in the query text.
-        let answer = answer.in_query(error.position());
+        let answer = answer.with_query_position(error.position());
         let mut answer = match error.help() {
-            Some(help) => answer.hint(help),
+            Some(help) => answer.with_hint(help),
             None => answer,
         };
         match &error {
             SqlError::NotFound {
                 nearest: Some(near),
                 ..
-            } => answer.hint(format!("did you mean {near}?")),
+            } => answer.with_hint(format!("did you mean {near}?")),
             SqlError::Model(error) => {
-                answer.blame(error);
+                answer.copy_provider_error(error);
                 answer
             }
             SqlError::Database(error) if error.kind == DatabaseErrorKind::Unreachable => {
-                answer.retry_after(RETRY)
+                answer.with_retry_after(RETRY)
             }
-            SqlError::Store(_) => answer.retry_after(RETRY),
+            SqlError::Store(_) => answer.with_retry_after(RETRY),
             _ => answer,
         }
     }

@@ -10,9 +10,9 @@ use quillet_sql::Databases;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::connections::may_change;
+use super::connections::require_changes_allowed;
 use super::served::databases;
-use crate::api::{Id, json};
+use crate::api::{Id, json_body};
 use crate::error::{ApiError, ProblemDetails, problem};
 use crate::extract::QueryParams;
 use crate::request_context::RequestContext;
@@ -99,7 +99,7 @@ pub(crate) async fn list(
         Some(Cursor::Number(number)) => Some(number),
         Some(Cursor::Time(time)) => Some(number_at(databases, &name, time).await?),
     };
-    json(&shown(databases.history(&name, before, limit).await?))
+    json_body(&shown(databases.history(&name, before, limit).await?))
 }
 
 /// Searches executed queries whose text or question contains all words, newest first
@@ -117,13 +117,13 @@ pub(crate) async fn search(
     let words = search.query.unwrap_or_default();
     if words.trim().is_empty() {
         let message = "query must not be empty: send the words to search for";
-        return Err(problem(ErrorCode::SqlInvalidQuery, message).about("query"));
+        return Err(problem(ErrorCode::SqlInvalidQuery, message).with_param("query"));
     }
     let page = databases(&call)?
         .search_history(&name, &words, limit)
         .await?;
     // A search has no further pages: more words find what is wanted.
-    json(&HistoryPage {
+    json_body(&HistoryPage {
         next_cursor: None,
         ..shown(page)
     })
@@ -138,9 +138,9 @@ pub(crate) async fn search(
     (status = 404, body = ProblemDetails, content_type = "application/problem+json"),
 ))]
 pub(crate) async fn accept(call: RequestContext, asked: InPath) -> Result<Response, ApiError> {
-    may_change(&call)?;
+    require_changes_allowed(&call)?;
     let accepted = databases(&call)?.accept(&asked.name, asked.id).await?;
-    json(&item(accepted))
+    json_body(&item(accepted))
 }
 
 /// Withdraws the acceptance of a query
@@ -152,7 +152,7 @@ pub(crate) async fn accept(call: RequestContext, asked: InPath) -> Result<Respon
     (status = 404, body = ProblemDetails, content_type = "application/problem+json"),
 ))]
 pub(crate) async fn unaccept(call: RequestContext, asked: InPath) -> Result<StatusCode, ApiError> {
-    may_change(&call)?;
+    require_changes_allowed(&call)?;
     databases(&call)?.unaccept(&asked.name, asked.id).await?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -183,7 +183,7 @@ fn limit(given: Option<usize>) -> Result<usize, ApiError> {
         limit @ 1..=MOST => Ok(limit),
         limit => {
             let message = format!("invalid limit {limit}: expected 1 to {MOST}");
-            Err(problem(ErrorCode::SqlInvalidLimit, message).about("limit"))
+            Err(problem(ErrorCode::SqlInvalidLimit, message).with_param("limit"))
         }
     }
 }
@@ -210,7 +210,7 @@ fn cursor(text: &str) -> Result<Cursor, ApiError> {
     time.map(Cursor::Time).map_err(|_| {
         let message =
             "invalid before: expected a nextCursor or a time such as 2026-11-22T13:45:00Z";
-        problem(ErrorCode::SqlInvalidBefore, message).about("before")
+        problem(ErrorCode::SqlInvalidBefore, message).with_param("before")
     })
 }
 

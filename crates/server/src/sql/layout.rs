@@ -6,7 +6,7 @@ use quillet_sql::{SqlDialect, SqlError, layout};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::api::json;
+use crate::api::json_body;
 use crate::error::{ApiError, ProblemDetails, problem};
 use crate::extract::RequiredJson;
 use crate::request_context::RequestContext;
@@ -44,15 +44,15 @@ pub(crate) async fn format(
     let dialect = dialect(body.dialect.as_deref())?;
     let formatted = layout::format(&body.sql, dialect);
     // The same error as for a query, so that editors get its position.
-    let formatted = formatted.map_err(|error| SqlError::refused(error, &body.sql))?;
-    json(&FormatResponse { formatted })
+    let formatted = formatted.map_err(|error| SqlError::from_rejected_query(error, &body.sql))?;
+    json_body(&FormatResponse { formatted })
 }
 
 fn dialect(name: Option<&str>) -> Result<SqlDialect, ApiError> {
     let name = name.unwrap_or(SqlDialect::PostgreSql.name());
-    SqlDialect::named(name).ok_or_else(|| {
+    SqlDialect::from_name(name).ok_or_else(|| {
         let known = SqlDialect::ALL.map(SqlDialect::name).join(", ");
         let message = format!("unknown dialect {name:?}: expected one of {known}");
-        problem(ErrorCode::SqlInvalidDialect, message).about("dialect")
+        problem(ErrorCode::SqlInvalidDialect, message).with_param("dialect")
     })
 }

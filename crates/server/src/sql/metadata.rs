@@ -16,7 +16,7 @@ use utoipa::IntoParams;
 
 use super::pieces::{self, Detail};
 use super::served::databases;
-use crate::api::{Id, json};
+use crate::api::{Id, json_body};
 use crate::error::{ApiError, ProblemDetails, problem};
 use crate::extract::{QueryParams, is_on};
 use crate::request_context::RequestContext;
@@ -24,7 +24,7 @@ use crate::request_context::RequestContext;
 /// Whether to read the database again.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-pub(crate) struct Refresh {
+pub(crate) struct RefreshQuery {
     /// `true` reads the database again; otherwise the stored one is given while the database says
     /// that nothing has changed.
     refresh: Option<String>,
@@ -34,7 +34,7 @@ pub(crate) struct Refresh {
 ///
 /// Returns `304` for a matching `If-None-Match`, and gzip if the client accepts it.
 #[utoipa::path(get, path = "/dbs/{name}/metadata", operation_id = "get_metadata", tag = "databases",
-    params(("name" = String, Path), Refresh), responses(
+    params(("name" = String, Path), RefreshQuery), responses(
     (status = 200, body = Object, description = "name, dbType, version, schemas, lastRefreshed, tables"),
     (status = 304, description = "Nothing has changed"),
     (status = 404, body = ProblemDetails, content_type = "application/problem+json"),
@@ -43,7 +43,7 @@ pub(crate) struct Refresh {
 pub(crate) async fn all(
     call: RequestContext,
     Id(name): Id,
-    QueryParams(asked): QueryParams<Refresh>,
+    QueryParams(asked): QueryParams<RefreshQuery>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let catalogue = read(&call, &name, is_on(asked.refresh.as_deref())).await?;
@@ -68,7 +68,7 @@ pub(crate) async fn refresh(
 
 /// Returns schemas, and the name, type and comment of each table
 #[utoipa::path(get, path = "/dbs/{name}/metadata/tables", operation_id = "list_tables", tag = "databases",
-    params(("name" = String, Path), Refresh), responses(
+    params(("name" = String, Path), RefreshQuery), responses(
     (status = 200, body = Object),
     (status = 304, description = "Nothing has changed"),
     (status = 404, body = ProblemDetails, content_type = "application/problem+json"),
@@ -77,7 +77,7 @@ pub(crate) async fn refresh(
 pub(crate) async fn tables(
     call: RequestContext,
     Id(name): Id,
-    QueryParams(asked): QueryParams<Refresh>,
+    QueryParams(asked): QueryParams<RefreshQuery>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let catalogue = read(&call, &name, is_on(asked.refresh.as_deref())).await?;
@@ -104,7 +104,7 @@ impl<S: Send + Sync> FromRequestParts<S> for InPath {
             }),
             Err(_) => Err(
                 problem(ErrorCode::RequestPath, "a name in the path is not UTF-8")
-                    .hint("percent-encode it"),
+                    .with_hint("percent-encode it"),
             ),
         }
     }
@@ -120,7 +120,7 @@ impl<S: Send + Sync> FromRequestParts<S> for InPath {
 pub(crate) async fn table(call: RequestContext, asked: InPath) -> Result<Response, ApiError> {
     let catalogue = read(&call, &asked.name, false).await?;
     match catalogue.resolve(Some(&asked.schema), &asked.table) {
-        Some(table) => json(table),
+        Some(table) => json_body(table),
         None => Err(ApiError::from(SqlError::NotFound {
             what: "table",
             name: format!("{}.{}", asked.schema, asked.table),

@@ -13,7 +13,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::file::{ExportRequest, file, takes_trailers};
 use super::served::{count, databases};
-use crate::api::{Id, json};
+use crate::api::{Id, json_body};
 use crate::error::{ApiError, ProblemDetails, problem};
 use crate::extract::{QueryParams, RequiredJson};
 use crate::request_context::RequestContext;
@@ -108,7 +108,7 @@ pub(crate) async fn run(
     }
     let ran = databases.run(&name, &body.sql, &options).await?;
     count(&call, ran.execution_ms);
-    json(&QueryResponse::new(&ran))
+    json_body(&QueryResponse::new(&ran))
 }
 
 /// The form that is asked for; `None` for the JSON of the API.
@@ -158,7 +158,7 @@ pub(super) fn limits(
         Some(seconds) => {
             let (least, most) = (SECONDS.start(), SECONDS.end());
             let message = format!("invalid timeoutSeconds {seconds}: expected {least} to {most}");
-            return Err(problem(ErrorCode::SqlInvalidTimeout, message).about("timeoutSeconds"));
+            return Err(problem(ErrorCode::SqlInvalidTimeout, message).with_param("timeoutSeconds"));
         }
     };
     Ok(QueryLimits {

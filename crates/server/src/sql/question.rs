@@ -2,15 +2,15 @@
 
 use axum::response::Response;
 use quillet_core::ErrorCode;
-use quillet_sql::chain::{GeneratedQuery, Previous};
+use quillet_sql::chain::{EarlierQuestion, GeneratedQuery};
 use quillet_sql::{RunOptions, SqlError};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::query::{self, QueryResponse};
 use super::served::{count, databases};
-use crate::api::reply::in_time;
-use crate::api::{Id, json};
+use crate::api::reply::with_chat_timeout;
+use crate::api::{Id, json_body};
 use crate::error::{ApiError, ProblemDetails, problem};
 use crate::extract::RequiredJson;
 use crate::request_context::RequestContext;
@@ -43,9 +43,9 @@ pub(crate) struct PreviousQuestion {
     sql: String,
 }
 
-impl From<PreviousQuestion> for Previous {
+impl From<PreviousQuestion> for EarlierQuestion {
     fn from(PreviousQuestion { question, sql }: PreviousQuestion) -> Self {
-        Previous { question, sql }
+        EarlierQuestion { question, sql }
     }
 }
 
@@ -77,7 +77,7 @@ pub(crate) async fn answer(
         let asked = databases.ask(name, question, &options).await;
         asked.map_err(ApiError::from)
     };
-    let (generated, ran) = in_time(&call.app, answering).await?;
+    let (generated, ran) = with_chat_timeout(&call.app, answering).await?;
     count(call, ran.execution_ms);
     let answered = QuestionResponse {
         generated: &generated,
@@ -109,7 +109,11 @@ pub(crate) async fn ask(
     let limits = query::limits(databases.config(), None, body.timeout_seconds)?;
     let options = RunOptions {
         limits: Some(limits),
-        previous: body.previous.into_iter().map(Previous::from).collect(),
+        previous: body
+            .previous
+            .into_iter()
+            .map(EarlierQuestion::from)
+            .collect(),
         ..RunOptions::default()
     };
     let answering = async {
@@ -122,11 +126,11 @@ pub(crate) async fn ask(
         };
         answered.map_err(ApiError::from)
     };
-    let (generated, ran) = in_time(&call.app, answering).await?;
+    let (generated, ran) = with_chat_timeout(&call.app, answering).await?;
     if let Some(ran) = &ran {
         count(&call, ran.execution_ms);
     }
-    json(&QuestionResponse {
+    json_body(&QuestionResponse {
         generated: &generated,
         ran: ran.as_ref().map(QueryResponse::new),
     })

@@ -15,10 +15,12 @@ use serde::Deserialize;
 use serde_json::Value as Tree;
 use utoipa::IntoParams;
 
-use super::connections::{PutConnection, may_change, note, renew_tools};
+use super::connections::{PutConnection, record_change, require_changes_allowed, update_tools};
 use super::served::databases;
-use crate::api::definitions::versions::{self, Sides, VersionDetail, Versions, VersionsQuery};
-use crate::api::{Id, json};
+use crate::api::definitions::versions::{
+    self, CompareQuery, VersionDetail, Versions, VersionsQuery,
+};
+use crate::api::{Id, json_body};
 use crate::error::{ApiError, ProblemDetails, problem};
 use crate::extract::QueryParams;
 use crate::request_context::{RequestContext, RouteState};
@@ -40,9 +42,9 @@ impl FromRequestParts<RouteState> for ConnectionVersionPath {
         let path = Path::<(String, String)>::from_request_parts(parts, at).await;
         let Ok(Path((name, mark))) = path else {
             let message = "the name or the version in the path is not UTF-8";
-            return Err(problem(ErrorCode::RequestPath, message).hint("percent-encode it"));
+            return Err(problem(ErrorCode::RequestPath, message).with_hint("percent-encode it"));
         };
-        let mark = by_name(&mark)?;
+        let mark = parse_selector(&mark)?;
         Ok(ConnectionVersionPath { name, mark })
     }
 }
@@ -71,7 +73,7 @@ pub(crate) async fn list(
     Id(name): Id,
     QueryParams(page): QueryParams<VersionsQuery>,
 ) -> Result<Response, ApiError> {
-    versions::listed(&call, EntryKind::Database, &name, &page).await
+    versions::list_page(&call, EntryKind::Database, &name, &page).await
 }
 
 /// Returns a version by its number or a label, with masked secrets
@@ -88,26 +90,26 @@ pub(crate) async fn get(
         Some(definition) => serde_json::to_value(definition.masked()).unwrap_or_default(),
         None => UNREADABLE.into(),
     };
-    versions::shown(&call, EntryKind::Database, &part.name, &part.mark, shown).await
+    versions::version_response(&call, EntryKind::Database, &part.name, &part.mark, shown).await
 }
 
 /// Compares two versions in unified diff format, with masked secrets
 ///
 /// A line reports a changed secret.
 #[utoipa::path(get, path = "/dbs/{name}/diff", operation_id = "diff_database", tag = "databases",
-    params(("name" = String, Path), Sides), responses(
+    params(("name" = String, Path), CompareQuery), responses(
     (status = 200, body = String, content_type = "text/plain; charset=utf-8"),
     (status = 404, body = ProblemDetails, content_type = "application/problem+json"),
 ))]
 pub(crate) async fn diff(
     call: RequestContext,
     Id(name): Id,
-    QueryParams(sides): QueryParams<Sides>,
+    QueryParams(sides): QueryParams<CompareQuery>,
 ) -> Result<Response, ApiError> {
     for side in [&sides.from, &sides.to].into_iter().flatten() {
-        by_name(side)?;
+        parse_selector(side)?;
     }
-    let sides = versions::sides(&call, EntryKind::Database, &name, &sides).await?;
+    let sides = versions::resolve_sides(&call, EntryKind::Database, &name, &sides).await?;
     let [from, to] = &sides;
     let others = has_other_secrets(&from.1.content, &to.1.content);
     let texts = [
@@ -134,9 +136,9 @@ pub(crate) async fn rollback(
     Id(name): Id,
     QueryParams(back): QueryParams<RollbackParams>,
 ) -> Result<Response, ApiError> {
-    may_change(&call)?;
+    require_changes_allowed(&call)?;
     let mark = match &back.to {
-        Some(to) => by_name(to)?,
+        Some(to) => parse_selector(to)?,
         None => before(&call, &name).await?,
     };
     let definitions = &call.app.definitions;
@@ -150,13 +152,13 @@ pub(crate) async fn rollback(
     };
     let actor = call.actor();
     let put = databases(&call)?
-        .put_by(&name, definition, &actor.name, &message)
+        .put_as(&name, definition, &actor.name, &message)
         .await?;
-    note(&call, &actor, (Action::Write, &name, put.version), &message).await;
-    renew_tools(&call).await;
+    record_change(&call, &actor, (Action::Write, &name, put.version), &message).await;
+    update_tools(&call).await;
     let number = put.version;
-    let response = json(&PutConnection::from(put))?;
-    Ok(versions::marked(response, number, None))
+    let response = json_body(&PutConnection::from(put))?;
+    Ok(versions::with_version_headers(response, number, None))
 }
 
 /// The version before the newest; of a connection that was removed, the newest that there was.
@@ -166,15 +168,15 @@ async fn before(call: &RequestContext, name: &str) -> Result<VersionSelector, Ap
         .versions(EntryKind::Database, name, None, 1)
         .await?;
     let newest = newest.first().map(|newest| newest.number);
-    versions::before(call, EntryKind::Database, name, newest).await
+    versions::previous_version(call, EntryKind::Database, name, newest).await
 }
 
 /// A number or a label. A digest would be an answer to who guesses a password.
-fn by_name(text: &str) -> Result<VersionSelector, ApiError> {
+fn parse_selector(text: &str) -> Result<VersionSelector, ApiError> {
     match versions::mark(text)? {
         VersionSelector::Digest(_) => {
             let message = "versions of connections cannot be selected by digest";
-            Err(problem(ErrorCode::HistoryMark, message).hint("use a number or a label"))
+            Err(problem(ErrorCode::HistoryMark, message).with_hint("use a number or a label"))
         }
         mark => Ok(mark),
     }

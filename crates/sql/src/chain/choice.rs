@@ -79,14 +79,14 @@ fn by_size(prepared: &PreparedCatalogue) -> Vec<usize> {
 
 /// The choice that a plan without phase 1 makes.
 #[must_use]
-pub fn unasked(
+pub fn select_without_model(
     plan: &SelectionPlan,
     prepared: &PreparedCatalogue,
     config: &SqlConfig,
 ) -> TableSelection {
     let all: Vec<usize> = (0..prepared.catalogue.tables.len()).collect();
     let empty = || fallback("no_tables", "the database has no tables");
-    bounded(
+    within_budget(
         TableSelection {
             chosen_by: vec!["all"; all.len()],
             tables: all,
@@ -100,7 +100,7 @@ pub fn unasked(
 
 /// The choice that an answer of phase 1 makes: `Err` says why there is none that can be used.
 #[must_use]
-pub fn chosen(
+pub fn select_from_answer(
     answer: Result<&str, Fallback>,
     prepared: &PreparedCatalogue,
     ranked: &[RankedTable],
@@ -109,15 +109,19 @@ pub fn chosen(
     let read = answer
         .and_then(|text| read_selection(text, &prepared.catalogue, config.max_selected_tables));
     let choice = match read {
-        Ok(tables) => repaired(tables, ranked, config),
-        Err(fallback) => fallen(fallback, prepared, ranked, config),
+        Ok(tables) => with_ranked_tables(tables, ranked, config),
+        Err(fallback) => fallback_selection(fallback, prepared, ranked, config),
     };
-    bounded(choice, prepared, config)
+    within_budget(choice, prepared, config)
 }
 
 /// Adds the best tables by rank that the model left out: one or two more tables halve the questions
 /// that silently lose one. [`ChainMode::Seed`] adds none.
-fn repaired(tables: Vec<usize>, ranked: &[RankedTable], config: &SqlConfig) -> TableSelection {
+fn with_ranked_tables(
+    tables: Vec<usize>,
+    ranked: &[RankedTable],
+    config: &SqlConfig,
+) -> TableSelection {
     let mut choice = TableSelection {
         chosen_by: vec!["model"; tables.len()],
         tables,
@@ -135,7 +139,7 @@ fn repaired(tables: Vec<usize>, ranked: &[RankedTable], config: &SqlConfig) -> T
 }
 
 /// [`ChainMode::Seed`]: all tables. [`ChainMode::Budget`]: the best that fit, best first.
-fn fallen(
+fn fallback_selection(
     fallback: Fallback,
     prepared: &PreparedCatalogue,
     ranked: &[RankedTable],
@@ -173,7 +177,7 @@ fn fallen(
 }
 
 /// Leaves out what does not fit into the budget; [`ChainMode::Seed`] has none.
-fn bounded(
+fn within_budget(
     choice: TableSelection,
     prepared: &PreparedCatalogue,
     config: &SqlConfig,

@@ -3,7 +3,7 @@
 //! Names and comments of a database are untrusted. Here they stay on their line and within limits,
 //! so that no comment can imitate another table, a request or a rule.
 
-use super::untrusted_text::{COMMENT, is_unseen, tame};
+use super::untrusted_text::{COMMENT, is_unseen, sanitize_line};
 use crate::SqlDialect;
 use crate::catalogue::{Catalogue, DatabaseTable, ForeignKey, TableColumn};
 
@@ -51,19 +51,19 @@ pub(super) fn short_line(table: &DatabaseTable) -> String {
     match table
         .comment
         .as_deref()
-        .map(tame)
+        .map(sanitize_line)
         .filter(|comment| !comment.is_empty())
     {
         Some(comment) => line(table, &comment),
-        None => head(table, &tame(&table.qualified())),
+        None => head(table, &sanitize_line(&table.qualified())),
     }
 }
 
 fn line(table: &DatabaseTable, comment: &str) -> String {
     format!(
         "{} - {}",
-        head(table, &tame(&table.qualified())),
-        tame(comment)
+        head(table, &sanitize_line(&table.qualified())),
+        sanitize_line(comment)
     )
 }
 
@@ -87,7 +87,7 @@ pub(super) fn table_text(
     let mut text = head(table, &name);
     if let Some(comment) = &table.comment {
         text.push_str(" - ");
-        text.push_str(&tame(comment));
+        text.push_str(&sanitize_line(comment));
     }
     for (place, column) in table.columns.iter().enumerate() {
         text.push_str("\n  ");
@@ -121,7 +121,7 @@ fn column_text(
     let mut text = format!(
         "{} {}",
         quoted(&column.name, dialect),
-        tame(&column.data_type)
+        sanitize_line(&column.data_type)
     );
     if column.is_primary_key {
         text.push_str(" PK");
@@ -149,7 +149,7 @@ fn column_text(
     }
     if let Some(comment) = &column.comment {
         text.push_str(" -- ");
-        text.push_str(&tame(comment));
+        text.push_str(&sanitize_line(comment));
     }
     text
 }

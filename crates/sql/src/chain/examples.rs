@@ -8,7 +8,7 @@ use foldhash::{HashMap, HashMapExt, HashSet};
 use quillet_core::archive::QueryRecord;
 use quillet_core::chat::TokenCounter;
 
-use super::untrusted_text::tame;
+use super::untrusted_text::sanitize_line;
 use crate::rank::content_words;
 
 /// Questions that have less in common than this (cosine of their words) are not alike.
@@ -33,7 +33,10 @@ pub struct Example {
 
 /// Pairs whose questions are most like this one, the most alike first, newer ones first among equal
 /// ones; of one question or one query only the newest.
-pub(crate) fn alike<'a>(question: &str, accepted: &'a [QueryRecord]) -> Vec<&'a QueryRecord> {
+pub(crate) fn similar_records<'a>(
+    question: &str,
+    accepted: &'a [QueryRecord],
+) -> Vec<&'a QueryRecord> {
     let asked: HashSet<String> = content_words(question).into_iter().collect();
     let mut known: Vec<(&QueryRecord, HashSet<String>)> = Vec::new();
     let mut holders: HashMap<String, u16> = HashMap::new();
@@ -80,14 +83,14 @@ pub(crate) fn alike<'a>(question: &str, accepted: &'a [QueryRecord]) -> Vec<&'a 
 pub(super) fn text(examples: &[Example], tokens: &dyn TokenCounter, budget: u64) -> String {
     const HEAD: &str = "Requests like this one, with queries that were accepted:\n";
     let mut text = String::new();
-    let mut left = budget.saturating_sub(tokens.text(HEAD));
+    let mut left = budget.saturating_sub(tokens.count_text(HEAD));
     for example in examples {
         let shown = format!(
             "\nRequest: {}\nQuery: {}\n",
-            tame(&example.question),
+            sanitize_line(&example.question),
             example.sql.trim()
         );
-        let cost = tokens.text(&shown);
+        let cost = tokens.count_text(&shown);
         if cost > left {
             // A long example is skipped, not cut: half a query teaches the wrong thing. Shorter
             // ones after it may still fit.
@@ -134,7 +137,10 @@ mod tests {
             ("How many are there?", &[]),
             ("", &[]),
         ] {
-            let found: Vec<u64> = alike(question, &accepted).iter().map(|it| it.id).collect();
+            let found: Vec<u64> = similar_records(question, &accepted)
+                .iter()
+                .map(|it| it.id)
+                .collect();
             assert_eq!(found, expected, "{question}");
         }
     }

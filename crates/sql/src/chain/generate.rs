@@ -13,16 +13,18 @@ use quillet_core::{BoxFuture, ErrorCode, Map, MapTable as Variables, Message, Va
 use tracing::warn;
 
 use super::answer::{WrittenQuery, read_query, read_refusal};
-use super::choice::{SelectionPlan, TableSelection, chosen, plan, unasked};
+use super::choice::{
+    SelectionPlan, TableSelection, plan, select_from_answer, select_without_model,
+};
 use super::context::{seed_line, short_line, table_text};
 use super::examples::{self, Example};
 use super::export_intent::export_format;
 use super::generated::{GeneratedQuery, PhaseTime, Repair, TokenReport};
 use super::prepared::PreparedCatalogue;
-use super::previous::{self, Previous};
+use super::previous::{self, EarlierQuestion};
 use super::prompts::{PromptKind, Prompts};
 use super::select::fallback;
-use super::untrusted_text::tame;
+use super::untrusted_text::sanitize_line;
 use super::value_hints::{ValueHints, shown};
 use crate::rank::RankedTable;
 use crate::{ChainMode, SqlConfig, SqlDialect, SqlError};
@@ -75,7 +77,7 @@ pub struct QueryChain<'a> {
     /// Accepted answers to questions like this one, the most alike first.
     pub examples: &'a [Example],
     /// Earlier questions of the conversation, the latest last.
-    pub previous: &'a [Previous],
+    pub previous: &'a [EarlierQuestion],
 }
 
 /// One call of a model.
@@ -105,7 +107,7 @@ impl Account {
         self.phases.push(PhaseTime { name, ms });
     }
 
-    fn paid(&mut self, asked: &ModelCall) {
+    fn add_usage(&mut self, asked: &ModelCall) {
         self.tokens.prompt += asked.prompt;
         self.tokens.completion += asked.completion;
         self.model.clone_from(&asked.model);
@@ -212,7 +214,7 @@ impl QueryChain<'_> {
         repairs.push(Repair {
             sql: before.generated_sql.clone(),
             code: error.code().to_string(),
-            error: told(error),
+            error: error_line(error),
         });
         let mut account = Account::default();
         let (written, accepted) = self
@@ -256,7 +258,7 @@ impl QueryChain<'_> {
         let before = account.tokens;
         let choice = match &plan {
             SelectionPlan::All | SelectionPlan::Nothing => {
-                unasked(&plan, self.prepared, self.config)
+                select_without_model(&plan, self.prepared, self.config)
             }
             SelectionPlan::Choose(tables) => {
                 let begun = Instant::now();
@@ -264,7 +266,7 @@ impl QueryChain<'_> {
                 account.phase("select", begun);
                 let answer = match answer {
                     Ok(asked) => {
-                        account.paid(&asked);
+                        account.add_usage(&asked);
                         match asked.cut {
                             None => Ok(asked.text),
                             Some(reason) => {
@@ -280,7 +282,7 @@ impl QueryChain<'_> {
                     )),
                     Err(other) => return Err(other),
                 };
-                chosen(
+                select_from_answer(
                     answer.as_deref().map_err(Clone::clone),
                     self.prepared,
                     ranked,
@@ -372,7 +374,11 @@ impl QueryChain<'_> {
         set(&mut variables, "schema", schema.join("\n\n"));
         let examples = examples::text(self.examples, self.tokens, self.config.examples_tokens);
         set(&mut variables, "examples", examples);
-        set(&mut variables, "previous", previous::shown(self.said()));
+        set(
+            &mut variables,
+            "previous",
+            previous::shown(self.visible_previous()),
+        );
         set(&mut variables, "dialect", dialect.title());
         set(&mut variables, "dialect_rules", rules(dialect));
         set(
@@ -399,7 +405,7 @@ impl QueryChain<'_> {
             };
             let asked = self.ask(which, variables.clone(), options.clone()).await?;
             account.phase(if first { "generate" } else { "repair" }, begun);
-            account.paid(&asked);
+            account.add_usage(&asked);
             let (sql, error) = match read_query(&asked.text) {
                 // Half a query can be one that runs, without its WHERE.
                 _ if asked.cut.is_some() => (cut(&asked.text), self.cut_query(asked.cut)),
@@ -411,10 +417,10 @@ impl QueryChain<'_> {
             };
             // Repairs given by the caller count as well: `repair_query` starts with one.
             let again = u32::try_from(repairs.len()).unwrap_or(u32::MAX) < self.config.repairs;
-            if !again || !error.is_mendable() {
+            if !again || !error.is_repairable() {
                 return Err(error);
             }
-            let told = told(&error);
+            let told = error_line(&error);
             set(&mut variables, "sql", sql.clone());
             set(&mut variables, "error", told.clone());
             repairs.push(Repair {
@@ -437,19 +443,22 @@ impl QueryChain<'_> {
         let left = config.schema_tokens.saturating_sub(taken.sum());
         let budget = config.values.tokens.min(left);
         let dialect = self.prepared.catalogue.dialect;
-        let known = self.prepared.known();
+        let known = self.prepared.values();
         shown(&known, prompt, tables, dialect, self.tokens, budget)
     }
 
     /// What was said before, as far as the settings let the model see it.
-    fn said(&self) -> &[Previous] {
+    fn visible_previous(&self) -> &[EarlierQuestion] {
         let from = self.previous.len().saturating_sub(self.config.previous);
         self.previous.get(from..).unwrap_or_default()
     }
 
     /// The questions before and this one, a line each; this one alone where it is the first.
     fn with_previous(&self, prompt: &str) -> String {
-        let before = self.said().iter().map(|it| tame(&it.question));
+        let before = self
+            .visible_previous()
+            .iter()
+            .map(|it| sanitize_line(&it.question));
         let all: Vec<String> = before.chain([prompt.to_owned()]).collect();
         all.join("\n")
     }
@@ -463,7 +472,11 @@ impl QueryChain<'_> {
             "db_type",
             self.prepared.catalogue.dialect.name(),
         );
-        set(&mut variables, "description", tame(self.description));
+        set(
+            &mut variables,
+            "description",
+            sanitize_line(self.description),
+        );
         variables
     }
 
@@ -481,7 +494,7 @@ impl QueryChain<'_> {
         // Used only where the provider reports no usage.
         let estimated: u64 = messages
             .iter()
-            .map(|message| self.tokens.message(message))
+            .map(|message| self.tokens.count_message(message))
             .sum();
         let reply = self.reply(messages, options).await?;
         let choice = reply.choices.into_iter().next().unwrap_or_default();
@@ -490,7 +503,10 @@ impl QueryChain<'_> {
         Ok(ModelCall {
             model: reply.model,
             prompt: usage.map_or(estimated, |usage| usage.input_tokens),
-            completion: usage.map_or_else(|| self.tokens.text(&text), |usage| usage.output_tokens),
+            completion: usage.map_or_else(
+                || self.tokens.count_text(&text),
+                |usage| usage.output_tokens,
+            ),
             cut,
             text,
         })
@@ -579,7 +595,7 @@ fn cut(text: &str) -> String {
 }
 
 /// An error on one line; longer than a comment may be, since the fix stands at its end.
-fn told(error: &SqlError) -> String {
+fn error_line(error: &SqlError) -> String {
     let text = error.for_model();
     let parts: Vec<&str> = text.split_whitespace().collect();
     cut(&parts.join(" "))

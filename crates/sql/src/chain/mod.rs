@@ -19,14 +19,14 @@ mod untrusted_text;
 mod value_hints;
 
 pub use answer::{WrittenQuery, read_query};
-pub use choice::{SelectionPlan, TableSelection, chosen, plan, unasked};
+pub use choice::{SelectionPlan, TableSelection, plan, select_from_answer, select_without_model};
 pub use context::{build_schema_context, build_table_summary_context, quoted};
 pub use examples::Example;
-pub(crate) use examples::alike;
+pub(crate) use examples::similar_records;
 pub use generate::{AcceptedQuery, Judge, QueryChain};
 pub use generated::{Fallback, GeneratedQuery, PhaseTime, Repair, SelectedTable, TokenReport};
 pub use prepared::PreparedCatalogue;
-pub use previous::Previous;
+pub use previous::EarlierQuestion;
 pub use prompts::{BuiltIn, PromptError, PromptKind, Prompts};
 pub use select::read_selection;
 pub(crate) use untrusted_text::is_unseen;

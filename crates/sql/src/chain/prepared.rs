@@ -36,7 +36,7 @@ impl PreparedCatalogue {
     #[must_use]
     pub fn new(catalogue: Arc<Catalogue>, glossary: &Glossary, tokens: &dyn TokenCounter) -> Self {
         // One more for the line end that joins the texts.
-        let count = |text: String| u32::try_from(tokens.text(&text) + 1).unwrap_or(u32::MAX);
+        let count = |text: String| u32::try_from(tokens.count_text(&text) + 1).unwrap_or(u32::MAX);
         let tables = catalogue.tables.iter();
         let line_tokens = tables
             .clone()
@@ -61,20 +61,20 @@ impl PreparedCatalogue {
     }
 
     /// Replaces the known values with a new sample.
-    pub fn know(&self, sampled: &ValueSamples) {
+    pub fn set_values(&self, sampled: &ValueSamples) {
         let known = Arc::new(ValueIndex::of(&self.catalogue, sampled));
         *self.known.write().unwrap_or_else(PoisonError::into_inner) = known;
     }
 
     /// Values that columns are known to have.
     #[must_use]
-    pub fn known(&self) -> Arc<ValueIndex> {
+    pub fn values(&self) -> Arc<ValueIndex> {
         let known = self.known.read();
         known.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Returns `true` to the first caller only, which then embeds the tables.
-    pub(crate) fn begins_embedding(&self) -> bool {
+    pub(crate) fn try_begin_embedding(&self) -> bool {
         !self.embedding.swap(true, Ordering::Relaxed)
     }
 
@@ -117,7 +117,7 @@ impl PreparedCatalogue {
         most: usize,
         fits: &dyn Fn(usize) -> bool,
     ) -> Vec<RankedTable> {
-        let named = self.known().mentioned(question).named;
+        let named = self.values().mentioned(question).named;
         self.index.rank_knowing(question, &named, most, fits)
     }
 

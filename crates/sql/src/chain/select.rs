@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::Fallback;
 use super::answer::without_thinking;
-use super::untrusted_text::tame;
+use super::untrusted_text::sanitize_line;
 use crate::Catalogue;
 
 /// Reads a choice of tables: places in [`Catalogue::tables`] in the order of the answer, each once,
@@ -42,7 +42,7 @@ fn unknown(names: &[String]) -> Fallback {
     let shown: Vec<String> = names
         .iter()
         .take(3)
-        .map(|name| format!("{:?}", tame(name)))
+        .map(|name| format!("{:?}", sanitize_line(name)))
         .collect();
     fallback(
         "all_unknown",

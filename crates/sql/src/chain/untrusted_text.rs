@@ -5,7 +5,7 @@ pub(super) const COMMENT: usize = 300;
 
 /// An untrusted text on one line: line ends and control characters become spaces, what is too long
 /// is cut.
-pub(super) fn tame(text: &str) -> String {
+pub(super) fn sanitize_line(text: &str) -> String {
     let mut out = String::new();
     let mut blank = false;
     let mut length = 0;

@@ -41,7 +41,7 @@ pub(super) fn shown(
     let mut say = |place: (usize, usize), text: String, left: &mut u64| {
         // A hint that does not fit is left out as a whole: a part of the values would look like all
         // of them.
-        let cost = tokens.text(&text) + 1;
+        let cost = tokens.count_text(&text) + 1;
         if !text.is_empty() && cost <= *left && !shown.0.contains_key(&place) {
             *left -= cost;
             shown.0.insert(place, text);

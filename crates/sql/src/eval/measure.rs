@@ -7,10 +7,10 @@ use quillet_core::chat::TokenCounter;
 use serde::Serialize;
 
 use super::order::{DEPTHS, Order};
-use super::plain::Plain;
+use super::plain::Bm25Index;
 use super::suite::{Suite, SuiteQuestion};
 use crate::SqlConfig;
-use crate::chain::{PreparedCatalogue, SelectionPlan, chosen, plan};
+use crate::chain::{PreparedCatalogue, SelectionPlan, plan, select_from_answer};
 use crate::database::ProgressFn;
 use crate::rank::RankedTable;
 
@@ -68,7 +68,7 @@ pub fn measure(
     tokens: &dyn TokenCounter,
     progress: ProgressFn,
 ) -> RankingReport {
-    let mut sums = Sums::default();
+    let mut sums = MeasuredTotals::default();
     for (catalogue, asked) in suite.scopes(suite.scope) {
         sums.tables += catalogue.tables.len();
         let start = Instant::now();
@@ -78,7 +78,7 @@ pub fn measure(
         ));
         sums.build += start.elapsed();
         let prepared = PreparedCatalogue::new(catalogue, &config.glossary, tokens);
-        let plain = Plain::new(&prepared.catalogue.tables);
+        let plain = Bm25Index::new(&prepared.catalogue.tables);
         for i in asked {
             progress(
                 sums.times.len() as u64,
@@ -92,7 +92,7 @@ pub fn measure(
 }
 
 #[derive(Default)]
-struct Sums {
+struct MeasuredTotals {
     tables: usize,
     build: Duration,
     times: Vec<Duration>,
@@ -101,11 +101,11 @@ struct Sums {
     tokens: MeanTokens,
 }
 
-impl Sums {
+impl MeasuredTotals {
     fn add(
         &mut self,
         prepared: &PreparedCatalogue,
-        plain: &Plain,
+        plain: &Bm25Index,
         asked: &SuiteQuestion,
         config: &SqlConfig,
     ) {
@@ -164,7 +164,7 @@ fn shown_tokens(
         .map(|table| prepared.line_tokens(*table))
         .sum();
     let answer = serde_json::to_string(&asked.gold).unwrap_or_default();
-    let choice = chosen(Ok(&answer), prepared, ranked, config);
+    let choice = select_from_answer(Ok(&answer), prepared, ranked, config);
     let schema = choice
         .tables
         .iter()

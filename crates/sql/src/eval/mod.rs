@@ -14,6 +14,6 @@ mod suite;
 pub use execution::{Accuracy, ExecutionOutcome, execution, same_rows};
 pub use measure::{MeanTokens, RankingReport, Timings, measure};
 pub use order::{DEPTHS, Order, RecallAtK};
-pub use plain::Plain;
+pub use plain::Bm25Index;
 pub use replay::{Recording, ReplayReport, Selection, replay};
 pub use suite::{SearchScope, Suite, SuiteDatabase, SuiteQuestion};

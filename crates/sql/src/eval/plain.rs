@@ -20,21 +20,21 @@ type TermCounts = [u16; WEIGHTS.len()];
 
 /// Tables ready to be ranked by BM25F alone.
 #[derive(Debug, Default)]
-pub struct Plain {
+pub struct Bm25Index {
     terms: Terms,
     holders: HashMap<String, Vec<(usize, TermCounts)>>,
     lengths: Vec<TermCounts>,
     means: [f32; WEIGHTS.len()],
 }
 
-impl Plain {
+impl Bm25Index {
     /// Reads names and comments.
     #[must_use]
     pub fn new(tables: &[DatabaseTable]) -> Self {
-        let mut plain = Plain {
+        let mut plain = Bm25Index {
             terms: Terms::of_tables(tables),
             lengths: vec![TermCounts::default(); tables.len()],
-            ..Plain::default()
+            ..Bm25Index::default()
         };
         for (i, table) in tables.iter().enumerate() {
             plain.field(i, 0, &table.table_name);

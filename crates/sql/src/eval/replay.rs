@@ -7,7 +7,7 @@ use quillet_core::chat::TokenCounter;
 use serde::{Deserialize, Serialize};
 
 use super::suite::{SearchScope, Suite, SuiteQuestion, read_json};
-use crate::chain::{PreparedCatalogue, TableSelection, chosen};
+use crate::chain::{PreparedCatalogue, TableSelection, select_from_answer};
 use crate::{ChainMode, SqlConfig, SqlError};
 
 /// A recorded choice of tables for one question.
@@ -97,8 +97,8 @@ pub fn replay(
             };
             let answer = serde_json::to_string(tables).unwrap_or_default();
             let ranked = prepared.index.rank(&question.question, config.candidates);
-            let before = chosen(Ok(&answer), &prepared, &ranked, &bare);
-            let after = chosen(Ok(&answer), &prepared, &ranked, &repairing);
+            let before = select_from_answer(Ok(&answer), &prepared, &ranked, &bare);
+            let after = select_from_answer(Ok(&answer), &prepared, &ranked, &repairing);
             sums.add(&prepared, question, &before, &after);
         }
     }

@@ -56,7 +56,7 @@ impl<'a> RowExport<'a> {
         let (Some(writer), true) = (self.writer.take(), ended != StreamEnd::Stopped) else {
             return Ok(StreamEnd::Stopped);
         };
-        let end = beside(self.format, move || writer.end(ended.truncated())).await?;
+        let end = on_blocking_thread(self.format, move || writer.end(ended.truncated())).await?;
         Ok(match self.out.bytes(end).await {
             Ok(()) => ended,
             Err(SinkClosed) => StreamEnd::Stopped,
@@ -70,7 +70,7 @@ impl<'a> RowExport<'a> {
             return Ok(Vec::new());
         };
         let work = move || writer.rows(rows).map(|bytes| (writer, bytes));
-        let (writer, bytes) = beside(self.format, work).await?;
+        let (writer, bytes) = on_blocking_thread(self.format, work).await?;
         self.writer = Some(writer);
         Ok(bytes)
     }
@@ -109,7 +109,7 @@ impl fmt::Debug for RowExport<'_> {
 
 /// Packing rows takes a while, so it is done on a thread for blocking work, not on those of the
 /// tasks.
-async fn beside<T: Send + 'static>(
+async fn on_blocking_thread<T: Send + 'static>(
     format: ExportFormat,
     work: impl FnOnce() -> Result<T, ExportError> + Send + 'static,
 ) -> Result<T, ExportError> {

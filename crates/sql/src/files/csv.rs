@@ -16,7 +16,7 @@ use rusqlite::types::ValueRef;
 use super::job::LoadJob;
 use super::kind::{self, BLANKS, ColumnStats, Type, ValueKind};
 use super::table::TableLoader;
-use super::text::{ReadPosition, TextReader, broken};
+use super::text::{ReadPosition, TextReader, text_error};
 use super::{FileError, Header, names};
 
 /// Bytes of the beginning that say which separator it is.
@@ -52,7 +52,7 @@ pub(super) fn load(
             return Ok(());
         }
         for (seen, cell) in seen.iter_mut().zip(row.cells) {
-            seen.look(ValueKind::of(cell), cell, row.line);
+            seen.observe(ValueKind::of(cell), cell, row.line);
         }
         Ok(())
     })?;
@@ -69,7 +69,7 @@ pub(super) fn load(
     };
     if !has_header {
         for (seen, cell) in seen.iter_mut().zip(&first) {
-            seen.look(ValueKind::of(cell), cell, 1);
+            seen.observe(ValueKind::of(cell), cell, 1);
         }
         if job.options.header == Header::Auto {
             job.note(
@@ -80,7 +80,7 @@ pub(super) fn load(
     }
     let given = first.iter().map(|name| if has_header { name } else { "" });
     let names = names::columns(path, given)?;
-    let types: Vec<Type> = seen.iter().map(|seen| seen.settle(commas)).collect();
+    let types: Vec<Type> = seen.iter().map(|seen| seen.infer_type(commas)).collect();
     for ((name, seen), kind) in names.iter().zip(&seen).zip(&types) {
         if let (Type::Text, Some((line, odd))) = (kind, seen.nearly_numbers()) {
             let note = format!("{name:?} is text, not numbers: line {line} has {odd:?}");
@@ -94,7 +94,7 @@ pub(super) fn load(
             return Ok(());
         }
         for (place, (cell, kind)) in row.cells.iter().zip(&types).enumerate() {
-            let value = value(cell, *kind).ok_or_else(|| changed(path, row.line))?;
+            let value = value(cell, *kind).ok_or_else(|| changed_file_error(path, row.line))?;
             table.set(place, value)?;
         }
         table.write(job)
@@ -114,13 +114,13 @@ fn value(cell: &str, kind: Type) -> Option<ValueRef<'_>> {
         Type::Real | Type::CommaReal | Type::Boolean if inner.is_empty() => ValueRef::Null,
         Type::Real => ValueRef::Real(inner.parse().ok()?),
         Type::CommaReal => ValueRef::Real(inner.replacen(',', ".", 1).parse().ok()?),
-        Type::Boolean => ValueRef::Integer(kind::truth(inner)?.into()),
+        Type::Boolean => ValueRef::Integer(kind::parse_bool(inner)?.into()),
         _ => ValueRef::Text(cell.as_bytes()),
     };
     Some(value)
 }
 
-fn changed(path: &Path, line: u64) -> FileError {
+fn changed_file_error(path: &Path, line: u64) -> FileError {
     FileError::new(ErrorCode::FileRead, path, "changed while it was read").at(line)
 }
 
@@ -128,7 +128,7 @@ fn changed(path: &Path, line: u64) -> FileError {
 /// times. A year over numbers names them.
 fn is_row(first: &StringRecord, seen: &[ColumnStats], commas: bool) -> bool {
     let is_like = |(cell, seen): (&str, &ColumnStats)| {
-        let kind = seen.settle(commas);
+        let kind = seen.infer_type(commas);
         let are_numbers = matches!(kind, Type::Integer | Type::Real | Type::CommaReal);
         match ValueKind::of(cell) {
             ValueKind::Small => {
@@ -161,7 +161,7 @@ impl CsvFormat {
         let (text, place) = TextReader::open(path, job)?;
         let mut start = Vec::new();
         let read = text.take(SAMPLE).read_to_end(&mut start);
-        read.map_err(|error| broken(path, job, &place, &error, 1))?;
+        read.map_err(|error| text_error(path, job, &place, &error, 1))?;
         if let [b's', b'e', b'p', b'=', separator, b'\r' | b'\n', ..] = start.as_slice() {
             return Ok(CsvFormat {
                 separator: *separator,
@@ -170,7 +170,7 @@ impl CsvFormat {
         }
         let known = separator.or(job.options.separator);
         Ok(CsvFormat {
-            separator: known.unwrap_or_else(|| likeliest(&start)),
+            separator: known.unwrap_or_else(|| detect_separator(&start)),
             says_separator: false,
         })
     }
@@ -187,7 +187,7 @@ impl CsvFormat {
 
 /// The separator that gives all first rows the same number of cells, as many as can be; else the
 /// one that the first line has most of.
-fn likeliest(start: &[u8]) -> u8 {
+fn detect_separator(start: &[u8]) -> u8 {
     let widths = |separator: u8| -> Vec<usize> {
         let form = CsvFormat {
             separator,
@@ -251,7 +251,7 @@ fn each(
         if number > job.options.rows {
             return Err(job.too_many_rows(path));
         }
-        job.row(path, number, before + place.given())?;
+        job.report_row(path, number, before + place.bytes_read())?;
         let row = CsvRow {
             number,
             line,
@@ -260,7 +260,7 @@ fn each(
         give(job, &row)?;
         number += 1;
     }
-    Ok(place.given())
+    Ok(place.bytes_read())
 }
 
 /// Reads the next row; `false` at the end.
@@ -275,7 +275,7 @@ fn next(
     let read = reader.read_record(cells).map_err(|error| {
         let line = error.position().map_or(begun, ::csv::Position::line);
         match error.into_kind() {
-            ErrorKind::Io(error) => broken(path, job, place, &error, line),
+            ErrorKind::Io(error) => text_error(path, job, place, &error, line),
             other => FileError::new(ErrorCode::FileForm, path, format!("{other:?}")).at(line),
         }
     })?;

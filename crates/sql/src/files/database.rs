@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use quillet_core::ErrorCode;
 use rusqlite::{Connection, OpenFlags};
 
-use super::job::{LoadJob, full, unread};
+use super::job::{LoadJob, read_error, write_error};
 use super::names::{self, UsedNames};
 use super::{FileError, FileForm, csv, json, parquet};
 
@@ -21,10 +21,10 @@ pub(super) fn load(job: &mut LoadJob, database: &Path, files: &[PathBuf]) -> Res
     if let Some(path) = files.first().filter(|_| job.total / 2 > job.options.bytes) {
         return Err(job.too_many_bytes(path));
     }
-    let mut connection = opened(database).map_err(|error| full(database, &error))?;
+    let mut connection = opened(database).map_err(|error| write_error(database, &error))?;
     let transaction = connection
         .transaction()
-        .map_err(|error| full(database, &error))?;
+        .map_err(|error| write_error(database, &error))?;
     let mut taken = UsedNames::default();
     for (path, size) in files.iter().zip(sizes) {
         let table = names::table(path, &mut taken);
@@ -41,11 +41,13 @@ pub(super) fn load(job: &mut LoadJob, database: &Path, files: &[PathBuf]) -> Res
         }
         job.before += size * 2;
     }
-    transaction.commit().map_err(|error| full(database, &error))
+    transaction
+        .commit()
+        .map_err(|error| write_error(database, &error))
 }
 
 fn size(path: &Path) -> Result<u64, FileError> {
-    let found = std::fs::metadata(path).map_err(|error| unread(path, &error))?;
+    let found = std::fs::metadata(path).map_err(|error| read_error(path, &error))?;
     if found.is_file() {
         Ok(found.len())
     } else {

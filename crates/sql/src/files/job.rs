@@ -49,18 +49,18 @@ impl LoadJob {
     ///
     /// # Errors
     /// The load was cancelled.
-    pub(super) fn row(&mut self, path: &Path, row: u64, at: u64) -> Result<(), FileError> {
+    pub(super) fn report_row(&mut self, path: &Path, row: u64, at: u64) -> Result<(), FileError> {
         if !row.is_multiple_of(STEP) {
             return Ok(());
         }
         // Nobody listens any more where the reading was given up.
         let _ = self.told.send((self.before + at, self.total));
-        self.waited_for(path)
+        self.check_cancelled(path)
     }
 
     /// # Errors
     /// Nobody waits for it any more.
-    pub(super) fn waited_for(&self, path: &Path) -> Result<(), FileError> {
+    pub(super) fn check_cancelled(&self, path: &Path) -> Result<(), FileError> {
         if self.stop.load(Ordering::Relaxed) {
             return Err(FileError::new(
                 ErrorCode::FileStopped,
@@ -114,12 +114,12 @@ impl LoadJob {
 }
 
 /// A file that cannot be read.
-pub(super) fn unread(path: &Path, error: &std::io::Error) -> FileError {
+pub(super) fn read_error(path: &Path, error: &std::io::Error) -> FileError {
     FileError::new(ErrorCode::FileRead, path, error.to_string())
 }
 
 /// The database cannot be written.
-pub(super) fn full(database: &Path, error: &rusqlite::Error) -> FileError {
+pub(super) fn write_error(database: &Path, error: &rusqlite::Error) -> FileError {
     FileError::new(ErrorCode::FileRoom, database, error.to_string()).help(
         "files are loaded into the folder for temporary files; set TMPDIR to one with free space",
     )

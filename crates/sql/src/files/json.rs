@@ -19,7 +19,7 @@ use super::job::LoadJob;
 use super::kind::{self, ColumnStats, Type, ValueKind};
 use super::names::{self, UsedNames};
 use super::table::TableLoader;
-use super::text::{TextReader, broken};
+use super::text::{TextReader, text_error};
 use super::{FileError, names::MOST_COLUMNS};
 
 /// Makes a table of a file.
@@ -142,7 +142,7 @@ impl InferredColumn {
                     | ValueKind::Instant) => kind,
                     _ => ValueKind::Text,
                 };
-                self.texts.look(kind, "", line);
+                self.texts.observe(kind, "", line);
             }
             _ => {
                 self.has_numbers = true;
@@ -150,12 +150,12 @@ impl InferredColumn {
                     // A number of JSON is one, however it is written.
                     Some(ValueKind::Exponent) => ValueKind::Decimal,
                     Some(kind) => kind,
-                    None if kind::real(raw).is_some() && raw.contains(['.', 'e', 'E']) => {
+                    None if kind::parse_exact(raw).is_some() && raw.contains(['.', 'e', 'E']) => {
                         ValueKind::Decimal
                     }
                     None => ValueKind::Text,
                 };
-                self.numbers.look(kind, "", line);
+                self.numbers.observe(kind, "", line);
             }
         }
     }
@@ -168,8 +168,8 @@ impl InferredColumn {
             self.has_truths,
             self.has_parts,
         ) {
-            (true, false, false, false) => self.numbers.settle(false),
-            (false, true, false, false) => self.texts.settle(false),
+            (true, false, false, false) => self.numbers.infer_type(false),
+            (false, true, false, false) => self.texts.infer_type(false),
             (false, false, true, false) => Type::Boolean,
             (false, false, false, true) => Type::Json,
             _ => Type::Text,
@@ -196,7 +196,7 @@ fn each(
         line += 1;
         let most = job.options.row_bytes;
         let read = (&mut reader).take(most + 1).read_until(b'\n', &mut bytes);
-        let read = read.map_err(|error| broken(path, job, &place, &error, line))? as u64;
+        let read = read.map_err(|error| text_error(path, job, &place, &error, line))? as u64;
         if read == 0 {
             return Ok(at);
         }
@@ -214,7 +214,7 @@ fn each(
         if rows > job.options.rows {
             return Err(job.too_many_rows(path));
         }
-        job.row(path, rows, before + at)?;
+        job.report_row(path, rows, before + at)?;
         rows += 1;
         let fields = fields(text).map_err(|error| wrong(path, line, text, &error))?;
         give(job, line, fields)?;

@@ -91,7 +91,7 @@ impl ValueKind {
                 "" => ValueKind::Blank,
                 inner => ValueKind::of_number(inner).unwrap_or(ValueKind::Text),
             },
-            b't' | b'T' | b'f' | b'F' if truth(text).is_some() => ValueKind::Boolean,
+            b't' | b'T' | b'f' | b'F' if parse_bool(text).is_some() => ValueKind::Boolean,
             _ => ValueKind::Text,
         }
     }
@@ -118,9 +118,9 @@ impl ValueKind {
                 3 if !parts.whole.is_empty() && parts.whole != "0" => ValueKind::Thousands,
                 _ => ValueKind::Comma,
             })
-            .filter(|_| real(&text.replacen(',', ".", 1)).is_some());
+            .filter(|_| parse_exact(&text.replacen(',', ".", 1)).is_some());
         }
-        real(text)?;
+        parse_exact(text)?;
         Some(match (parts.separator, parts.exponent) {
             (None, Some(exponent)) if !exponent.starts_with(['+', '-']) => ValueKind::Exponent,
             _ => ValueKind::Decimal,
@@ -168,7 +168,7 @@ impl ValueKind {
 pub(super) const BLANKS: [char; 2] = [' ', '\t'];
 
 /// `true` and `false`, as one of three customs writes them.
-pub(super) fn truth(text: &str) -> Option<bool> {
+pub(super) fn parse_bool(text: &str) -> Option<bool> {
     match text {
         "true" | "True" | "TRUE" => Some(true),
         "false" | "False" | "FALSE" => Some(false),
@@ -177,7 +177,7 @@ pub(super) fn truth(text: &str) -> Option<bool> {
 }
 
 /// The double that a decimal is, if the double says all of its digits.
-pub(super) fn real(text: &str) -> Option<f64> {
+pub(super) fn parse_exact(text: &str) -> Option<f64> {
     let parts = NumberParts::of(text.strip_prefix('-').unwrap_or(text))?;
     let number: f64 = text
         .parse()
@@ -260,7 +260,7 @@ pub(super) struct ColumnStats {
 
 impl ColumnStats {
     /// Looks at one text.
-    pub(super) fn look(&mut self, kind: ValueKind, text: &str, line: u64) {
+    pub(super) fn observe(&mut self, kind: ValueKind, text: &str, line: u64) {
         self.kinds |= bit(kind);
         match kind {
             ValueKind::Empty | ValueKind::Blank => {}
@@ -285,7 +285,7 @@ impl ColumnStats {
     }
 
     /// The type that holds all of them as they are. `commas` says whether `1,5` may be a number.
-    pub(super) fn settle(&self, commas: bool) -> Type {
+    pub(super) fn infer_type(&self, commas: bool) -> Type {
         use ValueKind::{Blank, Comma, Decimal, Exponent, Large, Small, Thousands};
         if self.only(&[Blank]) {
             return Type::Text;
@@ -425,16 +425,16 @@ mod tests {
         ] {
             let mut seen = ColumnStats::default();
             for text in texts {
-                seen.look(ValueKind::of(text), text, 1);
+                seen.observe(ValueKind::of(text), text, 1);
             }
-            assert_eq!(seen.settle(true), kind, "{texts:?}");
+            assert_eq!(seen.infer_type(true), kind, "{texts:?}");
         }
     }
 
     #[test]
     fn a_comma_is_a_point_only_where_it_may_be() {
         let mut seen = ColumnStats::default();
-        seen.look(ValueKind::of("1,5"), "1,5", 1);
-        assert_eq!(seen.settle(false), Type::Text);
+        seen.observe(ValueKind::of("1,5"), "1,5", 1);
+        assert_eq!(seen.infer_type(false), Type::Text);
     }
 }

@@ -55,7 +55,7 @@ pub enum Header {
 impl Header {
     /// The choice of that name: `auto`, `yes`, `no`.
     #[must_use]
-    pub fn named(name: &str) -> Option<Header> {
+    pub fn from_name(name: &str) -> Option<Header> {
         Some(match name {
             "auto" => Header::Auto,
             "yes" => Header::Yes,

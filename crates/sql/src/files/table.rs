@@ -6,7 +6,7 @@ use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, Statement};
 
 use super::FileError;
-use super::job::{LoadJob, full};
+use super::job::{LoadJob, write_error};
 use super::kind::Type;
 
 /// A table that rows go into.
@@ -52,7 +52,7 @@ impl<'c> TableLoader<'c> {
             .execute_batch(&create)
             .and_then(|()| connection.prepare(&insert));
         Ok(TableLoader {
-            insert: made.map_err(|error| full(path, &error))?,
+            insert: made.map_err(|error| write_error(path, &error))?,
             connection,
             name: name.to_owned(),
             path: path.to_owned(),
@@ -74,7 +74,7 @@ impl<'c> TableLoader<'c> {
         let set = self
             .insert
             .raw_bind_parameter(column + 1, ToSqlOutput::Borrowed(value));
-        set.map_err(|error| full(&self.path, &error))
+        set.map_err(|error| write_error(&self.path, &error))
     }
 
     /// Writes the row.
@@ -85,7 +85,7 @@ impl<'c> TableLoader<'c> {
         job.count(&self.path, std::mem::take(&mut self.bytes))?;
         self.rows += 1;
         let written = self.insert.raw_execute();
-        written.map_err(|error| full(&self.path, &error))?;
+        written.map_err(|error| write_error(&self.path, &error))?;
         self.insert.clear_bindings();
         Ok(())
     }
@@ -104,7 +104,9 @@ impl<'c> TableLoader<'c> {
                     (&self.name, self.rows.to_string()),
                 )
             });
-        noted.map(drop).map_err(|error| full(&self.path, &error))
+        noted
+            .map(drop)
+            .map_err(|error| write_error(&self.path, &error))
     }
 }
 

@@ -10,7 +10,7 @@ use encoding_rs::{DecoderResult, Encoding, GB18030, UTF_8};
 use quillet_core::ErrorCode;
 
 use super::FileError;
-use super::job::{LoadJob, unread};
+use super::job::{LoadJob, read_error};
 
 /// Bytes that are read at a time.
 const CHUNK: usize = 64 << 10;
@@ -32,7 +32,7 @@ pub(super) struct ReadPosition {
 
 impl ReadPosition {
     /// Bytes of text that were given out.
-    pub(super) fn given(&self) -> u64 {
+    pub(super) fn bytes_read(&self) -> u64 {
         self.given.get()
     }
 
@@ -80,16 +80,16 @@ impl TextReader {
         path: &Path,
         job: &LoadJob,
     ) -> Result<(TextReader, Rc<ReadPosition>), FileError> {
-        let mut file = File::open(path).map_err(|error| unread(path, &error))?;
+        let mut file = File::open(path).map_err(|error| read_error(path, &error))?;
         let mut start = Vec::new();
         let read = (&mut file).take(SAMPLE).read_to_end(&mut start);
-        read.map_err(|error| unread(path, &error))?;
+        read.map_err(|error| read_error(path, &error))?;
         let (encoding, skipped) = match Encoding::for_bom(&start) {
             Some((encoding, length)) => (encoding, length as u64),
-            None => (named(path, job, &start)?, 0),
+            None => (detect_encoding(path, job, &start)?, 0),
         };
         let sought = file.seek(SeekFrom::Start(skipped));
-        sought.map_err(|error| unread(path, &error))?;
+        sought.map_err(|error| read_error(path, &error))?;
         let place = Rc::new(ReadPosition::default());
         let text = TextReader {
             file,
@@ -170,7 +170,11 @@ impl Read for TextReader {
 }
 
 /// The encoding of a file without a byte order mark.
-fn named(path: &Path, job: &LoadJob, start: &[u8]) -> Result<&'static Encoding, FileError> {
+fn detect_encoding(
+    path: &Path,
+    job: &LoadJob,
+    start: &[u8],
+) -> Result<&'static Encoding, FileError> {
     if let Some(name) = &job.options.encoding {
         return Encoding::for_label(name.as_bytes()).ok_or_else(|| {
             let message = format!("unknown encoding {name:?} in sql.file_encoding");
@@ -197,7 +201,7 @@ fn named(path: &Path, job: &LoadJob, start: &[u8]) -> Result<&'static Encoding, 
 }
 
 /// An error of reading text, at a line.
-pub(super) fn broken(
+pub(super) fn text_error(
     path: &Path,
     job: &LoadJob,
     place: &ReadPosition,
@@ -205,12 +209,12 @@ pub(super) fn broken(
     line: u64,
 ) -> FileError {
     match place.wrong.take() {
-        None => unread(path, error),
+        None => read_error(path, error),
         Some(TextError::TooLong) => job
             .too_long_row(path, line)
             .help("check for an unclosed quote, or raise sql.file_row_bytes"),
         Some(TextError::Byte(at)) => {
-            let (line, value) = found(path, at);
+            let (line, value) = locate_byte(path, at);
             let (name, known) = match &job.options.encoding {
                 Some(name) => (name.as_str(), true),
                 None => ("UTF-8", false),
@@ -226,7 +230,7 @@ pub(super) fn broken(
 }
 
 /// The line of a byte of the file, from 1, and the byte.
-fn found(path: &Path, at: u64) -> (u64, u8) {
+fn locate_byte(path: &Path, at: u64) -> (u64, u8) {
     let (mut line, mut value) = (1, 0);
     let Ok(file) = File::open(path) else {
         return (line, value);

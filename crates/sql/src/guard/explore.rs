@@ -10,7 +10,7 @@ use super::{ApprovedQuery, GuardError, GuardMode, PRAGMAS, Policy, relations, se
 use crate::{Catalogue, SqlDialect};
 
 /// Returns whether the statement is one of these.
-pub(super) fn concerns(text: &TokenizedQuery<'_>) -> bool {
+pub(super) fn is_explore_statement(text: &TokenizedQuery<'_>) -> bool {
     let words = ["SHOW", "DESCRIBE", "DESC", "EXPLAIN", "PRAGMA"];
     words.iter().any(|word| is_word(text, 0, word))
 }
@@ -351,14 +351,15 @@ fn explain(
         rows: None,
         ..policy.clone()
     };
-    let inner =
-        TokenizedQuery::read(&query, text.dialect, &policy).map_err(|error| on(text, error))?;
-    let approved = select::check(&inner, catalogue, &policy).map_err(|error| on(text, error))?;
+    let inner = TokenizedQuery::read(&query, text.dialect, &policy)
+        .map_err(|error| with_original_position(text, error))?;
+    let approved = select::check(&inner, catalogue, &policy)
+        .map_err(|error| with_original_position(text, error))?;
     Ok(approve(text, approved.tables))
 }
 
 /// An error's place counted in the whole text.
-fn on(text: &TokenizedQuery<'_>, error: GuardError) -> GuardError {
+fn with_original_position(text: &TokenizedQuery<'_>, error: GuardError) -> GuardError {
     match error.span {
         Some(span) => error.at(text.source, &(span.start..span.end)),
         None => error,

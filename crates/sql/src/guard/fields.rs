@@ -91,11 +91,15 @@ struct OpenScope {
 }
 
 /// The first name in a query that may be a call of what is not on the list.
-pub(super) fn call(query: &Query, dialect: SqlDialect, policy: &Policy) -> Option<Ident> {
+pub(super) fn find_field_call(
+    query: &Query,
+    dialect: SqlDialect,
+    policy: &Policy,
+) -> Option<Ident> {
     if dialect != SqlDialect::PostgreSql {
         return None;
     }
-    let mut all = All(HashMap::new());
+    let mut all = TableFunctionCollector(HashMap::new());
     // Two walks: a name may be used before the walk reaches the FROM that defines it, for example
     // in a select list.
     let _ = query.visit(&mut all);
@@ -112,9 +116,9 @@ pub(super) fn call(query: &Query, dialect: SqlDialect, policy: &Policy) -> Optio
 }
 
 /// Collects all functions in FROM that give one value.
-struct All(HashMap<String, Vec<HashSet<String>>>);
+struct TableFunctionCollector(HashMap<String, Vec<HashSet<String>>>);
 
-impl Visitor for All {
+impl Visitor for TableFunctionCollector {
     type Break = ();
 
     fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<()> {
@@ -351,11 +355,11 @@ fn key(name: &Ident) -> String {
         Some(_) => name.value.clone(),
         None => name.value.to_ascii_lowercase(),
     };
-    clipped(&folded).to_owned()
+    truncate_identifier(&folded).to_owned()
 }
 
 /// A name without what PostgreSQL cuts off: it keeps 63 bytes, and no part of a character.
-pub(super) fn clipped(name: &str) -> &str {
+pub(super) fn truncate_identifier(name: &str) -> &str {
     const LONGEST: usize = 63;
     let mut end = name.len().min(LONGEST);
     while !name.is_char_boundary(end) {
@@ -381,7 +385,7 @@ mod tests {
                 "a".to_owned() + &"订".repeat(20),
             ),
         ] {
-            assert_eq!(clipped(&name), cut);
+            assert_eq!(truncate_identifier(&name), cut);
         }
     }
 

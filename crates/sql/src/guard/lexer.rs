@@ -43,7 +43,7 @@ pub(crate) struct Token {
 
 impl Token {
     /// Returns whether the parser sees the token: not for blanks and comments.
-    pub(crate) fn speaks(&self) -> bool {
+    pub(crate) fn is_significant(&self) -> bool {
         !matches!(
             self.kind,
             Kind::Space | Kind::LineComment | Kind::BlockComment

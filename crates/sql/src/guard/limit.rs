@@ -21,7 +21,7 @@ const MAX_LIMIT: u64 = i64::MAX as u64;
 ///
 /// # Errors
 /// The limit cannot be inserted without changing the rest.
-pub(super) fn set(
+pub(super) fn apply_limit(
     text: &TokenizedQuery<'_>,
     query: &Query,
     rows: Option<u64>,
@@ -30,9 +30,9 @@ pub(super) fn set(
     // text has the limit itself.
     let edit = rows.and_then(|rows| Some((edit(text, query, rows)?, rows)));
     let Some((edit, rows)) = edit else {
-        return Ok((running(text, None), shown(text, None), false));
+        return Ok((executed_text(text, None), display_text(text, None), false));
     };
-    let sql = running(
+    let sql = executed_text(
         text,
         Some(&edit.with(rows.saturating_add(1).min(MAX_LIMIT))),
     );
@@ -44,7 +44,7 @@ pub(super) fn set(
         return Err(GuardError::new(ErrorCode::GuardLimit, message)
             .help(format!("end the query with LIMIT {rows} or less")));
     }
-    let shown = shown(text, Some(&edit.with(rows)));
+    let shown = display_text(text, Some(&edit.with(rows)));
     Ok((sql, shown, true))
 }
 
@@ -212,10 +212,10 @@ impl Clauses {
                 ")" | "]" if token.kind == Kind::Mark => depth = depth.saturating_sub(1),
                 _ if depth > 0 || is_name(text, i) => {}
                 _ if token.is_word(text.source, "LIMIT") => {
-                    found.limit = Some(counted(text, i + 1..end));
+                    found.limit = Some(limit_expression(text, i + 1..end));
                 }
                 _ if token.is_word(text.source, "FETCH") => {
-                    found.fetch = fetched(text, i + 1..end);
+                    found.fetch = fetch_expression(text, i + 1..end);
                 }
                 _ => {}
             }
@@ -231,7 +231,7 @@ fn is_name(text: &TokenizedQuery<'_>, i: usize) -> bool {
 }
 
 /// The expression that counts rows: up to OFFSET or FETCH, and behind the comma of `LIMIT a, b`.
-fn counted(text: &TokenizedQuery<'_>, region: Range<usize>) -> Range<usize> {
+fn limit_expression(text: &TokenizedQuery<'_>, region: Range<usize>) -> Range<usize> {
     let mut start = region.start;
     let mut depth = 0usize;
     for i in region.clone() {
@@ -255,7 +255,7 @@ fn counted(text: &TokenizedQuery<'_>, region: Range<usize>) -> Range<usize> {
 }
 
 /// Between FIRST or NEXT and ROW or ROWS; empty where FETCH counts one row by itself.
-fn fetched(text: &TokenizedQuery<'_>, region: Range<usize>) -> Option<Range<usize>> {
+fn fetch_expression(text: &TokenizedQuery<'_>, region: Range<usize>) -> Option<Range<usize>> {
     let start = region.start + 1;
     let is_end = |i: &usize| {
         let token = text.tokens.get(*i);
@@ -301,7 +301,7 @@ fn constant(text: &TokenizedQuery<'_>, expression: Range<usize>) -> Option<i128>
 }
 
 /// The text that runs: comments are blanks.
-fn running(text: &TokenizedQuery<'_>, limit: Option<&(Range<usize>, String)>) -> String {
+fn executed_text(text: &TokenizedQuery<'_>, limit: Option<&(Range<usize>, String)>) -> String {
     let blank = |comment: &Range<usize>| {
         let lines = text
             .source
@@ -316,7 +316,7 @@ fn running(text: &TokenizedQuery<'_>, limit: Option<&(Range<usize>, String)>) ->
 }
 
 /// The text that people see: as they wrote it, but for the number of rows.
-fn shown(text: &TokenizedQuery<'_>, limit: Option<&(Range<usize>, String)>) -> String {
+fn display_text(text: &TokenizedQuery<'_>, limit: Option<&(Range<usize>, String)>) -> String {
     let all = 0..text.source.len();
     let edits: Vec<(Range<usize>, String)> = limit.cloned().into_iter().collect();
     edited(text.source, all, &edits).trim().to_owned()

@@ -47,7 +47,9 @@ pub fn check(
     // Whoever walks, compares or frees a tree calls itself for each of its levels, and the
     // parser's own walkers take kilobytes for each: their number is bounded by now.
     stacker::grow(STACK, || match policy.mode {
-        GuardMode::Explore if explore::concerns(&text) => explore::check(&text, catalogue, policy),
+        GuardMode::Explore if explore::is_explore_statement(&text) => {
+            explore::check(&text, catalogue, policy)
+        }
         _ => select::check(&text, catalogue, policy),
     })
 }

@@ -56,9 +56,9 @@ fn statements(plain: &str, dialect: SqlDialect) -> Result<Vec<Statement>, GuardE
     check_agreement(plain, dialect, &tokens)?;
     let mut parser = Parser::new(&*rules)
         .with_recursion_limit(RECURSION)
-        .with_tokens_with_locations(spelling::known(tokens, dialect));
+        .with_tokens_with_locations(spelling::respell_tokens(tokens, dialect));
     parser.parse_statements().map_err(|error| {
-        let (message, at) = said(&error.to_string());
+        let (message, at) = split_position(&error.to_string());
         syntax(plain, at.map(|location| byte_of(plain, location)), message)
     })
 }
@@ -92,16 +92,16 @@ fn check_agreement(
         // The parser takes the number 0x1F for a text.
         let is_number = plain.as_bytes().get(start) == Some(&b'0');
         if !is_number && ours.next() != Some(end) {
-            return Err(uncertain(plain, end));
+            return Err(ambiguous_quote_error(plain, end));
         }
     }
     match ours.next() {
-        Some(end) => Err(uncertain(plain, end)),
+        Some(end) => Err(ambiguous_quote_error(plain, end)),
         None => Ok(()),
     }
 }
 
-fn uncertain(plain: &str, at: usize) -> GuardError {
+fn ambiguous_quote_error(plain: &str, at: usize) -> GuardError {
     syntax(
         plain,
         Some(at),
@@ -166,7 +166,7 @@ fn syntax(plain: &str, at: Option<usize>, message: String) -> GuardError {
 }
 
 /// The parser's words without its decoration, and the place that it puts at their end.
-fn said(message: &str) -> (String, Option<Location>) {
+fn split_position(message: &str) -> (String, Option<Location>) {
     let message = message
         .strip_prefix("sql parser error: ")
         .unwrap_or(message);

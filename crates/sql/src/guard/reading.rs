@@ -22,7 +22,7 @@ pub(super) fn check(
 ) -> Result<(), GuardError> {
     let mut reader = QueryReader { text, policy };
     // Field notation first: the tree visitor below sees such a call as a column.
-    if let Some(name) = fields::call(query, text.dialect, policy) {
+    if let Some(name) = fields::find_field_call(query, text.dialect, policy) {
         return Err(reader.field(&name));
     }
     match query.visit(&mut reader) {
@@ -33,7 +33,7 @@ pub(super) fn check(
 
 /// What a text that cannot be read would do, where its words say it: the parser does not know
 /// every way of locking and writing.
-pub(super) fn better(text: &TokenizedQuery<'_>, error: GuardError) -> GuardError {
+pub(super) fn refine_error(text: &TokenizedQuery<'_>, error: GuardError) -> GuardError {
     if error.code != ErrorCode::GuardSyntax {
         return error;
     }
@@ -60,7 +60,7 @@ fn find(text: &TokenizedQuery<'_>, phrases: &[&[&str]]) -> Option<Range<usize>> 
 }
 
 fn locks(text: &TokenizedQuery<'_>, place: Option<Range<usize>>) -> GuardError {
-    placed(
+    error_at(
         text,
         ErrorCode::GuardLock,
         "this query would lock rows",
@@ -70,7 +70,7 @@ fn locks(text: &TokenizedQuery<'_>, place: Option<Range<usize>>) -> GuardError {
 }
 
 fn into(text: &TokenizedQuery<'_>, place: Option<Range<usize>>) -> GuardError {
-    placed(
+    error_at(
         text,
         ErrorCode::GuardInto,
         "INTO would write the result",
@@ -79,7 +79,7 @@ fn into(text: &TokenizedQuery<'_>, place: Option<Range<usize>>) -> GuardError {
     .help("leave out INTO")
 }
 
-fn placed(
+fn error_at(
     text: &TokenizedQuery<'_>,
     code: ErrorCode,
     message: &str,
@@ -104,7 +104,7 @@ const CHANGES: [&str; 4] = ["INSERT", "UPDATE", "DELETE", "MERGE"];
 
 impl QueryReader<'_> {
     fn refuse(&self, code: ErrorCode, message: &str, place: Option<Range<usize>>) -> GuardError {
-        placed(self.text, code, message, place)
+        error_at(self.text, code, message, place)
     }
 
     fn range(&self, span: sqlparser::tokenizer::Span) -> Option<Range<usize>> {

@@ -104,9 +104,9 @@ pub(super) fn class(dialect: SqlDialect, parts: &[String]) -> RelationName {
         SqlDialect::PostgreSql => {
             let of_system = POSTGRES.contains(&schema) || schema.starts_with("pg_");
             // A bare name of the system is found before any other.
-            or_own(of_system || (schema.is_empty() && name.starts_with("pg_")))
+            system_if(of_system || (schema.is_empty() && name.starts_with("pg_")))
         }
-        SqlDialect::MySql => or_own(MYSQL.contains(&schema)),
+        SqlDialect::MySql => system_if(MYSQL.contains(&schema)),
         SqlDialect::Sqlite => sqlite(name),
     }
 }
@@ -122,10 +122,10 @@ fn sqlite(name: &str) -> RelationName {
             RelationName::System
         };
     }
-    or_own(name.starts_with("sqlite_") || SQLITE.contains(&name))
+    system_if(name.starts_with("sqlite_") || SQLITE.contains(&name))
 }
 
-fn or_own(of_system: bool) -> RelationName {
+fn system_if(of_system: bool) -> RelationName {
     if of_system {
         RelationName::System
     } else {

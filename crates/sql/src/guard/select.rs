@@ -14,14 +14,14 @@ pub(super) fn check(
 ) -> Result<ApprovedQuery, GuardError> {
     // Only text without comments is parsed, so that no two parsers can disagree on what a comment
     // is.
-    let query =
-        parse::query(&text.plain, text.dialect).map_err(|error| reading::better(text, error))?;
+    let query = parse::query(&text.plain, text.dialect)
+        .map_err(|error| reading::refine_error(text, error))?;
     // Safety first, names second: a query that writes gets that error even if it also misspells a
     // table.
     reading::check(text, &query, policy)?;
     let tables = names::check(text, &query, catalogue)?;
     // Last, since it edits the text that all checks before have approved.
-    let (sql, shown, limited) = limit::set(text, &query, policy.rows)?;
+    let (sql, shown, limited) = limit::apply_limit(text, &query, policy.rows)?;
     Ok(ApprovedQuery {
         sql,
         shown,

@@ -9,7 +9,10 @@ use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 use crate::SqlDialect;
 
 /// The tokens as the parser knows them; each keeps the place of what it stands for.
-pub(super) fn known(tokens: Vec<TokenWithSpan>, dialect: SqlDialect) -> Vec<TokenWithSpan> {
+pub(super) fn respell_tokens(
+    tokens: Vec<TokenWithSpan>,
+    dialect: SqlDialect,
+) -> Vec<TokenWithSpan> {
     let speaks = |token: &TokenWithSpan| !matches!(token.token, Token::Whitespace(_));
     let tokens: Vec<TokenWithSpan> = tokens.into_iter().filter(speaks).collect();
     let mut spelt = Vec::with_capacity(tokens.len() + 2);

@@ -43,7 +43,7 @@ impl<'a> TokenizedQuery<'a> {
         }
         let comments = all.iter().filter(|token| token.is_comment());
         let comments: Vec<Range<usize>> = comments.map(|token| token.span.clone()).collect();
-        let mut tokens: Vec<Token> = all.into_iter().filter(Token::speaks).collect();
+        let mut tokens: Vec<Token> = all.into_iter().filter(Token::is_significant).collect();
         check_neighbours(source, dialect, &tokens)?;
         // Trailing semicolons are common in answers of models and harmless.
         while tokens.last().is_some_and(|last| last.is_mark(source, ";")) {

@@ -142,7 +142,7 @@ pub(super) fn begins_clause(word: &str, before: &str) -> bool {
 }
 
 /// Whether a join begins or goes on with this word.
-pub(super) fn joins(word: &str) -> bool {
+pub(super) fn is_join_word(word: &str) -> bool {
     matches!(
         word,
         "JOIN"

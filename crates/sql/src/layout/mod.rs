@@ -27,17 +27,17 @@ pub fn format(sql: &str, dialect: SqlDialect) -> Result<String, GuardError> {
         let message = "unclosed text, name or comment";
         return Err(GuardError::new(ErrorCode::GuardSyntax, message).at(sql, &open.span));
     }
-    begins(sql, &tokens)?;
+    check_start(sql, &tokens)?;
     let mut layout = QueryFormatter::new(pieces(sql, &tokens));
     for i in 0..layout.pieces.len() {
-        layout.put(i);
+        layout.write_token(i);
     }
     Ok(layout.text.trim_end().to_owned())
 }
 
 /// Refuses what is no SQL: it would come back with some of its words in capitals.
-fn begins(sql: &str, tokens: &[Token]) -> Result<(), GuardError> {
-    let Some(first) = tokens.iter().find(|token| token.speaks()) else {
+fn check_start(sql: &str, tokens: &[Token]) -> Result<(), GuardError> {
+    let Some(first) = tokens.iter().find(|token| token.is_significant()) else {
         return Err(GuardError::new(
             ErrorCode::GuardEmpty,
             "the text contains no SQL",
@@ -163,7 +163,7 @@ impl<'a> QueryFormatter<'a> {
         }
     }
 
-    fn put(&mut self, i: usize) {
+    fn write_token(&mut self, i: usize) {
         let Some(piece) = self.pieces.get(i) else {
             return;
         };
@@ -184,7 +184,7 @@ impl<'a> QueryFormatter<'a> {
             None => return,
         };
         self.text.push_str(text);
-        self.after(i, &word);
+        self.update_levels(i, &word);
         self.before = Some(i);
     }
 
@@ -258,7 +258,11 @@ impl<'a> QueryFormatter<'a> {
             let goes_on = word == "SELECT" && matches!(before.as_str(), "EXPLAIN");
             return Some(level.indent).filter(|_| !is_first && !goes_on);
         }
-        if level.clause == "FROM" && keywords::joins(word) && !keywords::joins(&before) && !opens {
+        if level.clause == "FROM"
+            && keywords::is_join_word(word)
+            && !keywords::is_join_word(&before)
+            && !opens
+        {
             return Some(level.indent);
         }
         if word == "BETWEEN" {
@@ -304,7 +308,7 @@ impl<'a> QueryFormatter<'a> {
     }
 
     /// What a token says about what follows it.
-    fn after(&mut self, i: usize, word: &str) {
+    fn update_levels(&mut self, i: usize, word: &str) {
         let line = self.line;
         match word {
             "(" => {

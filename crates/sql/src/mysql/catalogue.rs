@@ -317,7 +317,7 @@ async fn columns(
                 // MariaDB writes out that there is none.
                 default_value: default.filter(|text| text != "NULL"),
                 comment: comment.filter(|text| !text.is_empty()),
-                extra: extra.and_then(|text| special(&text)),
+                extra: extra.and_then(|text| column_extra(&text)),
             };
             columns.push((place, position, column));
         };
@@ -330,7 +330,7 @@ async fn columns(
 }
 
 /// What EXTRA says, in the words of [`TableColumn::extra`].
-fn special(extra: &str) -> Option<String> {
+fn column_extra(extra: &str) -> Option<String> {
     let is_generated = [
         "VIRTUAL GENERATED",
         "STORED GENERATED",

@@ -2,7 +2,7 @@
 
 use mysql_async::{DriverError, Error, ServerError};
 
-use crate::connect_help::unreached;
+use crate::connect_help::unreachable_hint;
 use crate::{ConnectionUrl, DatabaseError, DatabaseErrorKind};
 
 /// Bytes of a query that the server repeats behind `near`.
@@ -28,7 +28,7 @@ pub(super) fn at_connect(error: &Error, url: &ConnectionUrl) -> DatabaseError {
         };
         let hint = match error {
             Error::Io(mysql_async::IoError::Io(error)) => {
-                unreached(error, "MySQL", &url.host, url.port)
+                unreachable_hint(error, "MySQL", &url.host, url.port)
             }
             Error::Driver(DriverError::NoClientSslFlagFromServer) => {
                 Some("append ?ssl-mode=preferred or ?ssl-mode=disabled to the address".to_owned())

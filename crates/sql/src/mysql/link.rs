@@ -14,7 +14,7 @@ use tokio::runtime::Handle;
 use tokio::time::timeout;
 
 use super::{error, roles};
-use crate::connect_help::databases;
+use crate::connect_help::unknown_database_hint;
 use crate::database::ConnectOptions;
 use crate::tls;
 use crate::{ConnectionUrl, DatabaseError, DatabaseErrorKind};
@@ -82,13 +82,13 @@ impl MySqlServer {
             _ if options.ssl_disabled => TlsMode::Disabled,
             None => TlsMode::Preferred,
             Some(name) => TlsMode::named(name).ok_or_else(|| {
-                wrong(format!(
+                address_error(format!(
                     "unknown ssl-mode={name}: must be disabled, preferred, required, verify-ca or verify-identity"
                 ))
             })?,
         };
         if tls != TlsMode::Disabled {
-            check_files(url).map_err(wrong)?;
+            check_files(url).map_err(address_error)?;
         }
         Ok(Arc::new(MySqlServer {
             url: url.clone(),
@@ -134,7 +134,7 @@ impl MySqlServer {
                     Err(error)
                 }
             }
-            Err(_) => Err(self.silent()),
+            Err(_) => Err(self.timeout_error()),
         }
     }
 
@@ -156,13 +156,13 @@ impl MySqlServer {
         };
         let names = timeout(self.connect_timeout, look).await.ok().flatten();
         DatabaseError {
-            hint: names.and_then(|names| databases(&self.url.database, &names)),
+            hint: names.and_then(|names| unknown_database_hint(&self.url.database, &names)),
             ..error
         }
     }
 
-    fn silent(&self) -> DatabaseError {
-        wrong(format!(
+    fn timeout_error(&self) -> DatabaseError {
+        address_error(format!(
             "{} did not answer within {:?}",
             self.url, self.connect_timeout
         ))
@@ -181,7 +181,7 @@ impl MySqlServer {
         let result = match &first {
             // Only `verify-ca`: with `verify-identity` another name is the error that must be
             // reported.
-            Err(error) if self.tls == TlsMode::Authority => match other_name(error) {
+            Err(error) if self.tls == TlsMode::Authority => match presented_name(error) {
                 Some(name) => {
                     *self
                         .presented
@@ -315,7 +315,7 @@ fn settings(time: Duration) -> [String; 2] {
     ]
 }
 
-fn wrong(message: String) -> DatabaseError {
+fn address_error(message: String) -> DatabaseError {
     DatabaseError::new(DatabaseErrorKind::Unreachable, message)
 }
 
@@ -353,7 +353,7 @@ fn check_files(url: &ConnectionUrl) -> Result<(), String> {
 /// A name of a certificate that is in order but for the name that was asked for. The library means
 /// to leave names out of the check and does not find the error of this version of rustls; asked for
 /// by a name that it has, the certificate is checked in all else.
-fn other_name(error: &Error) -> Option<String> {
+fn presented_name(error: &Error) -> Option<String> {
     let Error::Io(IoError::Io(error)) = error else {
         return None;
     };
@@ -379,7 +379,7 @@ fn known_parameter(name: &str) -> Result<(), DatabaseError> {
     let known = PARAMETERS.join(", ");
     let near = quillet_core::nearest(&dashed, PARAMETERS);
     let near = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
-    Err(wrong(format!(
+    Err(address_error(format!(
         "unknown setting {name:?} in a MySQL address; known settings are {known}{near}"
     )))
 }
@@ -416,7 +416,7 @@ impl MySqlSession {
         match timeout(server.connect_timeout, settings).await {
             Ok(Ok(())) => Ok(session),
             Ok(Err(error)) => Err(error::at_connect(&error, &server.url)),
-            Err(_) => Err(server.silent()),
+            Err(_) => Err(server.timeout_error()),
         }
     }
 

@@ -72,12 +72,12 @@ async fn execute(
         }
         _ => {
             session.end().await;
-            Err(late(limits))
+            Err(timeout_error(limits))
         }
     }
 }
 
-fn late(limits: &QueryLimits) -> DatabaseError {
+fn timeout_error(limits: &QueryLimits) -> DatabaseError {
     DatabaseError::new(
         DatabaseErrorKind::Timeout,
         format!("timeout: the query took longer than {:?}", limits.timeout),

@@ -9,8 +9,8 @@ use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Column, Statement};
 
 use super::error;
-use super::judge::{Asker, judge};
-use super::query_text::through_text;
+use super::judge::{SessionRole, judge};
+use super::query_text::with_text_casts;
 use super::server::PostgresServer;
 use super::session::PostgresSession;
 use super::value::{self, ValueDecoder};
@@ -51,7 +51,7 @@ async fn work(
     limits: &QueryLimits,
     sink: &mut dyn RowSink,
 ) -> Result<StreamEnd, DatabaseError> {
-    let read = judged(session, sql, limits, sink).await;
+    let read = check_and_read(session, sql, limits, sink).await;
     match &read {
         // Rows are still coming: the session is cancelled as it is dropped, which undoes everything
         // too.
@@ -63,7 +63,7 @@ async fn work(
 }
 
 /// Has the query judged, and runs it in a transaction of its own.
-async fn judged(
+async fn check_and_read(
     session: &mut PostgresSession,
     sql: &str,
     limits: &QueryLimits,
@@ -88,9 +88,10 @@ pub(super) async fn approve(
     session.run(&format!("BEGIN READ ONLY; {begin}")).await?;
     let client = &*session;
     // The connection pipelines both, so that they cost one round trip.
-    let (asker, prepared) = tokio::join!(Asker::of(client), prepare(client, sql.to_owned(), 0));
+    let (asker, prepared) =
+        tokio::join!(SessionRole::of(client), prepare(client, sql.to_owned(), 0));
     let prepared = prepared?;
-    refuse_what_gives_nothing(sql, &prepared.statement)?;
+    reject_without_columns(sql, &prepared.statement)?;
     let (asker, allowed) = (asker?, session.server().allowed.clone());
     asker.check(&allowed)?;
     let writing = format!("BEGIN READ WRITE; {begin}");
@@ -101,7 +102,7 @@ pub(super) async fn approve(
         .map(|c| ValueDecoder::of(c.type_()))
         .collect();
     let (runs, start) = if readings.iter().any(|reading| reading.cast().is_some()) {
-        through_text(sql, &readings)
+        with_text_casts(sql, &readings)
     } else {
         (sql.to_owned(), 0)
     };
@@ -157,7 +158,7 @@ async fn read(
     let columns = described.iter().zip(&readings).zip(names).map(column);
     let columns: Vec<ColumnInfo> = columns.collect();
     if readings.iter().any(|reading| reading.cast().is_some()) {
-        let (text, start) = through_text(sql, &readings);
+        let (text, start) = with_text_casts(sql, &readings);
         prepared = prepare(session, text, start).await?;
     }
     let mut feed = Feed::new(sink, columns, limits);
@@ -179,7 +180,7 @@ async fn prepare(
     })
 }
 
-fn refuse_what_gives_nothing(sql: &str, statement: &Statement) -> Result<(), DatabaseError> {
+fn reject_without_columns(sql: &str, statement: &Statement) -> Result<(), DatabaseError> {
     if !statement.params().is_empty() {
         let message = "the query has a parameter ($1) without a value; write the value itself";
         let mut error = DatabaseError::new(Kind::Syntax, message);

@@ -6,7 +6,7 @@ use crate::guard::lexer;
 
 /// The query with a cast on the columns that only the server can write, and the byte at which the
 /// query begins in it. The query parsed by itself, so that its brackets and quotes are closed.
-pub(super) fn through_text(sql: &str, readings: &[ValueDecoder]) -> (String, usize) {
+pub(super) fn with_text_casts(sql: &str, readings: &[ValueDecoder]) -> (String, usize) {
     let mut sent = String::from("SELECT ");
     for (i, reading) in readings.iter().enumerate() {
         let comma = if i == 0 { "" } else { ", " };
@@ -17,7 +17,7 @@ pub(super) fn through_text(sql: &str, readings: &[ValueDecoder]) -> (String, usi
     }
     sent.push_str(" FROM (");
     let start = sent.len();
-    sent.push_str(without_end(sql));
+    sent.push_str(without_semicolon(sql));
     // The query may end in a comment up to the end of the line.
     sent.push_str("\n) AS q(");
     for i in 0..readings.len() {
@@ -29,7 +29,7 @@ pub(super) fn through_text(sql: &str, readings: &[ValueDecoder]) -> (String, usi
 }
 
 /// A statement without the semicolon that ends it and what follows: comments.
-pub(super) fn without_end(sql: &str) -> &str {
+pub(super) fn without_semicolon(sql: &str) -> &str {
     let tokens = lexer::tokens(sql, SqlDialect::PostgreSql);
     let end = tokens.iter().find(|token| token.is_mark(sql, ";"));
     end.and_then(|end| sql.get(..end.span.start)).unwrap_or(sql)
@@ -50,14 +50,14 @@ mod tests {
             ),
             ("SELECT $$a;b$$ /* ; */ ; -- c", "SELECT $$a;b$$ /* ; */ "),
         ] {
-            assert_eq!(without_end(sql), expected);
+            assert_eq!(without_semicolon(sql), expected);
         }
     }
 
     #[test]
     fn unknown_types_are_asked_for_as_text() {
         let array = ValueDecoder::Array(Box::new(ValueDecoder::Other));
-        let (sent, start) = through_text(
+        let (sent, start) = with_text_casts(
             "SELECT 1, 2, 3; -- c",
             &[ValueDecoder::Int, ValueDecoder::Other, array],
         );

@@ -53,7 +53,7 @@ impl PostgresServer {
         // Unknown parameters are errors: a misspelled `sslmode` would otherwise silently disable
         // TLS.
         for (name, _) in &url.parameters {
-            known(name)?;
+            check_parameter(name)?;
         }
         // libpq: parameters win over the parts of the address, and `host` may be a socket folder,
         // which a URL cannot hold.
@@ -73,17 +73,18 @@ impl PostgresServer {
             (None, None) => None,
             (Some(certificate), Some(key)) => Some([Path::new(certificate), Path::new(key)]),
             (Some(_), None) => {
-                return Err(wrong(
+                return Err(address_error(
                     "missing sslkey: the address has sslcert but no file of its key",
                 ));
             }
             (None, Some(_)) => {
-                return Err(wrong(
+                return Err(address_error(
                     "missing sslcert: the address has sslkey but no file of its certificate",
                 ));
             }
         };
-        let tls = Tls::new(host, checks, authorities.map(Path::new), identity).map_err(wrong)?;
+        let tls =
+            Tls::new(host, checks, authorities.map(Path::new), identity).map_err(address_error)?;
         let mut config = config(url)?;
         config.ssl_mode(mode);
         let connect_timeout = match url.parameter("connect_timeout") {
@@ -159,7 +160,7 @@ fn ssl(
     }
 }
 
-fn known(name: &str) -> Result<(), DatabaseError> {
+fn check_parameter(name: &str) -> Result<(), DatabaseError> {
     if PARAMETERS.contains(&name) {
         return Ok(());
     }
@@ -168,7 +169,7 @@ fn known(name: &str) -> Result<(), DatabaseError> {
         Some(near) => format!("did you mean {near:?}?"),
         None => format!("known parameters are {}", PARAMETERS.join(", ")),
     };
-    Err(wrong(format!(
+    Err(address_error(format!(
         "unknown parameter {name:?} in the address; {fix}"
     )))
 }
@@ -179,12 +180,12 @@ fn number(name: &str, text: &str) -> Result<u16, DatabaseError> {
 }
 
 fn value(name: &str, text: &str, right: &str) -> DatabaseError {
-    wrong(format!(
+    address_error(format!(
         "invalid {name}={text:?} in the address: must be {right}"
     ))
 }
 
-fn wrong(message: impl Into<String>) -> DatabaseError {
+fn address_error(message: impl Into<String>) -> DatabaseError {
     DatabaseError::new(Kind::Unreachable, message)
 }
 

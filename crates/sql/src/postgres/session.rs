@@ -12,8 +12,8 @@ use tokio_postgres::{AsyncMessage, CancelToken, Client, SimpleQueryMessage};
 
 use super::error;
 use super::server::PostgresServer;
-use super::socket::{Meter, Socket};
-use crate::connect_help::{databases, unreached};
+use super::socket::{ReadQuota, Socket};
+use crate::connect_help::{unknown_database_hint, unreachable_hint};
 use crate::{DatabaseError, DatabaseErrorKind as Kind};
 
 /// The first tree that the server prints after it was asked to.
@@ -42,7 +42,7 @@ impl Trees {
         }
     }
 
-    fn hear(&self, notice: &DbError) {
+    fn record_notice(&self, notice: &DbError) {
         tracing::debug!(
             severity = notice.severity(),
             message = notice.message(),
@@ -76,7 +76,7 @@ pub(super) struct PostgresSession {
     /// The library's half that takes statements.
     pub(super) client: Client,
     /// How much may still be read.
-    pub(super) meter: Meter,
+    pub(super) meter: ReadQuota,
     /// Trees that the server prints.
     pub(super) trees: Trees,
     server: Arc<PostgresServer>,
@@ -108,11 +108,11 @@ impl PostgresSession {
         let unreachable = |error: std::io::Error| {
             let message = format!("{} cannot be reached: {error}", server.shown);
             DatabaseError {
-                hint: unreached(&error, "PostgreSQL", &server.host, server.port),
+                hint: unreachable_hint(&error, "PostgreSQL", &server.host, server.port),
                 ..DatabaseError::new(Kind::Unreachable, message)
             }
         };
-        let meter = Meter::new(GREETING);
+        let meter = ReadQuota::new(GREETING);
         let socket = Socket::connect(&server.host, server.port, meter.clone())
             .await
             .map_err(unreachable)?;
@@ -126,7 +126,7 @@ impl PostgresSession {
         let wire = runtime.spawn(async move {
             while let Some(message) = poll_fn(|context| connection.poll_message(context)).await {
                 match message {
-                    Ok(AsyncMessage::Notice(notice)) => listener.hear(&notice),
+                    Ok(AsyncMessage::Notice(notice)) => listener.record_notice(&notice),
                     Ok(_) => {}
                     // Whoever waits for an answer gets the error as well.
                     Err(error) => {
@@ -170,7 +170,7 @@ impl PostgresSession {
             hint: names
                 .ok()
                 .flatten()
-                .and_then(|names| databases(name, &names)),
+                .and_then(|names| unknown_database_hint(name, &names)),
             ..error
         }
     }
@@ -230,7 +230,7 @@ async fn end(server: Arc<PostgresServer>, token: CancelToken, mut wire: JoinHand
 /// Asks over a connection of its own, as the protocol wants it.
 async fn cancel(server: &PostgresServer, token: &CancelToken) {
     let ask = async {
-        let meter = Meter::new(GREETING);
+        let meter = ReadQuota::new(GREETING);
         let socket = Socket::connect(&server.host, server.port, meter)
             .await
             .ok()?;

@@ -11,11 +11,11 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 /// How many bytes may still be read. Copies share one count.
 #[derive(Clone, Debug)]
-pub(super) struct Meter(Arc<AtomicU64>);
+pub(super) struct ReadQuota(Arc<AtomicU64>);
 
-impl Meter {
+impl ReadQuota {
     pub(super) fn new(bytes: u64) -> Self {
-        Meter(Arc::new(AtomicU64::new(bytes)))
+        ReadQuota(Arc::new(AtomicU64::new(bytes)))
     }
 
     /// Lets so many bytes be read from now on.
@@ -42,12 +42,12 @@ impl<T: AsyncRead + AsyncWrite + Unpin + Send> AsyncSocket for T {}
 /// A connected socket.
 pub(super) struct Socket {
     wire: Box<dyn AsyncSocket>,
-    meter: Meter,
+    meter: ReadQuota,
 }
 
 impl Socket {
     /// Connects to a server; a host that begins with `/` is the folder of its Unix socket.
-    pub(super) async fn connect(host: &str, port: u16, meter: Meter) -> io::Result<Self> {
+    pub(super) async fn connect(host: &str, port: u16, meter: ReadQuota) -> io::Result<Self> {
         let wire: Box<dyn AsyncSocket> = if host.starts_with('/') {
             unix(&format!("{host}/.s.PGSQL.{port}")).await?
         } else {

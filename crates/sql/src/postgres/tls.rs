@@ -141,7 +141,7 @@ impl ServerCertVerifier for Verifier {
         // what is to be trusted means this server, as libpq has it.
         if self.trusted.iter().any(|trusted| trusted == certificate) {
             let name = (self.checks == Checks::Host).then_some(name);
-            tls::check_itself(certificate, name, now)?;
+            tls::check_trusted_certificate(certificate, name, now)?;
             return Ok(ServerCertVerified::assertion());
         }
         match authority.verify_server_cert(certificate, intermediates, name, ocsp, now) {

@@ -23,7 +23,7 @@ impl NameCoverageIndex {
         let mut wholes = vec![NameCoverage::default(); tables];
         for (_, term) in postings.terms().filter(|(text, _)| !is_ending(text)) {
             for holder in postings.of(term) {
-                holder.say(&mut wholes, postings.rarity(term));
+                holder.add_coverage(&mut wholes, postings.rarity(term));
             }
         }
         NameCoverageIndex(wholes)
@@ -40,7 +40,7 @@ impl NameCoverageIndex {
 
 impl Posting {
     /// Adds the weight of a word where the table's name or comment has it.
-    pub(super) fn say(&self, said: &mut [NameCoverage], weight: f32) {
+    pub(super) fn add_coverage(&self, said: &mut [NameCoverage], weight: f32) {
         if let [false, false] = self.is_called {
             return;
         }

@@ -54,7 +54,7 @@ impl Joins {
         joins.hears = joins
             .children
             .iter()
-            .map(|children| hears(children.len()))
+            .map(|children| child_weight(children.len()))
             .collect();
         let around = joins.parents.iter().zip(&joins.children);
         let joined = (0u32..)
@@ -72,7 +72,7 @@ impl Joins {
     }
 }
 
-fn hears(children: usize) -> f32 {
+fn child_weight(children: usize) -> f32 {
     1.0 / (1.0 + CROWD_OF_CHILDREN * (children.max(1) as f32).log2())
 }
 

@@ -27,7 +27,7 @@ mod words;
 pub(crate) use self::blend::DEPTH;
 pub use self::glossary::Glossary;
 pub use self::index::RankIndex;
-pub(crate) use self::question::{content_words, is_empty};
+pub(crate) use self::question::{content_words, is_stop_word};
 pub(crate) use self::ranked_table::NamedValue;
 pub use self::ranked_table::RankedTable;
 pub(crate) use self::terms::Terms;
@@ -78,7 +78,7 @@ impl RankIndex {
             return vec![ranked];
         }
         let tables = &self.catalogue.tables;
-        let meant = self.families.meant(ranked.table, tables, marks);
+        let meant = self.families.named_members(ranked.table, tables, marks);
         let mut why = ranked.why;
         why.push(format!("one of {size} alike"));
         let member = |table| RankedTable {

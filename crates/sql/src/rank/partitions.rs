@@ -73,7 +73,7 @@ impl Families {
 
     /// The members that a question means: those most of whose marks it names, before the table
     /// that has none; the one that stands for all where it names none.
-    pub(super) fn meant(
+    pub(super) fn named_members(
         &self,
         table: usize,
         tables: &[DatabaseTable],

@@ -6,7 +6,7 @@ use super::dictionary::ENGLISH;
 use super::postings::{Postings, Term};
 use super::split::{TextRun, bigrams, pieces};
 use super::terms::{Terms, base, is_known};
-use super::thesaurus::{Other, Thesaurus};
+use super::thesaurus::{Synonym, Thesaurus};
 
 /// Most words of a question that count: the first ones.
 const MOST_WORDS: usize = 48;
@@ -123,7 +123,7 @@ pub(super) fn read(
 }
 
 /// Whether a word asks and says nothing about what is asked for.
-pub(crate) fn is_empty(word: &str) -> bool {
+pub(crate) fn is_stop_word(word: &str) -> bool {
     EMPTY.split(' ').any(|empty| empty == word)
 }
 
@@ -132,7 +132,7 @@ pub(crate) fn content_words(question: &str) -> Vec<String> {
     let mut words = Vec::new();
     for piece in pieces(question) {
         match piece {
-            TextRun::Word(word) if is_empty(&word) => {}
+            TextRun::Word(word) if is_stop_word(&word) => {}
             TextRun::Word(word) => words.push(base(&word)),
             TextRun::Number(digits) => words.push(digits),
             TextRun::Characters(run) => {
@@ -165,7 +165,7 @@ struct QuestionReader<'a> {
 
 impl QuestionReader<'_> {
     /// Notes what a word means, in addition to what is known of it.
-    fn put(&mut self, word: &str, meant: Vec<(Term, f32)>) {
+    fn add_term(&mut self, word: &str, meant: Vec<(Term, f32)>) {
         if let Some(Some(place)) = self.seen.get(word) {
             for (term, sure) in meant {
                 self.asked[*place].add(term, sure);
@@ -184,7 +184,7 @@ impl QuestionReader<'_> {
 
     fn number(&mut self, digits: &str) {
         let meant = self.postings.find(digits).map(|term| (term, NUMBER));
-        self.put(digits, meant.into_iter().collect());
+        self.add_term(digits, meant.into_iter().collect());
     }
 
     fn words(&mut self, run: &[TextRun]) {
@@ -204,7 +204,7 @@ impl QuestionReader<'_> {
             if let Some(next) = words.get(i + 1) {
                 self.together(word, next);
             }
-            if !is_empty(word) {
+            if !is_stop_word(word) {
                 self.word(word);
             }
         }
@@ -216,7 +216,7 @@ impl QuestionReader<'_> {
         let full: Vec<&str> = words
             .iter()
             .copied()
-            .filter(|word| !is_empty(word))
+            .filter(|word| !is_stop_word(word))
             .collect();
         for start in 0..full.len().min(4 * MOST_WORDS) {
             let mut short = String::new();
@@ -231,7 +231,7 @@ impl QuestionReader<'_> {
                     continue;
                 }
                 let term = self.postings.find(&short);
-                self.put(&short, term.map(|term| (term, sure)).into_iter().collect());
+                self.add_term(&short, term.map(|term| (term, sure)).into_iter().collect());
             }
         }
     }
@@ -253,11 +253,11 @@ impl QuestionReader<'_> {
     fn together(&mut self, first: &str, second: &str) {
         let whole = base(&format!("{first}{second}"));
         let meant = self.postings.find(&whole).map(|term| (term, 1.0));
-        self.put(&whole, meant.into_iter().collect());
+        self.add_term(&whole, meant.into_iter().collect());
     }
 
     /// What a glossary says; an entry of several terms counts where the schema has all of them.
-    fn others(&mut self, word: &str, others: &[Other], is_direct: bool) {
+    fn others(&mut self, word: &str, others: &[Synonym], is_direct: bool) {
         for other in others {
             let sure = match (other.is_given, is_direct) {
                 (true, _) => 1.0,
@@ -275,7 +275,7 @@ impl QuestionReader<'_> {
                 } else {
                     format!("{word} {}", i + 1)
                 };
-                self.put(&place, vec![(term, sure)]);
+                self.add_term(&place, vec![(term, sure)]);
             }
         }
     }
@@ -309,7 +309,7 @@ impl QuestionReader<'_> {
         if direct.is_none() {
             self.shortened(&term, &mut meant);
         }
-        self.put(&term, meant);
+        self.add_term(&term, meant);
     }
 
     fn related(&self, word: &str, share: f32, meant: &mut Vec<(Term, f32)>) {
@@ -354,7 +354,7 @@ impl QuestionReader<'_> {
             if let Some(term) = self.postings.find(&pair) {
                 let is_count = is_found[i] && COUNTERS.iter().any(|c| pair.ends_with(*c));
                 let sure = if is_count { CHARACTER } else { 1.0 };
-                self.put(&pair, vec![(term, sure)]);
+                self.add_term(&pair, vec![(term, sure)]);
                 is_found
                     .iter_mut()
                     .skip(i)
@@ -393,7 +393,7 @@ impl QuestionReader<'_> {
             let holders = self.postings.holders(c);
             if holders.len() <= MOST_HOLDERS {
                 let meant = holders.iter().map(|term| (*term, CHARACTER)).collect();
-                self.put(&c.to_string(), meant);
+                self.add_term(&c.to_string(), meant);
             }
         }
     }

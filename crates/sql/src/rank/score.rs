@@ -35,9 +35,9 @@ pub(super) fn best(
     let mut said = vec![NameCoverage::default(); index.catalogue.tables.len()];
     let mut own: Vec<ScoreRow> = asked
         .iter()
-        .map(|word| own(index, word, &mut said))
+        .map(|word| term_scores(index, word, &mut said))
         .collect();
-    own.extend(named.iter().map(|value| has(index, value)));
+    own.extend(named.iter().map(|value| value_scores(index, value)));
     let mut names: Vec<String> = asked.iter().map(|word| word.word.clone()).collect();
     names.extend(named.iter().map(|value| value.words.join(" ")));
     let mut total = vec![0.0; index.catalogue.tables.len()];
@@ -71,21 +71,21 @@ pub(super) fn best(
 
 /// How much each table is itself about a word: the best of what the word may mean.
 /// Notes in `said` which of their names' words that are.
-fn own(index: &RankIndex, word: &QueryTerm, said: &mut [NameCoverage]) -> ScoreRow {
+fn term_scores(index: &RankIndex, word: &QueryTerm, said: &mut [NameCoverage]) -> ScoreRow {
     let mut row = vec![0.0f32; index.catalogue.tables.len()];
     for (term, sure) in &word.meant {
         let rarity = index.postings.rarity(*term);
         for holder in index.postings.of(*term) {
             let slot = &mut row[holder.table as usize];
             *slot = slot.max(holder.amount * rarity * sure);
-            holder.say(said, rarity * sure);
+            holder.add_coverage(said, rarity * sure);
         }
     }
     row
 }
 
 /// How much each table is about a value: the more, the fewer tables have it.
-fn has(index: &RankIndex, value: &NamedValue) -> ScoreRow {
+fn value_scores(index: &RankIndex, value: &NamedValue) -> ScoreRow {
     let all = index.catalogue.tables.len();
     let mut row = vec![0.0f32; all];
     let is_direct = |word: &String| index.postings.find(word).is_some();

@@ -14,7 +14,7 @@ const LONGEST: usize = 8;
 
 /// What a word may stand for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Other {
+pub(super) struct Synonym {
     /// Terms that belong together: `order` and `item`.
     pub(super) parts: Vec<String>,
     /// Whether a user said so; otherwise it is only likely.
@@ -24,7 +24,7 @@ pub(super) struct Other {
 /// Words with what they may stand for.
 #[derive(Debug, Default)]
 pub(super) struct Thesaurus {
-    others: HashMap<String, Vec<Other>>,
+    others: HashMap<String, Vec<Synonym>>,
 }
 
 impl Thesaurus {
@@ -56,7 +56,7 @@ impl Thesaurus {
         let mut parts = Vec::new();
         terms.of(other, |term| parts.push(term));
         parts.dedup();
-        let other = Other { parts, is_given };
+        let other = Synonym { parts, is_given };
         let known = self.others.entry(key(word)).or_default();
         if !other.parts.is_empty() && !known.contains(&other) {
             known.push(other);
@@ -64,12 +64,12 @@ impl Thesaurus {
     }
 
     /// The longest entry that begins at the start of these words, with its length in words.
-    pub(super) fn of_words(&self, words: &[String]) -> Option<(usize, String, &[Other])> {
+    pub(super) fn of_words(&self, words: &[String]) -> Option<(usize, String, &[Synonym])> {
         self.longest(words.len(), |length| words[..length].join(" "))
     }
 
     /// The longest entry that begins at the start of these characters, with its length.
-    pub(super) fn of_characters(&self, chars: &[char]) -> Option<(usize, String, &[Other])> {
+    pub(super) fn of_characters(&self, chars: &[char]) -> Option<(usize, String, &[Synonym])> {
         self.longest(chars.len(), |length| chars[..length].iter().collect())
     }
 
@@ -77,7 +77,7 @@ impl Thesaurus {
         &self,
         most: usize,
         key: impl Fn(usize) -> String,
-    ) -> Option<(usize, String, &[Other])> {
+    ) -> Option<(usize, String, &[Synonym])> {
         (1..=most.min(LONGEST)).rev().find_map(|length| {
             let key = key(length);
             let others = self.others.get(&key)?;

@@ -7,7 +7,7 @@ use tracing::warn;
 use super::judges::Gate;
 use super::{Databases, QuestionContext, RunOptions};
 use crate::SqlError;
-use crate::chain::{Example, alike};
+use crate::chain::{Example, similar_records};
 
 impl Databases {
     /// Accepts a recorded query as an example for similar questions.
@@ -16,7 +16,7 @@ impl Databases {
     /// There is no such connection or no such record, the record has no question, or the archive
     /// does not answer.
     pub async fn accept(&self, name: &str, id: u64) -> Result<QueryRecord, SqlError> {
-        self.text(name).await?;
+        self.definition_text(name).await?;
         let archive = &self.inner.parts.archive;
         let page = archive.history(name, Some(id.saturating_add(1)), 1).await?;
         let found = page.items.into_iter().find(|record| record.id == id);
@@ -46,7 +46,7 @@ impl Databases {
     /// # Errors
     /// There is no such connection, or the archive does not answer.
     pub async fn unaccept(&self, name: &str, id: u64) -> Result<bool, SqlError> {
-        self.text(name).await?;
+        self.definition_text(name).await?;
         Ok(self.inner.parts.archive.unaccept(name, id).await?)
     }
 
@@ -55,12 +55,12 @@ impl Databases {
     /// # Errors
     /// As [`Databases::unaccept`].
     pub async fn accepted(&self, name: &str) -> Result<Vec<QueryRecord>, SqlError> {
-        self.text(name).await?;
+        self.definition_text(name).await?;
         Ok(self.inner.parts.archive.accepted(name).await?)
     }
 
     /// A page that says which of its records are accepted.
-    pub(super) async fn marked(
+    pub(super) async fn with_acceptance(
         &self,
         name: &str,
         mut page: QueryPage,
@@ -89,7 +89,7 @@ impl Databases {
         };
         let options = RunOptions::default();
         let gate: Gate<'_> = asking.gate(self, &options);
-        let alike = alike(question, &accepted).into_iter();
+        let alike = similar_records(question, &accepted).into_iter();
         let passing = alike.filter_map(|record| {
             Some(Example {
                 id: record.id,

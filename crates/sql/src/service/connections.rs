@@ -50,7 +50,7 @@ impl Databases {
         if url.path.is_some() && definition.values.is_none() {
             definition.values = Some(true);
         }
-        let text: Arc<str> = written(&definition)?.into();
+        let text: Arc<str> = to_json(&definition)?.into();
         locked(&self.inner.temporary).insert(name.to_owned(), text);
         Ok(())
     }
@@ -63,10 +63,10 @@ impl Databases {
         let stored = self.inner.parts.store.load(EntryKind::Database).await?;
         let stored = stored
             .iter()
-            .map(|entry| (entry.key.as_str().to_owned(), shown(entry)));
+            .map(|entry| (entry.key.as_str().to_owned(), connection_of_entry(entry)));
         let mut all: BTreeMap<String, Connection> = stored.collect();
         for (name, text) in locked(&self.inner.temporary).iter() {
-            all.insert(name.clone(), listed(name, text));
+            all.insert(name.clone(), connection_of_text(name, text));
         }
         Ok(all.into_values().collect())
     }
@@ -76,8 +76,8 @@ impl Databases {
     /// # Errors
     /// There is none of that name, or the store does not answer.
     pub async fn get(&self, name: &str) -> Result<Connection, SqlError> {
-        let text = self.text(name).await?;
-        Ok(listed(name, &text))
+        let text = self.definition_text(name).await?;
+        Ok(connection_of_text(name, &text))
     }
 
     /// Tests a connection and stores it under a name if it works. Its catalogue is read in the
@@ -91,14 +91,14 @@ impl Databases {
         name: &str,
         definition: ConnectionDefinition,
     ) -> Result<PutResult, SqlError> {
-        self.put_by(name, definition, STORE, "").await
+        self.put_as(name, definition, STORE, "").await
     }
 
     /// Stores a connection with the author and message of the version.
     ///
     /// # Errors
     /// As [`Databases::put`].
-    pub async fn put_by(
+    pub async fn put_as(
         &self,
         name: &str,
         mut definition: ConnectionDefinition,
@@ -115,8 +115,10 @@ impl Databases {
         let now = jiff::Timestamp::now();
         definition.created_at = known.and_then(|known| known.created_at).or(Some(now));
         definition.updated_at = Some(now);
-        let text = written(&definition)?;
-        let version = self.keep(name, Some(&text), author, message).await?;
+        let text = to_json(&definition)?;
+        let version = self
+            .commit_definition(name, Some(&text), author, message)
+            .await?;
         let slot = self.slot_of(name, text.into())?;
         if !slot.has_values {
             // What was sampled under another definition is not wanted any more.
@@ -164,7 +166,7 @@ impl Databases {
     /// # Errors
     /// There is no such connection, or it cannot be reached.
     pub async fn test_known(&self, name: &str) -> Result<ConnectionReport, SqlError> {
-        let text = self.text(name).await?;
+        let text = self.definition_text(name).await?;
         self.test(&ConnectionDefinition::read(name, &text)?).await
     }
 
@@ -173,14 +175,14 @@ impl Databases {
     /// # Errors
     /// The store or the archive does not answer.
     pub async fn remove(&self, name: &str) -> Result<bool, SqlError> {
-        Ok(self.remove_by(name, STORE).await?.is_some())
+        Ok(self.remove_as(name, STORE).await?.is_some())
     }
 
     /// Removes a connection with the author of the version.
     ///
     /// # Errors
     /// As [`Databases::remove`].
-    pub async fn remove_by(
+    pub async fn remove_as(
         &self,
         name: &str,
         author: &str,
@@ -188,7 +190,7 @@ impl Databases {
         let temporary = locked(&self.inner.temporary).remove(name).is_some();
         let is_stored = self.stored(name).await?.is_some();
         let version = if is_stored {
-            self.keep(name, None, author, "").await?
+            self.commit_definition(name, None, author, "").await?
         } else {
             None
         };
@@ -203,7 +205,7 @@ impl Databases {
     }
 
     /// Stores or removes a definition; returns the created version.
-    async fn keep(
+    async fn commit_definition(
         &self,
         name: &str,
         text: Option<&str>,
@@ -245,7 +247,7 @@ impl Databases {
     }
 
     /// The definition that a name means.
-    pub(super) async fn text(&self, name: &str) -> Result<Arc<str>, SqlError> {
+    pub(super) async fn definition_text(&self, name: &str) -> Result<Arc<str>, SqlError> {
         let temporary = locked(&self.inner.temporary).get(name).cloned();
         if let Some(text) = temporary {
             return Ok(text);
@@ -267,21 +269,21 @@ impl Databases {
     }
 }
 
-fn written(definition: &ConnectionDefinition) -> Result<String, SqlError> {
+fn to_json(definition: &ConnectionDefinition) -> Result<String, SqlError> {
     serde_json::to_string(definition).map_err(|error| SqlError::Invalid {
         code: ErrorCode::SqlInvalidDefinition,
         message: format!("cannot serialize the connection: {error}"),
     })
 }
 
-fn shown(entry: &StoreEntry) -> Connection {
+fn connection_of_entry(entry: &StoreEntry) -> Connection {
     match &entry.problem {
         Some(problem) => Connection::broken(entry.key.as_str(), problem.to_string()),
-        None => listed(entry.key.as_str(), &entry.text),
+        None => connection_of_text(entry.key.as_str(), &entry.text),
     }
 }
 
-fn listed(name: &str, text: &str) -> Connection {
+fn connection_of_text(name: &str, text: &str) -> Connection {
     match ConnectionDefinition::read(name, text) {
         Ok(definition) => Connection::of(name, &definition),
         Err(error) => Connection::broken(name, error.to_string()),

@@ -76,7 +76,7 @@ impl Gate<'_> {
     pub(super) async fn run(&self, approved: ApprovedQuery) -> Result<QueryRun, SqlError> {
         let mut rows = RowSet::default();
         let streamed = self.run_into(approved, &mut rows).await?;
-        Ok(streamed.with(rows))
+        Ok(streamed.into_query_run(rows))
     }
 
     /// The same, its rows into a sink.

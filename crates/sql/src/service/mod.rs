@@ -63,7 +63,7 @@ struct Inner {
 /// checked without one, only less helpfully.
 const FIRST_CATALOGUE_WAIT: Duration = Duration::from_secs(3);
 
-fn nobody(_: u64, _: u64, _: &str) {}
+fn ignore_progress(_: u64, _: u64, _: &str) {}
 
 impl Databases {
     /// Creates a service from its parts.
@@ -164,7 +164,7 @@ impl Databases {
         question: &str,
         options: &RunOptions,
     ) -> Result<GeneratedQuery, SqlError> {
-        let asking = self.asking(name, question).await?;
+        let asking = self.question_context(name, question).await?;
         // Nothing runs here: the guard alone decides whether the model has to repair the query.
         let judge = judges::GuardJudge(asking.gate(self, options));
         let chain = asking.chain(&self.inner.parts, options)?;
@@ -184,7 +184,7 @@ impl Databases {
         error: &SqlError,
         options: &RunOptions,
     ) -> Result<GeneratedQuery, SqlError> {
-        let asking = self.asking(name, question).await?;
+        let asking = self.question_context(name, question).await?;
         let judge = judges::GuardJudge(asking.gate(self, options));
         let parts = self.inner.parts.as_ref();
         let chain = asking.chain(parts, options)?;
@@ -202,7 +202,7 @@ impl Databases {
         question: &str,
         options: &RunOptions,
     ) -> Result<(GeneratedQuery, QueryRun), SqlError> {
-        let asking = self.asking(name, question).await?;
+        let asking = self.question_context(name, question).await?;
         let judge = judges::ExecutionJudge(asking.gate(self, options));
         let chain = asking.chain(&self.inner.parts, options)?;
         let (generated, ran) = chain.run(question, &judge).await?;
@@ -226,7 +226,7 @@ impl Databases {
     ) -> Result<QueryRun, SqlError> {
         let mut rows = RowSet::default();
         let streamed = self.run_into(name, sql, options, &mut rows).await?;
-        Ok(streamed.with(rows))
+        Ok(streamed.into_query_run(rows))
     }
 
     /// Checks and runs a query, and streams its rows into a sink; if the query fails, the sink may
@@ -243,7 +243,7 @@ impl Databases {
     ) -> Result<StreamResult, SqlError> {
         let slot = self.slot(name).await?;
         let parts = self.inner.parts.as_ref();
-        let prepared = self.at_hand(&slot).await?;
+        let prepared = self.catalogue_for_check(&slot).await?;
         let gate = Gate {
             parts,
             slot: &slot,
@@ -267,7 +267,7 @@ impl Databases {
         query: &str,
     ) -> Result<ExecutionOutcome, SqlError> {
         let (slot, options) = (self.slot(name).await?, RunOptions::default());
-        let prepared = self.prepared(name, false, &nobody).await?;
+        let prepared = self.prepared(name, false, &ignore_progress).await?;
         let gate = Gate {
             parts: &self.inner.parts,
             slot: &slot,
@@ -298,11 +298,11 @@ impl Databases {
         before: Option<u64>,
         limit: usize,
     ) -> Result<QueryPage, SqlError> {
-        self.text(name).await?;
+        self.definition_text(name).await?;
         names::check_limit(limit)?;
         let archive = &self.inner.parts.archive;
         let page = archive.history(name, before, limit).await?;
-        self.marked(name, page).await
+        self.with_acceptance(name, page).await
     }
 
     /// Returns records whose query or question contains all these words.
@@ -315,14 +315,14 @@ impl Databases {
         words: &str,
         limit: usize,
     ) -> Result<QueryPage, SqlError> {
-        self.text(name).await?;
+        self.definition_text(name).await?;
         names::check_limit(limit)?;
         let page = self.inner.parts.archive.search(name, words, limit).await?;
-        self.marked(name, page).await
+        self.with_acceptance(name, page).await
     }
 
     async fn slot(&self, name: &str) -> Result<Arc<ConnectionSlot>, SqlError> {
-        let text = self.text(name).await?;
+        let text = self.definition_text(name).await?;
         self.slot_of(name, text)
     }
 
@@ -341,18 +341,18 @@ impl Databases {
 
     /// What a query is checked against. It waits for a catalogue only where there is none yet, and
     /// then not for long.
-    async fn at_hand(
+    async fn catalogue_for_check(
         &self,
         slot: &Arc<ConnectionSlot>,
     ) -> Result<Option<Arc<PreparedCatalogue>>, SqlError> {
         let parts = self.inner.parts.as_ref();
-        if let Some(prepared) = slot.at_hand(parts).await {
+        if let Some(prepared) = slot.cached_catalogue(parts).await {
             if slot.is_older(parts.config.catalogue_age) {
                 self.read_in_background(slot);
             }
             return Ok(Some(prepared));
         }
-        let reading = slot.prepared(parts, parts.config.catalogue_age, &nobody);
+        let reading = slot.prepared(parts, parts.config.catalogue_age, &ignore_progress);
         if let Ok(prepared) = tokio::time::timeout(FIRST_CATALOGUE_WAIT, reading).await {
             return Ok(Some(prepared?));
         }
@@ -364,7 +364,7 @@ impl Databases {
 
     /// Compares the catalogue, and reads it again where it has changed, in the background.
     fn read_in_background(&self, slot: &Arc<ConnectionSlot>) {
-        if !slot.begins_comparing() {
+        if !slot.try_begin_comparison() {
             return;
         }
         // Weak: the task lives in a set that the service owns, and a strong reference would keep
@@ -375,9 +375,11 @@ impl Databases {
         // Removes finished tasks, which would otherwise stay in the set until the service ends.
         while reading.try_join_next().is_some() {}
         reading.spawn(async move {
-            let read = slot.prepared(&parts, Duration::ZERO, &nobody).await;
+            let read = slot
+                .prepared(&parts, Duration::ZERO, &ignore_progress)
+                .await;
             // Before the result is used, so that a failed comparison does not block the next one.
-            slot.ends_comparing();
+            slot.end_comparison();
             match (read, service.upgrade()) {
                 (Ok(prepared), Some(inner)) => {
                     Databases { inner }.sample_in_background(&slot, &prepared);
@@ -399,7 +401,7 @@ impl Databases {
         let Some(embedder) = parts.embedder.clone().filter(|_| few) else {
             return;
         };
-        if !prepared.begins_embedding() {
+        if !prepared.try_begin_embedding() {
             return;
         }
         let (name, prepared) = (name.to_owned(), prepared.clone());
@@ -410,14 +412,18 @@ impl Databases {
         });
     }
 
-    async fn asking(&self, name: &str, question: &str) -> Result<QuestionContext, SqlError> {
+    async fn question_context(
+        &self,
+        name: &str,
+        question: &str,
+    ) -> Result<QuestionContext, SqlError> {
         let slot = self.slot(name).await?;
         let parts = &self.inner.parts;
         if parts.model.is_none() {
             return Err(SqlError::NoModel);
         }
         let prepared = slot
-            .prepared(parts, parts.config.catalogue_age, &nobody)
+            .prepared(parts, parts.config.catalogue_age, &ignore_progress)
             .await?;
         // Ahead of the time at which the next question would have to wait for it.
         if slot.is_older(parts.config.catalogue_age / 2) {

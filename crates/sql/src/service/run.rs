@@ -1,6 +1,6 @@
 //! Options for running a query, and its result.
 
-use crate::chain::Previous;
+use crate::chain::EarlierQuestion;
 use crate::database::QueryLimits;
 use crate::guard::GuardMode;
 use crate::rows::RowSet;
@@ -18,7 +18,7 @@ pub struct RunOptions {
     /// Limits; those of the settings if `None`.
     pub limits: Option<QueryLimits>,
     /// Earlier questions of the conversation, the latest last.
-    pub previous: Vec<Previous>,
+    pub previous: Vec<EarlierQuestion>,
 }
 
 /// A query that ran.

@@ -38,15 +38,15 @@ impl Databases {
     /// There is no such connection, or the database does not answer.
     pub async fn sample(&self, name: &str) -> Result<usize, SqlError> {
         let slot = self.slot(name).await?;
-        let prepared = self.read(&slot, false, &super::nobody).await?;
+        let prepared = self.read(&slot, false, &super::ignore_progress).await?;
         if slot.has_values {
             // One sampler for each connection: a manual sample waits for the one in the background
             // instead of doubling the load.
             let guard = slot.sampler.clone().lock_owned().await;
             sample(&slot, &prepared, &self.inner.parts, guard).await?;
         }
-        let prepared = self.read(&slot, false, &super::nobody).await?;
-        Ok(prepared.known().sampled_columns())
+        let prepared = self.read(&slot, false, &super::ignore_progress).await?;
+        Ok(prepared.values().sampled_columns())
     }
 
     /// Samples in the background, where what is known is too old or of another catalogue; whether
@@ -56,7 +56,7 @@ impl Databases {
         slot: &Arc<ConnectionSlot>,
         prepared: &Arc<PreparedCatalogue>,
     ) -> bool {
-        if !slot.has_values || is_fresh(&prepared.known(), prepared, &self.inner.parts) {
+        if !slot.has_values || is_fresh(&prepared.values(), prepared, &self.inner.parts) {
             return false;
         }
         // Another task samples already; its result serves this caller as well.
@@ -67,9 +67,9 @@ impl Databases {
         let parts = self.inner.parts.clone();
         locked(&self.inner.reading).spawn(async move {
             // Another replica may have been faster.
-            if let Some(kept) = slot.kept_values(&parts).await {
-                prepared.know(&kept);
-                if is_fresh(&prepared.known(), &prepared, &parts) {
+            if let Some(kept) = slot.load_values(&parts).await {
+                prepared.set_values(&kept);
+                if is_fresh(&prepared.values(), &prepared, &parts) {
                     return;
                 }
             }
@@ -86,7 +86,7 @@ impl Databases {
         slot: &Arc<ConnectionSlot>,
         prepared: &Arc<PreparedCatalogue>,
     ) {
-        let is_first = prepared.known().read_at == 0;
+        let is_first = prepared.values().read_at == 0;
         if self.sample_in_background(slot, prepared) && is_first {
             // Whoever samples holds the lock.
             let _ = tokio::time::timeout(FIRST_SAMPLE_WAIT, slot.sampler.lock()).await;
@@ -112,7 +112,7 @@ async fn sample(
 ) -> Result<(), SqlError> {
     let config = &parts.config.values;
     let catalogue = &prepared.catalogue;
-    let (wanted, omitted) = rule::wanted(catalogue, config);
+    let (wanted, omitted) = rule::select_columns(catalogue, config);
     let begun = Instant::now();
     let mut columns = Vec::new();
     let mut tables = 0;
@@ -142,8 +142,8 @@ async fn sample(
         read_at: clock::millis(),
         columns,
     };
-    prepared.know(&sampled);
-    slot.keep_values(sampled, parts).await;
+    prepared.set_values(&sampled);
+    slot.store_values(sampled, parts).await;
     Ok(())
 }
 
@@ -163,8 +163,8 @@ impl TableSample<'_> {
     async fn read(&self, wanted: &SampleRequest) -> Result<Vec<SampledColumn>, SqlError> {
         match self.columns(wanted).await {
             Ok(columns) => return Ok(columns),
-            Err(error) if is_away(&error) => return Err(error),
-            Err(error) => self.left_out(wanted, &error),
+            Err(error) if is_unreachable(&error) => return Err(error),
+            Err(error) => self.log_omitted(wanted, &error),
         }
         let mut columns = Vec::new();
         if wanted.columns.len() > 1 {
@@ -175,15 +175,15 @@ impl TableSample<'_> {
                 };
                 match self.columns(&alone).await {
                     Ok(read) => columns.extend(read),
-                    Err(error) if is_away(&error) => return Err(error),
-                    Err(error) => self.left_out(&alone, &error),
+                    Err(error) if is_unreachable(&error) => return Err(error),
+                    Err(error) => self.log_omitted(&alone, &error),
                 }
             }
         }
         Ok(columns)
     }
 
-    fn left_out(&self, wanted: &SampleRequest, error: &SqlError) {
+    fn log_omitted(&self, wanted: &SampleRequest, error: &SqlError) {
         let table = self.prepared.catalogue.tables.get(wanted.table);
         let table = table.map(crate::catalogue::DatabaseTable::qualified);
         debug!(database = %self.slot.name, table, %error, "cannot sample values of the table");
@@ -197,7 +197,7 @@ impl TableSample<'_> {
         let mut tally = self.tally(table, wanted, false).await?;
         // Fewer rows than asked for means that the whole table was read, and the newest rows with
         // it.
-        if tally.rows >= sample::half(config)
+        if tally.rows >= sample::rows_per_query(config)
             && let Ok(newest) = self.tally(table, wanted, true).await
         {
             tally.merge(newest);
@@ -220,7 +220,7 @@ impl TableSample<'_> {
         let options = RunOptions {
             mode: GuardMode::Select,
             limits: Some(QueryLimits {
-                rows: sample::half(config),
+                rows: sample::rows_per_query(config),
                 bytes: config.bytes,
                 timeout: self.time,
             }),
@@ -237,7 +237,7 @@ impl TableSample<'_> {
     }
 }
 
-fn is_away(error: &SqlError) -> bool {
+fn is_unreachable(error: &SqlError) -> bool {
     match error {
         SqlError::Database(error) => error.kind == DatabaseErrorKind::Unreachable,
         _ => false,

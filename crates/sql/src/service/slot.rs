@@ -80,7 +80,11 @@ impl ConnectionSlot {
     ) -> Result<ConnectionSlot, SqlError> {
         let definition = ConnectionDefinition::read(name, &text)?;
         let url: ConnectionUrl = definition.url.parse()?;
-        let has_values = parts.config.values.sampling.takes(definition.values);
+        let has_values = parts
+            .config
+            .values
+            .sampling
+            .is_enabled_for(definition.values);
         Ok(ConnectionSlot {
             name: name.to_owned(),
             database: open(&url, &definition, parts)?,
@@ -100,38 +104,41 @@ impl ConnectionSlot {
 
     /// The catalogue as it is stored, however old, for queries: their database says for itself what
     /// is there and who may see it. `None` where nothing is stored.
-    pub(super) async fn at_hand(&self, parts: &ServiceParts) -> Option<Arc<PreparedCatalogue>> {
-        if let Some(known) = self.known() {
+    pub(super) async fn cached_catalogue(
+        &self,
+        parts: &ServiceParts,
+    ) -> Option<Arc<PreparedCatalogue>> {
+        if let Some(known) = self.cached() {
             return Some(known.prepared);
         }
         // Where somebody reads it already, the query does not wait for that.
         let _reader = self.reader.try_lock().ok()?;
-        let resting = self.resting(parts).await;
+        let resting = self.load_catalogue(parts).await;
         locked(&self.kept).clone_from(&resting);
         Some(resting?.prepared)
     }
 
     /// Returns whether the catalogue was not compared for this long.
     pub(super) fn is_older(&self, age: Duration) -> bool {
-        let compared = self.known().and_then(|known| known.compared);
+        let compared = self.cached().and_then(|known| known.compared);
         compared.is_none_or(|at| at.elapsed() >= age)
     }
 
     /// Whether the caller is the one who compares the catalogue behind the others; it says when it
     /// is done.
-    pub(super) fn begins_comparing(&self) -> bool {
+    pub(super) fn try_begin_comparison(&self) -> bool {
         !self.is_compared.swap(true, Ordering::AcqRel)
     }
 
-    pub(super) fn ends_comparing(&self) {
+    pub(super) fn end_comparison(&self) {
         self.is_compared.store(false, Ordering::Release);
     }
 
-    fn known(&self) -> Option<CachedCatalogue> {
+    fn cached(&self) -> Option<CachedCatalogue> {
         locked(&self.kept).clone()
     }
 
-    fn keep(&self, kept: &CachedCatalogue) -> Arc<PreparedCatalogue> {
+    fn cache_catalogue(&self, kept: &CachedCatalogue) -> Arc<PreparedCatalogue> {
         *locked(&self.kept) = Some(kept.clone());
         kept.prepared.clone()
     }
@@ -148,17 +155,17 @@ impl ConnectionSlot {
         progress: ProgressFn<'_>,
     ) -> Result<Arc<PreparedCatalogue>, SqlError> {
         let young = |known: &CachedCatalogue| known.compared.is_some_and(|at| at.elapsed() < age);
-        if let Some(known) = self.known().filter(young) {
+        if let Some(known) = self.cached().filter(young) {
             return Ok(known.prepared);
         }
         let _reader = self.reader.lock().await;
         // Somebody else may have read or compared it while this waited.
-        let known = match self.known() {
+        let known = match self.cached() {
             Some(known) => Some(known),
-            None => self.resting(parts).await,
+            None => self.load_catalogue(parts).await,
         };
         let Some(mut known) = known else {
-            return Ok(self.keep(&self.read(parts, progress).await?));
+            return Ok(self.cache_catalogue(&self.read(parts, progress).await?));
         };
         // Checked again after the lock: the task that held it may just have compared the catalogue.
         if young(&known) {
@@ -166,15 +173,15 @@ impl ConnectionSlot {
         }
         match self.database.fingerprint().await {
             Ok(now) if now != known.prepared.catalogue.fingerprint => {
-                Ok(self.keep(&self.read(parts, progress).await?))
+                Ok(self.cache_catalogue(&self.read(parts, progress).await?))
             }
             Ok(_) => {
                 known.compared = Some(Instant::now());
-                Ok(self.keep(&known))
+                Ok(self.cache_catalogue(&known))
             }
-            Err(error) if is_away(&error) => {
+            Err(error) if is_unavailable(&error) => {
                 warn!(database = %self.name, %error, "cannot compare the catalogue; using the cached one");
-                Ok(self.keep(&known))
+                Ok(self.cache_catalogue(&known))
             }
             // A role that may not ask the database now learns nothing of what it said before.
             Err(error) => {
@@ -194,7 +201,7 @@ impl ConnectionSlot {
         progress: ProgressFn<'_>,
     ) -> Result<Arc<PreparedCatalogue>, SqlError> {
         let _reader = self.reader.lock().await;
-        Ok(self.keep(&self.read(parts, progress).await?))
+        Ok(self.cache_catalogue(&self.read(parts, progress).await?))
     }
 
     async fn read(
@@ -215,7 +222,8 @@ impl ConnectionSlot {
                     ),
                 )
             })??;
-        self.rest(parts.archive.as_ref(), &catalogue).await;
+        self.store_catalogue(parts.archive.as_ref(), &catalogue)
+            .await;
         Ok(CachedCatalogue {
             prepared: self.prepare(Arc::new(catalogue), parts).await?,
             compared: Some(Instant::now()),
@@ -238,16 +246,18 @@ impl ConnectionSlot {
             let prepared =
                 PreparedCatalogue::new(catalogue, &Glossary { entries }, tokens.as_ref());
             if let Some(sampled) = sampled {
-                prepared.know(&sampled);
+                prepared.set_values(&sampled);
             }
             prepared
         };
         Ok(Arc::new(
-            spawn_blocking(work).await.map_err(|error| ended(&error))?,
+            spawn_blocking(work)
+                .await
+                .map_err(|error| task_error(&error))?,
         ))
     }
 
-    async fn resting(&self, parts: &ServiceParts) -> Option<CachedCatalogue> {
+    async fn load_catalogue(&self, parts: &ServiceParts) -> Option<CachedCatalogue> {
         let found = parts.archive.catalogue(&self.name).await;
         let bytes = match found {
             Ok(bytes) => bytes?,
@@ -282,12 +292,12 @@ impl ConnectionSlot {
         let known = locked(&self.sampled).clone();
         match known {
             Some(known) => Some(known),
-            None => self.kept_values(parts).await,
+            None => self.load_values(parts).await,
         }
     }
 
     /// Values as they are stored in the archive, where another replica may have put them.
-    pub(super) async fn kept_values(&self, parts: &ServiceParts) -> Option<Arc<ValueSamples>> {
+    pub(super) async fn load_values(&self, parts: &ServiceParts) -> Option<Arc<ValueSamples>> {
         let bytes = match parts.archive.values(&self.name).await {
             Ok(bytes) => bytes?,
             Err(error) => {
@@ -303,11 +313,11 @@ impl ConnectionSlot {
 
     /// Takes over values that were just sampled; ones that cannot be stored are sampled again after
     /// a restart, which is no error.
-    pub(super) async fn keep_values(&self, sampled: ValueSamples, parts: &ServiceParts) {
+    pub(super) async fn store_values(&self, sampled: ValueSamples, parts: &ServiceParts) {
         let sampled = Arc::new(sampled);
         *locked(&self.sampled) = Some(sampled.clone());
-        if let Some(known) = self.known() {
-            known.prepared.know(&sampled);
+        if let Some(known) = self.cached() {
+            known.prepared.set_values(&sampled);
         }
         let resting = RestingValues {
             address: self.shown.clone(),
@@ -323,7 +333,7 @@ impl ConnectionSlot {
 
     /// Keeps a catalogue; one that cannot be stored is read again after a restart, which is no
     /// error.
-    async fn rest(&self, archive: &dyn Archive, catalogue: &Catalogue) {
+    async fn store_catalogue(&self, archive: &dyn Archive, catalogue: &Catalogue) {
         let resting = ArchivedCatalogue {
             address: self.shown.clone(),
             catalogue,
@@ -350,7 +360,7 @@ pub(super) fn open(
     options.functions.clone_from(&parts.config.functions);
     let ssh = definition.ssh_config.as_ref();
     let database = match ssh.filter(|ssh| ssh.enabled) {
-        Some(ssh) => tunnel::through(url, ssh, &options)?,
+        Some(ssh) => tunnel::open_through_ssh(url, ssh, &options)?,
         None => connect(url, &options)?,
     };
     let connections = parts.config.connections;
@@ -362,14 +372,14 @@ pub(super) fn open(
     )))
 }
 
-fn is_away(error: &DatabaseError) -> bool {
+fn is_unavailable(error: &DatabaseError) -> bool {
     matches!(
         error.kind,
         DatabaseErrorKind::Unreachable | DatabaseErrorKind::Timeout
     )
 }
 
-fn ended(error: &JoinError) -> SqlError {
+fn task_error(error: &JoinError) -> SqlError {
     SqlError::Database(DatabaseError::new(
         DatabaseErrorKind::Failed,
         format!("cannot prepare the catalogue: {error}"),

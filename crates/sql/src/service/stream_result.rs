@@ -30,7 +30,7 @@ impl StreamResult {
     }
 
     /// With the rows that it gave.
-    pub(super) fn with(self, mut rows: RowSet) -> QueryRun {
+    pub(super) fn into_query_run(self, mut rows: RowSet) -> QueryRun {
         rows.truncated = self.truncated();
         QueryRun {
             sql: self.sql,

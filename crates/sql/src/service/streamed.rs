@@ -40,7 +40,7 @@ impl Databases {
         options: &RunOptions,
         into: RowExport<'_>,
     ) -> Result<(GeneratedQuery, StreamResult), SqlError> {
-        let asking = self.asking(name, question).await?;
+        let asking = self.question_context(name, question).await?;
         let judge = RunInto {
             gate: asking.gate(self, options),
             into: Mutex::new(into),

@@ -17,11 +17,11 @@ use crate::{Database, QueryLimits, SqlDialect};
 
 /// A database that is compared for ever.
 #[derive(Debug, Default)]
-struct Slow {
+struct SlowDatabase {
     compared: AtomicUsize,
 }
 
-impl Database for Slow {
+impl Database for SlowDatabase {
     fn dialect(&self) -> SqlDialect {
         SqlDialect::Sqlite
     }
@@ -79,8 +79,8 @@ async fn no_query_waits_until_a_catalogue_is_compared() {
     });
     let definition = ConnectionDefinition::of("sqlite:slow.db");
     databases.add_temporary("slow", &definition).unwrap();
-    let text = databases.text("slow").await.unwrap();
-    let slow = Arc::new(Slow::default());
+    let text = databases.definition_text("slow").await.unwrap();
+    let slow = Arc::new(SlowDatabase::default());
     let mut slot = ConnectionSlot::open("slow", text, &databases.inner.parts).unwrap();
     slot.database = slow.clone();
     locked(&databases.inner.slots).insert("slow".to_owned(), Arc::new(slot));

@@ -120,7 +120,7 @@ pub(super) fn read(
             && begun.elapsed() < COUNTING;
         table.row_count = match counts.get(&table.table_name) {
             Some(known) => Some(*known),
-            None if is_counted => counted(&moment, &table.table_name)?,
+            None if is_counted => count_rows(&moment, &table.table_name)?,
             None => None,
         };
     }
@@ -146,7 +146,7 @@ struct ListedTable {
 impl ListedTable {
     /// Whether its text has a word. Where it has not, SQLite need not be asked about what the word
     /// makes: a question for each of 10,000 tables is what takes the time.
-    fn says(&self, word: &str) -> bool {
+    fn contains_word(&self, word: &str) -> bool {
         self.sql.to_ascii_lowercase().contains(word)
     }
 }
@@ -180,7 +180,7 @@ fn counts(connection: &Connection) -> HashMap<String, u64> {
 }
 
 /// Rows of a small table; `None` for one of more than [`MOST_COUNTED`].
-fn counted(connection: &Connection, name: &str) -> rusqlite::Result<Option<u64>> {
+fn count_rows(connection: &Connection, name: &str) -> rusqlite::Result<Option<u64>> {
     let sql = format!(
         "SELECT count(*) FROM (SELECT 1 FROM main.\"{}\" LIMIT {})",
         name.replace('"', "\"\""),
@@ -229,12 +229,12 @@ impl<'c> TableReader<'c> {
             comment: told.comment,
             row_count: None,
             columns,
-            foreign_keys: if listed.says("references") {
+            foreign_keys: if listed.contains_word("references") {
                 self.keys(&listed.name)?
             } else {
                 Vec::new()
             },
-            unique: if listed.has_unique_index || listed.says("unique") {
+            unique: if listed.has_unique_index || listed.contains_word("unique") {
                 self.unique(&listed.name)?
             } else {
                 Vec::new()

@@ -72,7 +72,7 @@ pub(super) fn read(sql: &str) -> TableComments {
         };
         parts.about.push(text);
     }
-    parts.told()
+    parts.into_comments()
 }
 
 fn is(word: &str, keyword: &str) -> bool {
@@ -118,7 +118,7 @@ impl<'a> CreateParts<'a> {
         }
     }
 
-    fn told(self) -> TableComments {
+    fn into_comments(self) -> TableComments {
         let (columns, constraints): (Vec<_>, Vec<_>) =
             self.pieces.iter().partition(|piece| piece.is_column());
         let mut columns: Vec<ColumnComment> =

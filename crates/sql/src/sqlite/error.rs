@@ -34,7 +34,7 @@ const WRITE_AHEAD: &str = "the file must be readable; a file in write-ahead mode
      folder, or `PRAGMA journal_mode = DELETE` from its owner";
 
 /// An error that SQLite gave.
-pub(super) fn of(path: &Path, time: Duration, error: &Error) -> DatabaseError {
+pub(super) fn from_sqlite(path: &Path, time: Duration, error: &Error) -> DatabaseError {
     let native = native(error);
     let code = native.map(|native| native.code);
     if code == Some(ErrorCode::OperationInterrupted) {
@@ -45,7 +45,7 @@ pub(super) fn of(path: &Path, time: Duration, error: &Error) -> DatabaseError {
         (Some(code), _) => kind(code, error),
         (None, _) => Kind::Failed,
     };
-    let mut fault = DatabaseError::new(kind, said(path, kind, error));
+    let mut fault = DatabaseError::new(kind, full_message(path, kind, error));
     fault.native_code = native.map(|native| native.extended_code.to_string());
     if code == Some(ErrorCode::CannotOpen) {
         fault.hint = Some(WRITE_AHEAD.to_owned());
@@ -76,13 +76,13 @@ fn kind(code: ErrorCode, error: &Error) -> Kind {
         ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => Kind::Timeout,
         ErrorCode::ReadOnly => Kind::ReadOnly,
         ErrorCode::TooBig | ErrorCode::OutOfMemory | ErrorCode::DiskFull => Kind::Limit,
-        ErrorCode::Unknown => spoken(error),
+        ErrorCode::Unknown => kind_by_message(error),
         _ => Kind::Failed,
     }
 }
 
 /// The kind of an error that has no code of its own, by its words.
-fn spoken(error: &Error) -> Kind {
+fn kind_by_message(error: &Error) -> Kind {
     let words = words(error);
     let says = |said: &&str| words.contains(*said);
     if UNKNOWN.iter().any(says) {
@@ -110,7 +110,7 @@ fn words(error: &Error) -> String {
     }
 }
 
-fn said(path: &Path, kind: Kind, error: &Error) -> String {
+fn full_message(path: &Path, kind: Kind, error: &Error) -> String {
     let words = words(error);
     match kind {
         Kind::Unreachable => format!("cannot read the SQLite file {}: {words}", path.display()),
@@ -167,7 +167,7 @@ pub(super) fn too_long(time: Duration) -> DatabaseError {
 }
 
 /// The thread that did the work has ended without a result.
-pub(super) fn thread(path: &Path, error: &tokio::task::JoinError) -> DatabaseError {
+pub(super) fn task_error(path: &Path, error: &tokio::task::JoinError) -> DatabaseError {
     let reason = if error.is_panic() {
         "the file is damaged"
     } else {

@@ -86,7 +86,7 @@ impl Sqlite {
         match done {
             Err(_) => Err(error::too_long(time)),
             Ok(Ok(done)) => done,
-            Ok(Err(error)) => Err(error::thread(&self.path, &error)),
+            Ok(Err(error)) => Err(error::task_error(&self.path, &error)),
         }
     }
 }
@@ -96,7 +96,7 @@ struct StopOnDrop(Arc<open::CancelRequest>);
 
 impl Drop for StopOnDrop {
     fn drop(&mut self) {
-        self.0.ask();
+        self.0.cancel();
     }
 }
 
@@ -115,7 +115,7 @@ async fn stream_rows(
 }
 
 /// Reads and passes on side by side. A failure does not wait for a slow sink.
-async fn both(
+async fn join_streams(
     reading: impl Future<Output = Result<StreamEnd, DatabaseError>>,
     passing: impl Future<Output = Result<(), SinkClosed>>,
 ) -> Result<StreamEnd, DatabaseError> {
@@ -198,7 +198,7 @@ impl Database for Sqlite {
             query::run(connection, &text, &bounds, work, &given)
         });
         Box::pin(async move {
-            let both = both(reading, stream_rows(taken, sink));
+            let both = join_streams(reading, stream_rows(taken, sink));
             let done = tokio::time::timeout(limits.timeout, both).await;
             done.unwrap_or_else(|_| Err(error::too_long(limits.timeout)))
         })

@@ -54,7 +54,7 @@ pub(super) struct CancelRequest {
 
 impl CancelRequest {
     /// Ends what runs now and whatever would run later.
-    pub(super) fn ask(&self) {
+    pub(super) fn cancel(&self) {
         self.asked.store(true, Ordering::Relaxed);
         // The flag alone is checked every few thousand instructions; the handle interrupts at once.
         let handle = self.handle.lock().unwrap_or_else(PoisonError::into_inner);
@@ -63,7 +63,7 @@ impl CancelRequest {
         }
     }
 
-    fn reach(&self, connection: &Connection) {
+    fn set_handle(&self, connection: &Connection) {
         let mut handle = self.handle.lock().unwrap_or_else(PoisonError::into_inner);
         *handle = Some(connection.get_interrupt_handle());
     }
@@ -76,19 +76,19 @@ pub(super) fn open(
     deadline: Option<Instant>,
     stop: &Arc<CancelRequest>,
 ) -> Result<Connection, DatabaseError> {
-    let place = place(path)?;
+    let place = database_path(path)?;
     // Without SQLite's own lock: Rust's types let no two threads use a connection at once.
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let failed = |error: rusqlite::Error| error::of(path, busy, &error);
+    let failed = |error: rusqlite::Error| error::from_sqlite(path, busy, &error);
     let connection = Connection::open_with_flags(&place, flags).map_err(failed)?;
-    stop.reach(&connection);
-    settle(connection, busy, deadline, stop).map_err(failed)
+    stop.set_handle(&connection);
+    configure(connection, busy, deadline, stop).map_err(failed)
 }
 
 /// The file's absolute path: SQLite takes a name such as `file:x?mode=rwc` or `:memory:` for more
 /// than a name, and opens anything else that is there, even a pipe, on which it would wait for
 /// ever.
-fn place(path: &Path) -> Result<PathBuf, DatabaseError> {
+fn database_path(path: &Path) -> Result<PathBuf, DatabaseError> {
     match std::fs::metadata(path) {
         Ok(found) if found.is_file() => {}
         Ok(_) => return Err(error::no_regular_file(path)),
@@ -97,7 +97,7 @@ fn place(path: &Path) -> Result<PathBuf, DatabaseError> {
     std::path::absolute(path).map_err(|error| error::missing(path, &error))
 }
 
-fn settle(
+fn configure(
     mut connection: Connection,
     busy: Duration,
     deadline: Option<Instant>,
@@ -121,7 +121,7 @@ fn settle(
 
 /// Sets the bounds for queries of others. The schema has to be read before: what its author
 /// was allowed to write is not measured by what a query may.
-pub(super) fn confine(connection: &Connection, value: usize) -> rusqlite::Result<()> {
+pub(super) fn set_limits(connection: &Connection, value: usize) -> rusqlite::Result<()> {
     for (limit, most) in LIMITS {
         connection.set_limit(limit, most)?;
     }

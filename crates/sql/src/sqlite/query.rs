@@ -48,7 +48,7 @@ pub(super) fn run(
     virtual_tables::connect(connection, sql).map_err(failed)?;
     // A small limit on all bytes must not keep SQLite from reading a single stored row.
     let value = limits.bytes.clamp(VALUE_LEAST, VALUE_MOST);
-    open::confine(connection, value).map_err(failed)?;
+    open::set_limits(connection, value).map_err(failed)?;
     let seen = Arc::new(Mutex::new(AuthorizerLog::default()));
     authorizer::install(connection, &seen).map_err(failed)?;
     let ran = prepare(connection, sql, &seen, work)
@@ -69,19 +69,19 @@ fn prepare<'c>(
     let mut statements = rusqlite::Batch::new(connection, sql);
     let statement = statements.next().map_err(failed)?;
     let statement =
-        statement.ok_or_else(|| wrong(Kind::Syntax, "the text contains no statement"))?;
+        statement.ok_or_else(|| query_error(Kind::Syntax, "the text contains no statement"))?;
     // The next one is prepared only, never run.
     if !matches!(statements.next(), Ok(None)) {
         let message = "more than one statement; write only one";
-        return Err(wrong(Kind::Syntax, message));
+        return Err(query_error(Kind::Syntax, message));
     }
     if !statement.readonly() || statement.column_count() == 0 {
         let message = "the statement returns no rows or changes data; write a SELECT";
-        return Err(wrong(Kind::ReadOnly, message));
+        return Err(query_error(Kind::ReadOnly, message));
     }
     if statement.parameter_count() > 0 {
         let message = "the query has a parameter without a value; write the value itself";
-        return Err(wrong(Kind::Syntax, message));
+        return Err(query_error(Kind::Syntax, message));
     }
     // Known by now: preparing a statement names its functions to the authorizer.
     let slow = seen
@@ -95,7 +95,7 @@ fn prepare<'c>(
     Ok(statement)
 }
 
-fn wrong(kind: Kind, message: &str) -> DatabaseError {
+fn query_error(kind: Kind, message: &str) -> DatabaseError {
     DatabaseError::new(kind, message)
 }
 
@@ -137,12 +137,12 @@ fn read(
             break;
         }
         if let Some(full) = batch.push(values::row(row, width)?)
-            && out.give(full).is_err()
+            && out.send_rows(full).is_err()
         {
             return Ok(StreamEnd::Stopped);
         }
     }
-    Ok(match out.give(batch.take()) {
+    Ok(match out.send_rows(batch.take()) {
         Ok(()) => ended,
         Err(SinkClosed) => StreamEnd::Stopped,
     })
@@ -156,7 +156,7 @@ struct Out<'a> {
 
 impl Out<'_> {
     /// Gives rows out; computed columns have the types of the first batch.
-    fn give(&mut self, rows: Vec<Vec<Cell>>) -> Result<(), SinkClosed> {
+    fn send_rows(&mut self, rows: Vec<Vec<Cell>>) -> Result<(), SinkClosed> {
         if let Some(mut columns) = self.columns.take() {
             values::name_types(&mut columns, &rows);
             self.send(QueryChunk::Columns(columns))?;

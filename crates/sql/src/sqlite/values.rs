@@ -38,7 +38,7 @@ const WORDS: [(&str, ValueType); 23] = [
 ];
 
 /// What the author of a declared type meant.
-pub(super) fn meant(declared: &str) -> ValueType {
+pub(super) fn declared_type(declared: &str) -> ValueType {
     let declared = declared.to_ascii_uppercase();
     let said = WORDS.iter().find(|(word, _)| declared.contains(word));
     said.map_or(ValueType::Other, |(_, meant)| *meant)
@@ -52,7 +52,7 @@ pub(super) fn columns(statement: &Statement<'_>) -> Vec<ColumnInfo> {
         ColumnInfo {
             name: column.name().to_owned(),
             data_type: declared.to_owned(),
-            value_type: meant(declared),
+            value_type: declared_type(declared),
         }
     });
     info.collect()
@@ -151,7 +151,7 @@ mod tests {
             ("", ValueType::Other),
             ("geometry", ValueType::Other),
         ] {
-            assert_eq!(meant(declared), expected, "{declared}");
+            assert_eq!(declared_type(declared), expected, "{declared}");
         }
     }
 }

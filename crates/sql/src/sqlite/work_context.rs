@@ -15,6 +15,6 @@ pub(super) struct WorkContext {
 impl WorkContext {
     /// An error that SQLite gave.
     pub(super) fn fault(&self, error: &rusqlite::Error) -> DatabaseError {
-        error::of(&self.path, self.time, error)
+        error::from_sqlite(&self.path, self.time, error)
     }
 }

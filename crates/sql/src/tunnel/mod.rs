@@ -47,7 +47,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 ///
 /// # Errors
 /// The address is no server's, or the tunnel's host or user cannot be one.
-pub(crate) fn through(
+pub(crate) fn open_through_ssh(
     url: &ConnectionUrl,
     ssh: &SshConfig,
     options: &ConnectOptions,
@@ -97,7 +97,7 @@ impl TunneledDatabase {
         }
         *open = None;
         let tunnel = self.tunnel().await?;
-        let here = self.url.at("127.0.0.1", tunnel.port);
+        let here = self.url.with_address("127.0.0.1", tunnel.port);
         let database = connect(&here, &self.options)?;
         *open = Some((tunnel, Arc::clone(&database)));
         Ok(database)
@@ -157,7 +157,7 @@ impl Tunnel {
         let spawned = command.kill_on_drop(true).spawn();
         let mut supervisor =
             spawned.map_err(|error| unreachable(format!("cannot start ssh: {error}")))?;
-        let said = listen(&mut supervisor);
+        let said = capture_stderr(&mut supervisor);
         let mut tunnel = Tunnel {
             port,
             _lifeline: supervisor.stdin.take(),
@@ -257,7 +257,7 @@ fn quoted(value: &str) -> String {
 }
 
 /// The first of what it says, read to the end so that it never waits for us.
-fn listen(child: &mut Child) -> JoinHandle<String> {
+fn capture_stderr(child: &mut Child) -> JoinHandle<String> {
     let stderr = child.stderr.take();
     tokio::spawn(async move {
         let (mut said, mut buffer) = (Vec::new(), [0; 512]);
@@ -412,7 +412,7 @@ mod tests {
             powerful_roles: true,
             ..ConnectOptions::default()
         };
-        through(&url, ssh, &options).unwrap()
+        open_through_ssh(&url, ssh, &options).unwrap()
     }
 
     /// Whether an `ssh` runs that forwards to this port.
@@ -486,11 +486,12 @@ mod tests {
                 username: username.to_owned(),
                 ..SshConfig::default()
             };
-            let error = through(&url, &ssh, &ConnectOptions::default()).unwrap_err();
+            let error = open_through_ssh(&url, &ssh, &ConnectOptions::default()).unwrap_err();
             assert!(error.message.contains("sshConfig."), "{error}");
         }
         let file: ConnectionUrl = "sqlite:x.db".parse().unwrap();
-        let error = through(&file, &SshConfig::default(), &ConnectOptions::default()).unwrap_err();
+        let error =
+            open_through_ssh(&file, &SshConfig::default(), &ConnectOptions::default()).unwrap_err();
         assert!(error.message.contains("no tunnel"), "{error}");
     }
 }

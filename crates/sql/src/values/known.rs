@@ -8,7 +8,7 @@ use foldhash::HashMap;
 
 use super::{SampledColumn, ValueSamples};
 use crate::Catalogue;
-use crate::rank::{NamedValue, is_empty, words};
+use crate::rank::{NamedValue, is_stop_word, words};
 
 /// Most words of a question that are looked through.
 const MOST_WORDS: usize = 400;
@@ -55,7 +55,7 @@ struct KnownValue {
 
 /// Values that a question names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Mentions {
+pub(crate) struct MentionedValues {
     /// Places of a table and a column with the places of the values, in the question's order.
     pub(crate) columns: Vec<((usize, usize), Vec<usize>)>,
     /// The same for ranking, without what the schema says itself and without bare numbers.
@@ -108,7 +108,7 @@ impl ValueIndex {
         self.by_table.entry(column.table).or_default().push(number);
         for (value, text) in column.values.iter().enumerate() {
             let words = words(text);
-            let says_much = words.iter().any(|word| !is_empty(word))
+            let says_much = words.iter().any(|word| !is_stop_word(word))
                 && (words.len() > 1 || words.iter().any(|word| word.chars().count() > 1));
             let Some(first) = words.first().filter(|_| says_much) else {
                 continue;
@@ -143,7 +143,7 @@ impl ValueIndex {
 
     /// The values that a question names; of two in one place of it the longer one, such as
     /// `New York` where a column has `York` as well.
-    pub(crate) fn mentioned(&self, question: &str) -> Mentions {
+    pub(crate) fn mentioned(&self, question: &str) -> MentionedValues {
         let mut asked = words(question);
         asked.truncate(MOST_WORDS);
         let mut found: Vec<(std::ops::Range<usize>, usize)> = Vec::new();
@@ -166,7 +166,7 @@ impl ValueIndex {
                 longer && covers && self.values[*number].column == column
             })
         };
-        let mut mentions = Mentions::default();
+        let mut mentions = MentionedValues::default();
         for (range, number) in &found {
             let value = &self.values[*number];
             if !is_covered(range, value.column) {
@@ -177,7 +177,7 @@ impl ValueIndex {
     }
 }
 
-impl Mentions {
+impl MentionedValues {
     fn add(&mut self, column: &KnownColumn, value: &KnownValue) {
         let place = (column.table, column.column);
         let known = self.columns.iter_mut().find(|(known, _)| *known == place);

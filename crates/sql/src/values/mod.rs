@@ -42,7 +42,7 @@ impl Sampling {
 
     /// Returns the mode with this name.
     #[must_use]
-    pub fn named(name: &str) -> Option<Sampling> {
+    pub fn from_name(name: &str) -> Option<Sampling> {
         [Sampling::Auto, Sampling::On, Sampling::Off]
             .into_iter()
             .find(|sampling| sampling.name() == name)
@@ -50,7 +50,7 @@ impl Sampling {
 
     /// Returns whether a connection is sampled, given its own setting.
     #[must_use]
-    pub fn takes(self, said: Option<bool>) -> bool {
+    pub fn is_enabled_for(self, said: Option<bool>) -> bool {
         match self {
             Sampling::Auto => said == Some(true),
             Sampling::On => said != Some(false),

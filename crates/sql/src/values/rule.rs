@@ -163,7 +163,10 @@ pub(crate) struct SampleRequest {
 
 /// The columns to sample, those of the most connected tables first, then of the largest ones; and
 /// how many were left out since there are more than the bound.
-pub(crate) fn wanted(catalogue: &Catalogue, config: &ValuesConfig) -> (Vec<SampleRequest>, usize) {
+pub(crate) fn select_columns(
+    catalogue: &Catalogue,
+    config: &ValuesConfig,
+) -> (Vec<SampleRequest>, usize) {
     let degrees = degrees(catalogue);
     let mut order: Vec<usize> = (0..catalogue.tables.len()).collect();
     order.sort_by_key(|i| {

@@ -48,12 +48,12 @@ pub(crate) fn query(
         }
         sql.push_str(&format!(" ORDER BY {}", keys.join(", ")));
     }
-    sql.push_str(&format!(" LIMIT {}", half(config)));
+    sql.push_str(&format!(" LIMIT {}", rows_per_query(config)));
     Some(sql)
 }
 
 /// Rows of each of the two queries.
-pub(crate) fn half(config: &ValuesConfig) -> usize {
+pub(crate) fn rows_per_query(config: &ValuesConfig) -> usize {
     config.rows.div_ceil(2).max(1)
 }
 
@@ -106,7 +106,7 @@ impl Tally {
     ) -> Vec<SampledColumn> {
         let found = self.columns.into_iter().zip(columns);
         let found = found.filter_map(|(counted, i)| {
-            let (values, is_choice) = counted.kept(most)?;
+            let (values, is_choice) = counted.into_values(most)?;
             Some(SampledColumn {
                 schema: table.schema_name.clone(),
                 table: table.table_name.clone(),
@@ -139,7 +139,7 @@ impl ValueCounts {
         }
     }
 
-    fn kept(self, most: usize) -> Option<(Vec<String>, bool)> {
+    fn into_values(self, most: usize) -> Option<(Vec<String>, bool)> {
         let rows: u32 = self.values.values().sum();
         if rows == 0 || self.other >= rows {
             return None;
@@ -180,7 +180,7 @@ mod tests {
         for value in values {
             counted.count(&Cell::Text((*value).to_owned()), 10);
         }
-        counted.kept(3)
+        counted.into_values(3)
     }
 
     #[test]

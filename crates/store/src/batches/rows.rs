@@ -373,7 +373,7 @@ pub(super) fn report(
     let Some((batch, stands, output, errors, units)) = stands.optional()? else {
         return Ok(None);
     };
-    if !stands.takes_results() {
+    if !stands.accepts_results() {
         return Ok(Some(stands));
     }
     let mut insert = file.prepare(
@@ -422,7 +422,7 @@ pub(super) fn report(
     Ok(Some(stands))
 }
 
-pub(super) fn give_back(
+pub(super) fn release_unit(
     file: &Connection,
     id: &str,
     worker: &str,
@@ -446,7 +446,7 @@ fn read<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<T
 
 fn status(row: &Row<'_>, column: usize) -> rusqlite::Result<Status> {
     let word: String = row.get(column)?;
-    Status::named(&word).ok_or_else(|| {
+    Status::from_name(&word).ok_or_else(|| {
         let wrong = format!("unknown batch status {word:?}");
         Error::FromSqlConversionFailure(column, Type::Text, wrong.into())
     })

@@ -220,7 +220,7 @@ impl Batches for SqliteBatches {
         unit: u64,
     ) -> BoxFuture<'a, Result<(), StoreError>> {
         let (id, worker) = (id.to_owned(), worker.to_owned());
-        let work = move |file: &Connection| rows::give_back(file, &id, &worker, unit);
+        let work = move |file: &Connection| rows::release_unit(file, &id, &worker, unit);
         self.database.change(work).boxed()
     }
 

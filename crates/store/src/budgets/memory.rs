@@ -51,8 +51,8 @@ impl MemoryBudgets {
     }
 
     /// Takes over what others say that accounts have seen.
-    pub(super) fn learn(&self, hold: &Reservation, seen: &[AccountUsage]) {
-        self.ledger().learn(hold, seen, (self.clock)());
+    pub(super) fn adopt_usage(&self, hold: &Reservation, seen: &[AccountUsage]) {
+        self.ledger().adopt_usage(hold, seen, (self.clock)());
     }
 }
 

@@ -46,7 +46,7 @@ impl<B: Budgets> SharedBudgets<B> {
             Ok(answer) => {
                 if was_alone {
                     tracing::info!(target: "quillet::budgets", "budgets are shared by all replicas again");
-                    self.pay().await;
+                    self.settle_deferred().await;
                 }
                 Some(answer)
             }
@@ -62,14 +62,14 @@ impl<B: Budgets> SharedBudgets<B> {
         }
     }
 
-    fn owe(&self, hold: &Reservation, spent: Amount) {
+    fn defer_settlement(&self, hold: &Reservation, spent: Amount) {
         let mut owed = lock(&self.owed);
         // Usage of a past day no longer counts.
         owed.retain(|(day, _), _| *day >= hold.day);
         *owed.entry((hold.day, hold.accounts.clone())).or_default() += spent;
     }
 
-    async fn pay(&self) {
+    async fn settle_deferred(&self) {
         // Taken out under the lock and sent without it, since sending waits for the network.
         let owed = std::mem::take(&mut *lock(&self.owed));
         for ((day, accounts), spent) in owed {
@@ -81,7 +81,7 @@ impl<B: Budgets> SharedBudgets<B> {
                 amount: Amount::default(),
             };
             if self.shared.settle(&hold, spent).await.is_err() {
-                self.owe(&hold, spent);
+                self.defer_settlement(&hold, spent);
                 self.alone.store(true, Ordering::Relaxed);
             }
         }
@@ -107,7 +107,7 @@ impl<B: Budgets> Budgets for SharedBudgets<B> {
                     if let ReserveResult::Held { hold, seen } = &reserved {
                         // Keeps the local copy current, so an outage continues from the last known
                         // usage and not from zero.
-                        self.own.learn(hold, seen);
+                        self.own.adopt_usage(hold, seen);
                     }
                     Ok(reserved)
                 }
@@ -126,7 +126,7 @@ impl<B: Budgets> Budgets for SharedBudgets<B> {
             let settled = self.shared.settle(hold, spent).await;
             match self.log_outage(settled).await {
                 Some(()) => {}
-                None => self.owe(hold, spent),
+                None => self.defer_settlement(hold, spent),
             }
             // Also while the shared store answers: the local copy must be right if the next call
             // fails.

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use quillet_core::budget::{
-    Account, AccountUsage, Amount, Budgets, Reservation, ReserveResult, day_of, left_of_day, over,
+    Account, AccountUsage, Amount, Budgets, Reservation, ReserveResult, day_of, exceeded_unit,
+    left_of_day,
 };
 use quillet_core::store::StoreError;
 use quillet_core::{BoxFuture, clock};
@@ -110,7 +111,7 @@ fn reserve(
     let mut seen = Vec::with_capacity(accounts.len());
     for (place, account) in accounts.iter().enumerate() {
         let used = used(file, &account.name, day)?;
-        if let Some(unit) = over(account, used, amount) {
+        if let Some(unit) = exceeded_unit(account, used, amount) {
             return Ok(ReserveResult::Over {
                 account: place,
                 unit,

@@ -135,7 +135,7 @@ pub(crate) fn entry(key: EntryKey, origin: &str, form: FileFormat, content: &str
             // As it stands, so that its reader can name places in it.
             Ok(value) if is_function(&value) => StoreEntry::new(key, content, origin),
             Ok(value) => StoreEntry::new(key, json::to_string(&value), origin),
-            Err(problem) => StoreEntry::broken(key, content, *problem),
+            Err(problem) => StoreEntry::invalid(key, content, *problem),
         },
     }
 }

@@ -13,12 +13,12 @@ use quillet_core::history::{
 };
 use quillet_core::store::{EntryKey, EntryKind, StoreEntry, StoreError, StoreErrorKind};
 
-use super::lines::{self, Backwards};
+use super::lines::{self, ReverseLines};
 use super::plan::CommitPlan;
 use super::scan::{self, FolderEntry};
 use super::stable_read::{is_moving, read_stable};
 use super::{FolderInner, FolderStore, in_background, key_path};
-use crate::history::{committed, imported, moved, stored};
+use crate::history::{apply_moves, committed, imported, stored};
 
 /// The file of the log.
 const LOG: &str = "log.jsonl";
@@ -119,11 +119,11 @@ impl FolderInner {
             // A commit that fails must not create the folder.
             self.planned(commit)?;
         }
-        let done = self.alone(true, || {
+        let done = self.with_write_lock(true, || {
             let (plan, done) = self.planned(commit)?;
             self.execute(&plan)?;
             // After the commit: the new version counts, and its labels protect what they point at.
-            self.bound(*kind, key, &done.labels)?;
+            self.prune(*kind, key, &done.labels)?;
             Ok(done)
         });
         self.look_at(*kind, key);
@@ -137,7 +137,7 @@ impl FolderInner {
         for content in contents {
             self.fits(key, content)?;
         }
-        let added = self.alone(true, || {
+        let added = self.with_write_lock(true, || {
             let now = self.current_content(*kind, key)?;
             let mut chain = self.history(*kind, key)?.chain()?;
             let last = chain.last();
@@ -187,7 +187,7 @@ impl FolderInner {
         match keys {
             [key] => self.refresh_settled(&places(kind, key)),
             // One scan is cheaper than many single reads.
-            _ => self.look(),
+            _ => self.rescan(),
         }
         // Usually nothing is new, and a read-only check does not block writers.
         let mut unknown = Vec::new();
@@ -199,10 +199,10 @@ impl FolderInner {
         if unknown.is_empty() {
             return Ok(Vec::new());
         }
-        self.alone(true, || {
+        self.with_write_lock(true, || {
             let mut new = Vec::new();
             for key in unknown {
-                let seen = self.see(kind, key, author)?;
+                let seen = self.observe_one(kind, key, author)?;
                 new.extend(seen.map(|version| (key.clone(), version)));
             }
             Ok(new)
@@ -210,7 +210,7 @@ impl FolderInner {
     }
 
     /// Keeps what stands in the folder as a version, unless that is known.
-    fn see(
+    fn observe_one(
         &self,
         kind: EntryKind,
         key: &EntryKey,
@@ -230,13 +230,13 @@ impl FolderInner {
         let labels = self.label_text(kind, key)?;
         // With unreadable labels it is unknown which versions are needed, so none is deleted.
         if let Ok(labels) = stored(key, labels.as_deref()) {
-            self.bound(kind, key, &labels)?;
+            self.prune(kind, key, &labels)?;
         }
         Ok(Some(version))
     }
 
     /// Drops the oldest versions over the bound.
-    fn bound(&self, kind: EntryKind, key: &EntryKey, labels: &Labels) -> Result<(), StoreError> {
+    fn prune(&self, kind: EntryKind, key: &EntryKey, labels: &Labels) -> Result<(), StoreError> {
         let mut opened = self.history(kind, key)?;
         if opened.book.chain.versions().count() <= self.max_versions {
             return Ok(());
@@ -257,7 +257,7 @@ impl FolderInner {
         key: &EntryKey,
         keep: usize,
     ) -> Result<Vec<u64>, StoreError> {
-        self.alone(false, || {
+        self.with_write_lock(false, || {
             let labels = stored(key, self.label_text(kind, key)?.as_deref())?;
             let mut opened = self.history(kind, key)?;
             let mut chain = opened.book.chain.clone();
@@ -275,11 +275,11 @@ impl FolderInner {
         key: &EntryKey,
         moves: &[LabelMove],
     ) -> Result<Labels, StoreError> {
-        let labels = self.alone(false, || {
+        let labels = self.with_write_lock(false, || {
             let before = self.label_text(kind, key)?;
             let known = stored(key, before.as_deref())?;
             let book = self.history(kind, key)?.book;
-            let labels = moved(key, &known, moves, |number| book.chain.points_at(number))?;
+            let labels = apply_moves(key, &known, moves, |number| book.chain.points_at(number))?;
             let after = label_text(&labels);
             if before != after {
                 self.put_labels(kind, key, after.as_deref())?;
@@ -299,14 +299,16 @@ impl FolderInner {
             let mut opened = self.history(kind, key)?;
             let book = opened.book.clone();
             let version = book.chain.version(*number);
-            version.map(|version| opened.kept(version)).transpose()
+            version
+                .map(|version| opened.version_record(version))
+                .transpose()
         };
         wanted.iter().map(one).collect()
     }
 
     /// The keys of the files of histories.
     fn known_keys(&self, kind: EntryKind) -> Result<Vec<EntryKey>, StoreError> {
-        let folder = self.beside(Path::new(kind.word()))?;
+        let folder = self.history_path(Path::new(kind.word()))?;
         let mut keys = BTreeSet::new();
         self.collect_keys(&folder, "", 0, &mut keys);
         Ok(keys.into_iter().collect())
@@ -339,7 +341,7 @@ impl FolderInner {
     }
 
     fn note(&self, line: &LogEntry) -> Result<(), StoreError> {
-        self.alone(true, || {
+        self.with_write_lock(true, || {
             // Read under the lock, so two processes never assign the same number.
             let last = self.log(&LogFilter::default(), None, 1)?;
             let number = last.first().map_or(1, |line| line.number + 1);
@@ -348,7 +350,7 @@ impl FolderInner {
                 ..line.clone()
             };
             let text = serde_json::to_string(&line).unwrap_or_default() + "\n";
-            let path = self.beside(Path::new(LOG))?;
+            let path = self.history_path(Path::new(LOG))?;
             let wrong = |error| key_path::refused(format!("{}: {error}", path.display()));
             lines::append(&path, &text, false).map(drop).map_err(wrong)
         })
@@ -368,13 +370,13 @@ impl FolderInner {
             let message = format!("{}: {error}", path.display());
             StoreError::new(StoreErrorKind::Corrupt, message)
         };
-        let mut lines = Backwards::new(&mut file).map_err(|error| wrong(&error))?;
+        let mut lines = ReverseLines::new(&mut file).map_err(|error| wrong(&error))?;
         let mut found = Vec::new();
         while found.len() < limit
             && let Some(line) = lines.next().map_err(|error| wrong(&error))?
         {
             let line: LogEntry = serde_json::from_slice(&line).map_err(|error| wrong(&error))?;
-            if before.is_none_or(|before| line.number < before) && filter.takes(&line) {
+            if before.is_none_or(|before| line.number < before) && filter.matches(&line) {
                 found.push(line);
             }
         }
@@ -428,7 +430,7 @@ fn label_text(labels: &Labels) -> Option<Arc<str>> {
 impl HistoryStore for FolderStore {
     fn commit<'a>(&'a self, commit: &'a Commit) -> BoxFuture<'a, Result<CommitResult, StoreError>> {
         let commit = commit.clone();
-        self.behind(move |folder| folder.commit(&commit))
+        self.run_in_background(move |folder| folder.commit(&commit))
     }
 
     fn observe<'a>(
@@ -438,7 +440,7 @@ impl HistoryStore for FolderStore {
         author: &'a str,
     ) -> BoxFuture<'a, Result<Vec<(EntryKey, Version)>, StoreError>> {
         let (keys, author) = (keys.to_vec(), author.to_owned());
-        self.behind(move |folder| folder.observe(kind, &keys, &author))
+        self.run_in_background(move |folder| folder.observe(kind, &keys, &author))
     }
 
     fn versions<'a>(
@@ -449,7 +451,9 @@ impl HistoryStore for FolderStore {
         limit: usize,
     ) -> BoxFuture<'a, Result<Vec<Version>, StoreError>> {
         let key = key.clone();
-        self.behind(move |folder| Ok(folder.history(kind, &key)?.book.chain.below(before, limit)))
+        self.run_in_background(move |folder| {
+            Ok(folder.history(kind, &key)?.book.chain.below(before, limit))
+        })
     }
 
     fn load_versions<'a>(
@@ -458,7 +462,7 @@ impl HistoryStore for FolderStore {
         wanted: &'a [(EntryKey, u64)],
     ) -> BoxFuture<'a, Result<Vec<Option<VersionRecord>>, StoreError>> {
         let wanted = wanted.to_vec();
-        self.behind(move |folder| folder.kept(kind, &wanted))
+        self.run_in_background(move |folder| folder.kept(kind, &wanted))
     }
 
     fn find<'a>(
@@ -468,7 +472,9 @@ impl HistoryStore for FolderStore {
         digits: &'a str,
     ) -> BoxFuture<'a, Result<Option<Version>, StoreError>> {
         let (key, digits) = (key.clone(), digits.to_owned());
-        self.behind(move |folder| Ok(folder.history(kind, &key)?.book.chain.find(&digits)))
+        self.run_in_background(move |folder| {
+            Ok(folder.history(kind, &key)?.book.chain.find(&digits))
+        })
     }
 
     fn relabel<'a>(
@@ -478,12 +484,12 @@ impl HistoryStore for FolderStore {
         moves: &'a [LabelMove],
     ) -> BoxFuture<'a, Result<Labels, StoreError>> {
         let (key, moves) = (key.clone(), moves.to_vec());
-        self.behind(move |folder| folder.relabel(kind, &key, &moves))
+        self.run_in_background(move |folder| folder.relabel(kind, &key, &moves))
     }
 
     fn import<'a>(&'a self, import: &'a HistoryImport) -> BoxFuture<'a, Result<usize, StoreError>> {
         let import = import.clone();
-        self.behind(move |folder| folder.import(&import))
+        self.run_in_background(move |folder| folder.import(&import))
     }
 
     fn collect<'a>(
@@ -493,16 +499,16 @@ impl HistoryStore for FolderStore {
         keep: usize,
     ) -> BoxFuture<'a, Result<Vec<u64>, StoreError>> {
         let key = key.clone();
-        self.behind(move |folder| folder.collect(kind, &key, keep))
+        self.run_in_background(move |folder| folder.collect(kind, &key, keep))
     }
 
     fn keys(&self, kind: EntryKind) -> BoxFuture<'_, Result<Vec<EntryKey>, StoreError>> {
-        self.behind(move |folder| folder.known_keys(kind))
+        self.run_in_background(move |folder| folder.known_keys(kind))
     }
 
     fn note<'a>(&'a self, entry: &'a LogEntry) -> BoxFuture<'a, Result<(), StoreError>> {
         let entry = entry.clone();
-        self.behind(move |folder| folder.note(&entry))
+        self.run_in_background(move |folder| folder.note(&entry))
     }
 
     fn log<'a>(
@@ -512,13 +518,13 @@ impl HistoryStore for FolderStore {
         limit: usize,
     ) -> BoxFuture<'a, Result<Vec<LogEntry>, StoreError>> {
         let filter = filter.clone();
-        self.behind(move |folder| folder.log(&filter, before, limit))
+        self.run_in_background(move |folder| folder.log(&filter, before, limit))
     }
 }
 
 impl FolderStore {
     /// Does some work on files where it may block.
-    fn behind<T: Send + 'static>(
+    fn run_in_background<T: Send + 'static>(
         &self,
         work: impl FnOnce(&FolderInner) -> Result<T, StoreError> + Send + 'static,
     ) -> BoxFuture<'_, Result<T, StoreError>> {

@@ -10,7 +10,7 @@ use quillet_core::history::{Version, VersionRecord};
 use quillet_core::lock::lock;
 use quillet_core::store::{EntryKey, EntryKind, StoreError, StoreErrorKind};
 
-use super::history_index::{HistoryIndex, Stamp, newest};
+use super::history_index::{FileIdentity, HistoryIndex, newest};
 use super::key_path::{self, refused};
 use super::write::make_private;
 use super::{FolderInner, lines, scan};
@@ -28,7 +28,10 @@ pub(super) struct HistoryFile {
 
 impl HistoryFile {
     /// A version with what it holds.
-    pub(super) fn kept(&mut self, version: &Version) -> Result<VersionRecord, StoreError> {
+    pub(super) fn version_record(
+        &mut self,
+        version: &Version,
+    ) -> Result<VersionRecord, StoreError> {
         let content = match &mut self.file {
             Some(file) => self.book.content(file, version),
             None => Ok(None),
@@ -43,7 +46,7 @@ impl HistoryFile {
     pub(super) fn chain(&mut self) -> Result<VersionChain, StoreError> {
         let mut chain = self.book.chain.clone();
         if let Some(head) = chain.head().cloned() {
-            chain.add(self.kept(&head)?);
+            chain.add(self.version_record(&head)?);
         }
         Ok(chain)
     }
@@ -61,7 +64,7 @@ impl FolderInner {
     /// Does some work alone among all writers, in other processes too, after what one of them has
     /// left unfinished was finished. `make` says whether the folder is made if it is not there:
     /// where there are no histories, there are no writers to be kept off.
-    pub(super) fn alone<T>(
+    pub(super) fn with_write_lock<T>(
         &self,
         make: bool,
         work: impl FnOnce() -> Result<T, StoreError>,
@@ -85,14 +88,14 @@ impl FolderInner {
     /// Finishes what a process has left unfinished that was killed. The next writer does so as
     /// well, if this one may not write here.
     pub(super) fn finish_at_last(&self) {
-        if let Err(error) = self.alone(false, || Ok(())) {
+        if let Err(error) = self.with_write_lock(false, || Ok(())) {
             tracing::debug!(%error, "cannot write the history folder");
         }
     }
 
     /// The lock goes with the file.
     fn lock(&self) -> Result<File, StoreError> {
-        let path = self.beside(Path::new(LOCK))?;
+        let path = self.history_path(Path::new(LOCK))?;
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true);
         let file = options.open(&path).and_then(|file| {
@@ -107,7 +110,7 @@ impl FolderInner {
     ///
     /// # Errors
     /// `Refused` for a link that leads out.
-    pub(super) fn beside(&self, relative: &Path) -> Result<PathBuf, StoreError> {
+    pub(super) fn history_path(&self, relative: &Path) -> Result<PathBuf, StoreError> {
         let root = &self.roots.history;
         let path = root.join(relative);
         if fs::symlink_metadata(&path).is_err() {
@@ -125,7 +128,7 @@ impl FolderInner {
 
     /// Opens a file there; `None` if there is none.
     pub(super) fn open_beside(&self, relative: &Path) -> Result<Option<File>, StoreError> {
-        let path = self.beside(relative)?;
+        let path = self.history_path(relative)?;
         if fs::symlink_metadata(&path).is_err() {
             return Ok(None);
         }
@@ -179,7 +182,7 @@ impl FolderInner {
         };
         let at = (kind, key.clone());
         let about = file.metadata().map_err(|error| broken(&name, &error))?;
-        let book = match self.shelf.find(&at, Stamp::of(&about)) {
+        let book = match self.shelf.find(&at, FileIdentity::of(&about)) {
             Some(book) => book,
             None => {
                 let book = HistoryIndex::read(&mut file, self.longest_line());
@@ -209,11 +212,11 @@ impl FolderInner {
         let path = key_path::below(kind.word(), key)?;
         let folder = path.parent().unwrap_or(Path::new(""));
         key_path::make_folders(&self.roots.history, folder)?;
-        let path = self.beside(&FolderInner::book_path(kind, key).unwrap_or_default())?;
+        let path = self.history_path(&FolderInner::book_path(kind, key).unwrap_or_default())?;
         let wrong = |error: io::Error| refused(format!("{}: {error}", path.display()));
         let added = lines::append(&path, text, kind == EntryKind::Database);
         let (at, about) = added.map_err(wrong)?;
-        let now = HistoryIndex::clone(&before).with(at, text, Stamp::of(&about));
+        let now = HistoryIndex::clone(&before).with(at, text, FileIdentity::of(&about));
         self.shelf
             .keep((kind, key.clone()), Arc::new(now.map_err(wrong)?));
         Ok(())
@@ -231,7 +234,7 @@ impl FolderInner {
         let (Some(path), Some(file)) = (FolderInner::book_path(kind, key), &mut opened.file) else {
             return Ok(());
         };
-        let path = self.beside(&path)?;
+        let path = self.history_path(&path)?;
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let temporary = path.with_file_name(format!(".{name}.new"));
         let mut options = OpenOptions::new();

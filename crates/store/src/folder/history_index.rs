@@ -14,7 +14,7 @@ use quillet_core::lock::lock;
 use quillet_core::store::{EntryKey, EntryKind};
 use serde::{Deserialize, Serialize};
 
-use super::lines::{self, Backwards};
+use super::lines::{self, ReverseLines};
 use crate::history::VersionChain;
 
 /// A file with fewer lines of dropped versions than these is left as it is.
@@ -38,20 +38,20 @@ struct HistoryLine {
 
 /// What shows that a file is another one than it was.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Stamp {
+pub(super) struct FileIdentity {
     bytes: u64,
     written: Option<SystemTime>,
     number: u64,
 }
 
-impl Stamp {
+impl FileIdentity {
     pub(super) fn of(about: &Metadata) -> Self {
         #[cfg(unix)]
         // A replaced file may have the same size and time, but not the same inode.
         let number = std::os::unix::fs::MetadataExt::ino(about);
         #[cfg(not(unix))]
         let number = 0;
-        Stamp {
+        FileIdentity {
             bytes: about.len(),
             written: about.modified().ok(),
             number,
@@ -63,7 +63,7 @@ impl Stamp {
 #[derive(Clone, Debug, Default)]
 pub(super) struct HistoryIndex {
     /// Of the file as it was read.
-    stamp: Stamp,
+    stamp: FileIdentity,
     /// The versions that are kept.
     pub(super) chain: VersionChain,
     /// How many lines are of versions that are not.
@@ -79,7 +79,7 @@ impl HistoryIndex {
     /// `InvalidData` with the line that cannot be understood.
     pub(super) fn read(file: &mut File, most: u64) -> io::Result<Self> {
         let mut book = HistoryIndex {
-            stamp: Stamp::of(&file.metadata()?),
+            stamp: FileIdentity::of(&file.metadata()?),
             ..HistoryIndex::default()
         };
         let mut number = 0;
@@ -151,7 +151,7 @@ impl HistoryIndex {
     ///
     /// # Errors
     /// As [`HistoryIndex::read`].
-    pub(super) fn with(mut self, at: u64, text: &str, stamp: Stamp) -> io::Result<Self> {
+    pub(super) fn with(mut self, at: u64, text: &str, stamp: FileIdentity) -> io::Result<Self> {
         let mut at = at;
         for line in text.split_inclusive('\n') {
             self.take(at, serde_json::from_str(line)?);
@@ -210,7 +210,7 @@ impl HistoryCache {
     pub(super) fn find(
         &self,
         at: &(EntryKind, EntryKey),
-        stamp: Stamp,
+        stamp: FileIdentity,
     ) -> Option<Arc<HistoryIndex>> {
         let books = lock(&self.books);
         // Another process may have appended or rewritten the file since.
@@ -233,7 +233,7 @@ impl HistoryCache {
 /// The file cannot be read, or its last lines cannot be understood.
 pub(super) fn newest(file: &mut File) -> io::Result<Option<Version>> {
     // The newest version is at the end, so a long history is not read from the start.
-    let mut lines = Backwards::new(file)?;
+    let mut lines = ReverseLines::new(file)?;
     while let Some(line) = lines.next()? {
         let line: HistoryLine = serde_json::from_slice(&line)?;
         if line.version.is_some() {

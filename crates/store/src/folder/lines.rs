@@ -63,7 +63,7 @@ pub(crate) fn append(path: &Path, lines: &str, private: bool) -> io::Result<(u64
     make_private(&mut options, private);
     let mut file = options.open(path)?;
     let length = file.metadata()?.len();
-    let end = Backwards::new(&mut file)?.whole;
+    let end = ReverseLines::new(&mut file)?.whole;
     // A crashed process left an incomplete line. Appending to it would corrupt the new one.
     if end < length {
         file.set_len(end)?;
@@ -76,7 +76,7 @@ pub(crate) fn append(path: &Path, lines: &str, private: bool) -> io::Result<(u64
 }
 
 /// The whole lines of a file, from the last to the first.
-pub(crate) struct Backwards<'a> {
+pub(crate) struct ReverseLines<'a> {
     file: &'a mut File,
     /// Where what was read begins in the file.
     begin: u64,
@@ -86,14 +86,14 @@ pub(crate) struct Backwards<'a> {
     whole: u64,
 }
 
-impl<'a> Backwards<'a> {
+impl<'a> ReverseLines<'a> {
     /// Begins at the end.
     ///
     /// # Errors
     /// The file cannot be read.
     pub(crate) fn new(file: &'a mut File) -> io::Result<Self> {
         let length = file.metadata()?.len();
-        let mut lines = Backwards {
+        let mut lines = ReverseLines {
             file,
             begin: length,
             read: Vec::new(),
@@ -164,7 +164,7 @@ mod tests {
             Ok(())
         })
         .unwrap();
-        let mut lines = Backwards::new(&mut file).unwrap();
+        let mut lines = ReverseLines::new(&mut file).unwrap();
         while let Some(line) = lines.next().unwrap() {
             back.push(text(&line));
         }

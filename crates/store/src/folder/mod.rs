@@ -88,7 +88,7 @@ impl FolderStore {
         // The watch starts before the second look, so no change falls between the two.
         let watcher = tokio::spawn(look_again(folder.clone(), Watch::new(&folder.roots)));
         // Catches what was written between the first look and the watch.
-        in_background(&folder, FolderInner::look).await?;
+        in_background(&folder, FolderInner::rescan).await?;
         // A process may have been killed during a write. Its plan is completed before anything is
         // served.
         in_background(&folder, FolderInner::finish_at_last).await?;
@@ -123,7 +123,7 @@ async fn look_again(folder: Arc<FolderInner>, mut watch: Watch) {
         if !watch.changed().await || !folder.is_there() {
             watch = Watch::new(&folder.roots);
         }
-        let _ = in_background(&folder, FolderInner::look).await;
+        let _ = in_background(&folder, FolderInner::rescan).await;
     }
 }
 
@@ -175,7 +175,7 @@ impl FolderInner {
     }
 
     /// Reads the folder again, and what is being written once it is, and reports what is different.
-    fn look(&self) {
+    fn rescan(&self) {
         // Two scans at the same time could store the older result last.
         let _one = lock(&self.looking);
         let known = self.snapshot.load_full();
@@ -191,7 +191,7 @@ impl FolderInner {
         let now = Arc::new(now.map_err(|error| format!("folder {}: {error}", self.name)));
         let before = self.snapshot.swap(now.clone());
         match (&*before, &*now) {
-            (Ok(before), Ok(now)) => self.tell(before, now),
+            (Ok(before), Ok(now)) => self.report_changes(before, now),
             // The folder was unavailable, so single changes are unknown.
             (Err(_), Ok(_)) => self.hub.send(StoreChange::All),
             (Ok(_), Err(reason)) => tracing::warn!(%reason, "store is unavailable"),
@@ -219,13 +219,13 @@ impl FolderInner {
         let before = self.snapshot.load_full();
         let Ok(before) = &*before else {
             drop(one);
-            return self.look();
+            return self.rescan();
         };
         let mut now = before.clone();
         for (kind, key) in places {
             let Ok(claims) = read(*kind, key) else {
                 drop(one);
-                return self.look();
+                return self.rescan();
             };
             let at = (*kind, key.clone());
             match claims.into_iter().next() {
@@ -238,10 +238,10 @@ impl FolderInner {
         // Stored before the change is reported, so a subscriber that reads at once finds the new
         // content.
         self.snapshot.store(Arc::new(Ok(now.clone())));
-        self.tell(before, &now);
+        self.report_changes(before, &now);
     }
 
-    fn tell(&self, before: &FolderSnapshot, now: &FolderSnapshot) {
+    fn report_changes(&self, before: &FolderSnapshot, now: &FolderSnapshot) {
         let mut prompts = before.others != now.others;
         for at in changed(before, now) {
             let document = now.documents.get(at).or(before.documents.get(at));
@@ -283,7 +283,7 @@ impl FolderInner {
         content: &DefinitionContent,
     ) -> Result<(), StoreError> {
         self.fits_bytes(key, content.bytes())?;
-        self.alone(false, || {
+        self.with_write_lock(false, || {
             // Read under the lock of writers: another process may have changed the form of the
             // file.
             let before = self.claims(kind, key)?.into_iter().next();
@@ -294,7 +294,7 @@ impl FolderInner {
 
     /// Removes the file that a scan finds, so no key can name another one.
     fn remove(&self, kind: EntryKind, key: &EntryKey) -> Result<bool, StoreError> {
-        self.alone(false, || match self.claims(kind, key)?.first() {
+        self.with_write_lock(false, || match self.claims(kind, key)?.first() {
             Some(document) => write::remove(&document.path),
             None => Ok(false),
         })
@@ -413,7 +413,7 @@ impl Store for FolderStore {
     /// Looks at the folder now.
     fn sync(&self) -> BoxFuture<'_, Result<(), StoreError>> {
         async move {
-            in_background(&self.folder, FolderInner::look).await?;
+            in_background(&self.folder, FolderInner::rescan).await?;
             self.folder.with(|_| ())
         }
         .boxed()

@@ -63,7 +63,7 @@ impl CommitPlan {
     /// Whether it changes nothing that a line of the history would not say.
     fn is_one_line(&self) -> bool {
         let newest = self.versions.last();
-        let stays = newest.is_none_or(|newest| holds(newest, self.before.as_ref()));
+        let stays = newest.is_none_or(|newest| has_content(newest, self.before.as_ref()));
         stays && self.labels[0] == self.labels[1]
     }
 
@@ -98,21 +98,21 @@ impl FolderInner {
             return self.step(CommitStep::Versions, plan);
         }
         // From here on every step may be repeated by another process after a crash.
-        self.write_down(plan)?;
+        self.save_plan(plan)?;
         CommitStep::ALL
             .into_iter()
             .try_for_each(|step| self.step(step, plan))
     }
 
     /// What a database's definition holds is private, so the plan is.
-    pub(super) fn write_down(&self, plan: &CommitPlan) -> Result<(), StoreError> {
+    pub(super) fn save_plan(&self, plan: &CommitPlan) -> Result<(), StoreError> {
         let text = serde_json::to_string(plan).unwrap_or_default();
-        write::replace(&self.beside(Path::new(PENDING))?, &text, true)
+        write::replace(&self.history_path(Path::new(PENDING))?, &text, true)
     }
 
     /// Finishes what another process has begun and did not live to finish.
     pub(super) fn finish(&self) -> Result<(), StoreError> {
-        let path = self.beside(Path::new(PENDING))?;
+        let path = self.history_path(Path::new(PENDING))?;
         let Some(file) = self.open_beside(Path::new(PENDING))? else {
             return Ok(());
         };
@@ -140,7 +140,7 @@ impl FolderInner {
             CommitStep::Versions => self.set_versions(kind, &key, plan),
             CommitStep::Definition => self.set_definition(kind, &key, plan),
             CommitStep::Labels => self.set_labels(kind, &key, plan),
-            CommitStep::Forget => write::delete(&self.beside(Path::new(PENDING))?).map(drop),
+            CommitStep::Forget => write::delete(&self.history_path(Path::new(PENDING))?).map(drop),
         }
     }
 
@@ -185,12 +185,12 @@ impl FolderInner {
         if !plan.is_between(now, after) {
             return Ok(());
         }
-        if !holds(newest, now) {
+        if !has_content(newest, now) {
             put(&self.roots, kind, key, after, claims.first())?;
         }
         // The previous file, if the process died before removing it.
         for (claim, content) in claims.iter().zip(&contents).skip(1) {
-            if Some(content) == plan.before.as_ref() && !holds(newest, Some(content)) {
+            if Some(content) == plan.before.as_ref() && !has_content(newest, Some(content)) {
                 write::remove(&claim.path)?;
             }
         }
@@ -232,7 +232,7 @@ impl FolderInner {
 }
 
 /// Whether a version is this.
-fn holds(kept: &VersionRecord, now: Option<&DefinitionContent>) -> bool {
+fn has_content(kept: &VersionRecord, now: Option<&DefinitionContent>) -> bool {
     match (&kept.content, now) {
         (None, None) => true,
         (Some(content), Some(now)) => content == now || kept.version.digest == now.digest(),
@@ -336,7 +336,7 @@ mod tests {
         place_root(&folder);
         let (plan, _) = folder.planned(&commit(case.after.clone(), label)).unwrap();
         assert!(!plan.is_one_line(), "{}", case.name);
-        folder.write_down(&plan).unwrap();
+        folder.save_plan(&plan).unwrap();
         for step in &CommitStep::ALL[..steps] {
             folder.step(*step, &plan).unwrap();
         }
@@ -344,7 +344,7 @@ mod tests {
     }
 
     fn place_root(folder: &FolderInner) {
-        folder.alone(true, || Ok(())).unwrap();
+        folder.with_write_lock(true, || Ok(())).unwrap();
     }
 
     fn labels_are_sound(folder: &FolderInner, name: &str) {

@@ -21,12 +21,12 @@ pub(crate) struct FolderSnapshot {
     pub(crate) documents: BTreeMap<(EntryKind, EntryKey), FolderEntry>,
     /// Files among the prompts that are no definitions: prompt files may refer to
     /// them, so their changes count.
-    pub(crate) others: BTreeMap<PathBuf, Stamp>,
+    pub(crate) others: BTreeMap<PathBuf, FileStamp>,
 }
 
 /// What shows that a file has changed: its length and when it was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Stamp(u64, Option<SystemTime>);
+pub(crate) struct FileStamp(u64, Option<SystemTime>);
 
 /// One file as an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -225,7 +225,7 @@ impl FolderScan {
         } else if let (EntryKind::Prompt, Some(real)) = (kind, inside)
             && let Ok(about) = fs::metadata(&real)
         {
-            let stamp = Stamp(about.len(), about.modified().ok());
+            let stamp = FileStamp(about.len(), about.modified().ok());
             // Not a definition, but prompt files may include it; a change must be noticed.
             self.found.others.insert(path.to_owned(), stamp);
         }
@@ -333,7 +333,7 @@ fn folder_of(kind: EntryKind, path: &Path) -> Option<Arc<Path>> {
 }
 
 fn broken(key: EntryKey, origin: &str, message: String) -> StoreEntry {
-    StoreEntry::broken(key, "", Diagnostic::error("store.file", origin, message))
+    StoreEntry::invalid(key, "", Diagnostic::error("store.file", origin, message))
 }
 
 fn leads_out(path: &Path) -> String {

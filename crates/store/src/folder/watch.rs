@@ -77,7 +77,7 @@ fn watcher(roots: &Roots, signs: Arc<WatchSignals>) -> notify::Result<Recommende
             if matches!(event.kind, EventKind::Access(_)) || places.is_elsewhere(event) {
                 return;
             }
-            if places.moves(event) {
+            if places.replaces_root(event) {
                 signs.moved.store(true, Ordering::Relaxed);
             }
         }
@@ -133,7 +133,7 @@ impl WatchPaths {
     }
 
     /// Whether one of the folders is another one now.
-    fn moves(&self, event: &Event) -> bool {
+    fn replaces_root(&self, event: &Event) -> bool {
         let kind = event.kind;
         let goes = kind.is_remove() || matches!(kind, EventKind::Modify(ModifyKind::Name(_)));
         let is_any = |folders: &[PathBuf]| event.paths.iter().any(|path| folders.contains(path));

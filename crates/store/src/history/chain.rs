@@ -70,7 +70,7 @@ impl VersionChain {
     }
 
     /// The version of a number with what it holds.
-    pub(crate) fn kept(&self, number: u64) -> Option<VersionRecord> {
+    pub(crate) fn version_record(&self, number: u64) -> Option<VersionRecord> {
         let version = self.versions.get(&number)?.clone();
         let content = if version.removed {
             None
@@ -122,7 +122,7 @@ impl VersionChain {
         let now = now.map(|now| read_as(head.as_ref(), now));
         // A digest of a long text takes a while, and most writers expect nothing.
         if commit.expect != WritePrecondition::Anything {
-            expected(self.head(), now.map(DefinitionContent::digest), commit)?;
+            check_precondition(self.head(), now.map(DefinitionContent::digest), commit)?;
         }
         // The newest version is what stands there, then.
         self.observe(now, STORE);
@@ -161,7 +161,8 @@ impl VersionChain {
     /// Versions above a number with what they hold, oldest first.
     pub(crate) fn since(&self, number: u64) -> Vec<VersionRecord> {
         let new = self.versions.range(number.saturating_add(1)..);
-        new.filter_map(|(number, _)| self.kept(*number)).collect()
+        new.filter_map(|(number, _)| self.version_record(*number))
+            .collect()
     }
 
     /// Adds versions that were kept elsewhere; gives how many are new. What both have must be the
@@ -220,7 +221,7 @@ impl VersionChain {
     /// Drops all but the newest `keep`, those that labels name, and the newest of all.
     pub(crate) fn collect(&mut self, keep: usize, labels: &Labels) -> Vec<u64> {
         let old = self.versions.keys().rev().skip(keep.max(1)).copied();
-        let old: Vec<u64> = old.filter(|number| !labels.name(*number)).collect();
+        let old: Vec<u64> = old.filter(|number| !labels.points_at(*number)).collect();
         self.forget(&old);
         let used: BTreeSet<Digest> = self.versions.values().map(|one| one.digest).collect();
         self.contents.retain(|digest, _| used.contains(digest));
@@ -283,7 +284,7 @@ pub(crate) fn next(
 
 /// Whether a definition is what a commit takes it for; `is` is the digest of what stands in the
 /// store.
-pub(crate) fn expected(
+pub(crate) fn check_precondition(
     head: Option<&Version>,
     is: Option<Digest>,
     commit: &Commit,
@@ -425,7 +426,7 @@ mod tests {
         }
         let labels = Labels::parse(r#"{"production": 2}"#).unwrap();
         assert_eq!(chain.collect(2, &labels), [4, 3, 1]);
-        assert!(chain.kept(2).is_some() && chain.kept(3).is_none());
+        assert!(chain.version_record(2).is_some() && chain.version_record(3).is_none());
         assert_eq!(chain.collect(0, &Labels::default()), [5, 2]);
         assert_eq!(chain.head().map(|head| head.number), Some(6));
     }

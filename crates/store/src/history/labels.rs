@@ -1,6 +1,6 @@
 //! Labels as they are stored, and moving them.
 
-use quillet_core::history::{Commit, HistoryImport, LabelMove, LabelTarget, Labels, wrong_label};
+use quillet_core::history::{Commit, HistoryImport, LabelMove, LabelTarget, Labels, label_error};
 use quillet_core::store::{EntryKey, StoreError, StoreErrorKind};
 
 /// Reads the labels of a definition.
@@ -34,7 +34,7 @@ pub(crate) fn committed(
         expect: None,
     });
     let moves: Vec<LabelMove> = moves.collect();
-    moved(key, &stored(key, text)?, &moves, |known| known == number)
+    apply_moves(key, &stored(key, text)?, &moves, |known| known == number)
 }
 
 /// Labels after an import; `text` is how they are stored before it.
@@ -50,13 +50,13 @@ pub(crate) fn imported(
         expect: None,
     });
     let moves: Vec<LabelMove> = moves.collect();
-    moved(key, &stored(key, text)?, &moves, is_there)
+    apply_moves(key, &stored(key, text)?, &moves, is_there)
 }
 
 /// Labels after some moves.
 ///
 /// `is_there` says whether a version can be pointed at.
-pub(crate) fn moved(
+pub(crate) fn apply_moves(
     key: &EntryKey,
     labels: &Labels,
     moves: &[LabelMove],
@@ -65,8 +65,8 @@ pub(crate) fn moved(
     let mut now = labels.clone();
     for one in moves {
         let name = &one.name;
-        let wrong = one.to.as_ref().and_then(LabelTarget::wrong);
-        if let Some(why) = wrong_label(name).or(wrong) {
+        let wrong = one.to.as_ref().and_then(LabelTarget::validation_error);
+        if let Some(why) = label_error(name).or(wrong) {
             return Err(StoreError::new(
                 StoreErrorKind::Refused,
                 format!("{}: label {name:?}: {why}", key.id()),

@@ -36,7 +36,7 @@ impl MemoryLog {
     ) -> Vec<LogEntry> {
         let older = |line: &&LogEntry| before.is_none_or(|before| line.number < before);
         let lines = self.lines.iter().rev().filter(older);
-        let lines = lines.filter(|line| filter.takes(line));
+        let lines = lines.filter(|line| filter.matches(line));
         lines.take(limit).cloned().collect()
     }
 }

@@ -5,5 +5,5 @@ mod labels;
 pub(crate) mod log;
 
 pub(crate) use chain::VersionChain;
-pub(crate) use labels::{committed, imported, moved, stored};
+pub(crate) use labels::{apply_moves, committed, imported, stored};
 pub(crate) use log::MemoryLog;

@@ -392,7 +392,7 @@ fn state(row: &Row<'_>, column: usize) -> rusqlite::Result<RunState> {
         let message = format!("unknown run state {name:?}");
         Error::FromSqlConversionFailure(column, Type::Text, message.into())
     };
-    RunState::named(name).ok_or_else(unknown)
+    RunState::from_name(name).ok_or_else(unknown)
 }
 
 fn read<T: serde::de::DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<T> {

@@ -81,7 +81,7 @@ impl SqliteKnowledge {
         most: usize,
     ) -> Result<Vec<Passage>, StoreError> {
         let most = most.min(MAX_FOUND);
-        let words = tokenize::asked(question);
+        let words = tokenize::query_words(question);
         if most == 0 || question.trim().is_empty() {
             return Ok(Vec::new());
         }

@@ -61,7 +61,7 @@ impl MemoryRates {
         self.with(group, |group, now| {
             for draw in draws {
                 let mut bucket = at(group, draw, now);
-                shift(&mut bucket, worth(draw));
+                shift(&mut bucket, draw_time(draw));
                 group.insert(draw.bucket.clone(), bucket);
             }
         });
@@ -78,7 +78,7 @@ fn at(group: &Group, draw: &RateDraw, now: f64) -> Bucket {
     }
 }
 
-fn worth(draw: &RateDraw) -> f64 {
+fn draw_time(draw: &RateDraw) -> f64 {
     draw.amount as f64 * draw.interval()
 }
 
@@ -121,11 +121,11 @@ fn turn(
     }
     for (bucket, draw) in buckets.iter_mut().zip(draws) {
         if goes {
-            bucket.full += worth(draw);
+            bucket.full += draw_time(draw);
         }
         // A queued request has been added to `due` already.
         if !(goes && in_line) {
-            bucket.due += worth(draw);
+            bucket.due += draw_time(draw);
         }
         group.insert(draw.bucket.clone(), *bucket);
     }

@@ -35,7 +35,7 @@ impl RedisClient {
         RedisClient {
             settings,
             state,
-            _keeper: AbortOnDropHandle::new(tokio::spawn(keeper.keep())),
+            _keeper: AbortOnDropHandle::new(tokio::spawn(keeper.run())),
         }
     }
 

@@ -55,7 +55,7 @@ pub(crate) struct ConnectionManager {
 
 impl ConnectionManager {
     /// Never ends; dropping the future closes all links.
-    pub(crate) async fn keep(self) {
+    pub(crate) async fn run(self) {
         let mut known = Vec::new();
         let mut pause = FIRST_PAUSE;
         loop {
@@ -139,7 +139,7 @@ impl ConnectionManager {
                 PushKind::Disconnection => {
                     return error::unavailable("redis closed the connection");
                 }
-                PushKind::Invalidate => self.tell(&push.data),
+                PushKind::Invalidate => self.report_changes(&push.data),
                 _ => {}
             }
         }
@@ -148,7 +148,7 @@ impl ConnectionManager {
     }
 
     /// The data is a list of names, or nil after FLUSHALL.
-    fn tell(&self, data: &[Value]) {
+    fn report_changes(&self, data: &[Value]) {
         let [Value::Array(names)] = data else {
             return self.hub.send(StoreChange::All);
         };

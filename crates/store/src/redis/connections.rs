@@ -36,12 +36,12 @@ pub(crate) struct NodeConnections {
     pub(crate) links: Vec<Link>,
     /// Told when a reply says that the nodes' parts have changed.
     pub(crate) moved: Arc<Notify>,
-    marks: Marks,
+    marks: DeliveryMarks,
 }
 
 /// Marks among the notices, by which one sees how far they have been delivered.
 #[derive(Debug)]
-struct Marks {
+struct DeliveryMarks {
     notices: UnboundedSender<PushInfo>,
     last: AtomicI64,
     /// The last one that was reached.
@@ -67,7 +67,7 @@ impl NodeConnections {
             plan,
             links,
             moved: Arc::new(Notify::new()),
-            marks: Marks {
+            marks: DeliveryMarks {
                 notices: pushes.clone(),
                 last: AtomicI64::new(0),
                 told: watch::Sender::new(0),

@@ -1,7 +1,7 @@
 //! How keys of Redis are named. The prefix appears here and nowhere else.
 
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
-use quillet_core::history::{label_key, labelled};
+use quillet_core::history::{label_key, labelled_definition};
 use quillet_core::store::{EntryKey, EntryKind};
 
 use super::slot::slot;
@@ -35,7 +35,7 @@ impl KeyLayout {
 
     /// The whole name of a key. Labels are named after the definition that they belong to.
     pub(crate) fn name(&self, kind: EntryKind, key: &EntryKey) -> String {
-        match labelled(key).filter(|_| kind == EntryKind::Label) {
+        match labelled_definition(key).filter(|_| kind == EntryKind::Label) {
             Some((of, key)) => self.beside(folder(kind), &self.name(of, &key)),
             None => format!("{}{}:{key}", self.prefix, folder(kind)),
         }
@@ -163,7 +163,7 @@ impl KeyLayout {
         }
         // Nobody reads labels that are named like a definition's, and stand elsewhere.
         let key = EntryKey::new(rest);
-        labelled(&key).is_none().then_some((kind, key))
+        labelled_definition(&key).is_none().then_some((kind, key))
     }
 
     /// The definition whose history has this name; `None` for a name that is none.

@@ -71,7 +71,7 @@ impl SemaphoreSlot {
         state_of(&self.log)
     }
 
-    pub(crate) fn free(&self) -> KeyedCommand {
+    pub(crate) fn release_command(&self) -> KeyedCommand {
         script(FREE_PLACE, &[&self.places], &[&self.id])
     }
 
@@ -147,7 +147,7 @@ pub(crate) struct LeaseRenewer {
 
 impl LeaseRenewer {
     /// Runs until no sender is left.
-    pub(crate) async fn hold(mut self) {
+    pub(crate) async fn run(mut self) {
         let mut held = HashMap::new();
         // A third of the lease, so two renewals may fail before the lease expires.
         let mut renewal = interval((self.lease / 3).max(Duration::from_millis(1)));
@@ -175,7 +175,8 @@ impl LeaseRenewer {
                     let place = held.remove(&id);
                     // The run ends before its slot is free, so a new run of the same id never finds
                     // the old state open.
-                    let given_back = place.map(|place| [place.end(self.keep), place.free()]);
+                    let given_back =
+                        place.map(|place| [place.end(self.keep), place.release_command()]);
                     requests.extend(given_back.into_iter().flatten());
                 }
             }
@@ -202,7 +203,7 @@ impl LeaseRenewer {
             return;
         }
         match self.client.run(&requests).await {
-            Ok(replies) => self.tell(held, &replies),
+            Ok(replies) => self.notify_cancelled(held, &replies),
             // Only debug: the next tick tries again, and the connection manager has already warned.
             Err(error) => tracing::debug!(%error, "permits of runs were not renewed"),
         }
@@ -211,7 +212,7 @@ impl LeaseRenewer {
     /// Rings for the runs that are to stop, if the message was missed.
     // Pub/sub messages are lost while the subscription reconnects, so every renewal also reads the
     // cancel flag.
-    fn tell(&self, held: &HashMap<String, SemaphoreSlot>, replies: &[Value]) {
+    fn notify_cancelled(&self, held: &HashMap<String, SemaphoreSlot>, replies: &[Value]) {
         for (place, replies) in held.values().zip(replies.chunks(2)) {
             if replies.first().is_some_and(|stop| number(stop) == 1) {
                 self.bells.notify(&cancel_of(&place.log));

@@ -58,7 +58,7 @@ pub(crate) struct Listener {
 
 impl Listener {
     /// Waits for the next notification; returns immediately if there was one since the last call.
-    pub(crate) async fn rings(&mut self) {
+    pub(crate) async fn notified(&mut self) {
         // The task holds the sender while there are listeners, so this never fails.
         let _ = self.receiver.changed().await;
     }
@@ -73,7 +73,7 @@ impl Drop for Listener {
 impl Notifiers {
     /// Listens to one channel for all; its messages, and those of every other channel,
     /// are names of bells.
-    pub(crate) fn hang(client: Arc<RedisClient>, common: String) -> Self {
+    pub(crate) fn spawn(client: Arc<RedisClient>, common: String) -> Self {
         let (sender, wishes) = mpsc::unbounded_channel();
         let tower = Arc::new(SubscriptionTask {
             bells: Mutex::default(),
@@ -103,7 +103,7 @@ impl Notifiers {
 
     /// Notifies the listeners in this process.
     pub(crate) fn notify(&self, name: &str) {
-        self.tower.ring(name);
+        self.tower.notify(name);
     }
 }
 
@@ -150,7 +150,7 @@ impl SubscriptionTask {
         let _ = self.wishes.send(name.to_owned());
     }
 
-    fn ring(&self, name: &str) {
+    fn notify(&self, name: &str) {
         self.with(|bells| {
             if let Some(bell) = bells.get(name) {
                 // `send_replace` also notifies if no receiver is listening at this moment, unlike
@@ -160,7 +160,7 @@ impl SubscriptionTask {
         });
     }
 
-    fn ring_all(&self) {
+    fn notify_all(&self) {
         self.with(|bells| bells.values().for_each(|bell| bell.sender.send_replace(())));
     }
 
@@ -205,7 +205,7 @@ impl NotifyTask {
         channels.push(self.common.clone());
         self.within(node, sink.subscribe(&channels)).await?;
         // Messages sent before the subscription are lost, so every listener must look once.
-        self.tower.ring_all();
+        self.tower.notify_all();
         self.serve(node, &mut sink, &mut messages).await
     }
 
@@ -219,17 +219,17 @@ impl NotifyTask {
             tokio::select! {
                 message = messages.next() => match message {
                     Some(message) => {
-                        self.tower.ring(&String::from_utf8_lossy(message.get_payload_bytes()));
+                        self.tower.notify(&String::from_utf8_lossy(message.get_payload_bytes()));
                     }
                     None => return Err(error::unavailable("redis closed the connection")),
                 },
-                Some(name) = self.wishes.recv() => self.fulfil(node, sink, &name).await?,
+                Some(name) = self.wishes.recv() => self.update_subscription(node, sink, &name).await?,
                 () = sleep(HEARTBEAT) => self.check(node, sink).await?,
             }
         }
     }
 
-    async fn fulfil(
+    async fn update_subscription(
         &self,
         node: &RedisNode,
         sink: &mut PubSubSink,
@@ -242,7 +242,7 @@ impl NotifyTask {
         }
         self.within(node, sink.subscribe(name)).await?;
         // Messages sent before the subscription are lost.
-        self.tower.ring(name);
+        self.tower.notify(name);
         Ok(())
     }
 

@@ -171,7 +171,7 @@ pub(crate) async fn entries_at(
             let origin = settings.layout.name(kind, key);
             Some(StoreEntry::new(key.clone(), text, origin))
         }
-        StoredText::Broken(problem) => Some(StoreEntry::broken(key.clone(), "", *problem)),
+        StoredText::Broken(problem) => Some(StoreEntry::invalid(key.clone(), "", *problem)),
         StoredText::Nothing => None,
     };
     Ok(keys.iter().zip(found).map(entry).collect())

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use quillet_core::BoxFuture;
-use quillet_core::runs::{AdmissionDenied, Allowance, LogPage, LoggedEvent, Permit, Runs};
+use quillet_core::runs::{AdmissionDenied, LogPage, LoggedEvent, Permit, RunAllowance, Runs};
 use quillet_core::store::{Health, StoreError, StoreErrorKind};
 use redis::Value;
 use tokio::sync::mpsc;
@@ -194,7 +194,7 @@ impl RedisRuns {
         let settings = RedisSettings::quiet(address, store)?;
         let client = Arc::new(RedisClient::open(settings, ChangeBus::new()));
         let cancels = client.settings.layout.group("cancels");
-        let bells = Arc::new(Notifiers::hang(client.clone(), cancels));
+        let bells = Arc::new(Notifiers::spawn(client.clone(), cancels));
         let (sender, changes) = mpsc::unbounded_channel();
         let holder = LeaseRenewer {
             client: client.clone(),
@@ -208,7 +208,7 @@ impl RedisRuns {
             options,
             bells,
             changes: sender,
-            _holder: AbortOnDropHandle::new(tokio::spawn(holder.hold())),
+            _holder: AbortOnDropHandle::new(tokio::spawn(holder.run())),
         })
     }
 
@@ -229,7 +229,7 @@ impl RedisRuns {
         &self,
         key: &str,
         run: &str,
-        most: Allowance,
+        most: RunAllowance,
     ) -> Result<SlotLease, AdmissionDenied> {
         let key = ids::checked("key", key)?;
         let log = self.log(run)?;
@@ -249,7 +249,7 @@ impl RedisRuns {
             return Ok(SlotLease::new(place, &self.changes));
         }
         // If this fails too, the place is free after its lease.
-        let _ = self.client.ask(place.free()).await;
+        let _ = self.client.ask(place.release_command()).await;
         // Checked after the slot is free again, so an error does not keep it taken.
         begun?;
         Err(already_running(run).into())
@@ -259,7 +259,7 @@ impl RedisRuns {
         &self,
         place: &SemaphoreSlot,
         begun: &str,
-        most: Allowance,
+        most: RunAllowance,
     ) -> Result<(), AdmissionDenied> {
         let limit = |limit: Option<u32>| limit.map_or(-1, i64::from).to_string();
         let arguments = [
@@ -276,7 +276,7 @@ impl RedisRuns {
             (0, _) => Ok(()),
             (
                 1,
-                Allowance {
+                RunAllowance {
                     concurrent: Some(limit),
                     ..
                 },
@@ -286,7 +286,7 @@ impl RedisRuns {
             }),
             (
                 2,
-                Allowance {
+                RunAllowance {
                     per_minute: Some(limit),
                     ..
                 },
@@ -327,7 +327,12 @@ impl RedisRuns {
         (self.options.lease / 2).as_millis().to_string()
     }
 
-    async fn tell_end(&self, run: &str, name: &str, data: &str) -> Result<bool, StoreError> {
+    async fn write_last_event(
+        &self,
+        run: &str,
+        name: &str,
+        data: &str,
+    ) -> Result<bool, StoreError> {
         let log = self.log(run)?;
         let keep = self.options.keep.as_millis().to_string();
         let arguments = [self.grace(), name.to_owned(), data.to_owned(), keep];
@@ -374,7 +379,7 @@ impl RedisRuns {
             // subscription. The loop reads again right after subscribing, because an event may have
             // come in between.
             let bell = bell.get_or_insert_with(|| self.bells.listen(log.clone(), true));
-            let _ = timeout(left.min(LOOK_AGAIN), bell.rings()).await;
+            let _ = timeout(left.min(LOOK_AGAIN), bell.notified()).await;
         }
     }
 
@@ -389,7 +394,7 @@ impl RedisRuns {
     }
 
     /// Subscribes before the first read, so no message is missed.
-    async fn stopped(&self, run: &str) {
+    async fn wait_cancelled(&self, run: &str) {
         let Ok(log) = self.log(run) else {
             // An invalid id was never admitted, so the run cannot be cancelled.
             return std::future::pending().await;
@@ -398,7 +403,7 @@ impl RedisRuns {
         loop {
             match self.on_run(IS_CANCELLED, &log, &[]).await {
                 Ok(stop) if number(&stop) == 1 => return,
-                Ok(_) => bell.rings().await,
+                Ok(_) => bell.notified().await,
                 // Redis is unavailable. The flag may be set when it is back, so keep asking.
                 Err(_) => sleep(self.client.settings.retry_pause).await,
             }
@@ -432,7 +437,7 @@ impl Runs for RedisRuns {
         &'a self,
         key: &'a str,
         run: &'a str,
-        allowance: Allowance,
+        allowance: RunAllowance,
     ) -> BoxFuture<'a, Result<Box<dyn Permit>, AdmissionDenied>> {
         async move {
             let held = self.begin(key, run, allowance).await?;
@@ -465,7 +470,7 @@ impl Runs for RedisRuns {
         name: &'a str,
         data: &'a str,
     ) -> BoxFuture<'a, Result<bool, StoreError>> {
-        self.tell_end(run, name, data).boxed()
+        self.write_last_event(run, name, data).boxed()
     }
 
     fn health(&self) -> Health {
@@ -482,6 +487,6 @@ impl Runs for RedisRuns {
     }
 
     fn cancelled<'a>(&'a self, run: &'a str) -> BoxFuture<'a, ()> {
-        self.stopped(run).boxed()
+        self.wait_cancelled(run).boxed()
     }
 }

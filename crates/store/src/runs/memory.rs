@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use quillet_core::BoxFuture;
 use quillet_core::lock::lock;
-use quillet_core::runs::{AdmissionDenied, Allowance, LogPage, LoggedEvent, Permit, Runs};
+use quillet_core::runs::{AdmissionDenied, LogPage, LoggedEvent, Permit, RunAllowance, Runs};
 use quillet_core::store::StoreError;
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout_at};
@@ -80,7 +80,7 @@ impl MemoryRuns {
         &self,
         key: &str,
         run: &str,
-        allowance: Allowance,
+        allowance: RunAllowance,
     ) -> Result<RunPermit, AdmissionDenied> {
         let (key, run) = (ids::checked("key", key)?, ids::checked("run", run)?);
         self.with(|known| {
@@ -136,7 +136,7 @@ impl MemoryRuns {
         })
     }
 
-    fn tell_end(&self, run: &str, name: &str, data: &str) -> bool {
+    fn write_last_event(&self, run: &str, name: &str, data: &str) -> bool {
         self.with(|known| {
             let lost = known.runs.get_mut(run).filter(|run| run.is_lost());
             let Some(lost) = lost else { return false };
@@ -228,7 +228,7 @@ impl RunEntry {
 }
 
 impl KeyUsage {
-    fn begin(&mut self, run: &str, allowance: Allowance) -> Result<(), AdmissionDenied> {
+    fn begin(&mut self, run: &str, allowance: RunAllowance) -> Result<(), AdmissionDenied> {
         let now = Instant::now();
         self.forget_before(now);
         let running = u32::try_from(self.running.len()).unwrap_or(u32::MAX);
@@ -344,7 +344,7 @@ impl Runs for MemoryRuns {
         &'a self,
         key: &'a str,
         run: &'a str,
-        allowance: Allowance,
+        allowance: RunAllowance,
     ) -> BoxFuture<'a, Result<Box<dyn Permit>, AdmissionDenied>> {
         async move {
             let held = self.begin(key, run, allowance)?;
@@ -377,7 +377,7 @@ impl Runs for MemoryRuns {
         name: &'a str,
         data: &'a str,
     ) -> BoxFuture<'a, Result<bool, StoreError>> {
-        async move { Ok(self.tell_end(ids::checked("run", run)?, name, data)) }.boxed()
+        async move { Ok(self.write_last_event(ids::checked("run", run)?, name, data)) }.boxed()
     }
 
     fn cancel<'a>(&'a self, run: &'a str) -> BoxFuture<'a, Result<bool, StoreError>> {

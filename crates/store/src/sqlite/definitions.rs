@@ -62,7 +62,7 @@ impl SqliteStore {
     /// version; `Corrupt` for a file that is none of SQLite's.
     pub async fn open(path: &Path, options: &StoreOptions) -> Result<Self, StoreError> {
         let database = Arc::new(Database::open(path, &PART).await?);
-        database.hold(&versions::PART).await?;
+        database.add_schema(&versions::PART).await?;
         let last = database.run(|file| ChangeCursor::now(file)).await?;
         let hub = ChangeBus::new();
         let (sender, away) = watch::channel(None);

@@ -15,7 +15,7 @@ use rusqlite::Connection;
 use super::definitions::{put, remove, text};
 use super::versions::{self, DefinitionRef};
 use super::{JobError, SqliteStore};
-use crate::history::{committed, imported, moved, stored};
+use crate::history::{apply_moves, committed, imported, stored};
 
 /// What stands in the file.
 fn now(file: &Connection, at: DefinitionRef<'_>) -> rusqlite::Result<Option<DefinitionContent>> {
@@ -106,7 +106,9 @@ fn bring(file: &Connection, import: &HistoryImport) -> Result<usize, JobError> {
     for kept in chain.since(last) {
         versions::add(file, at, &kept)?;
     }
-    let newest = chain.kept(chain.last()).and_then(|kept| kept.content);
+    let newest = chain
+        .version_record(chain.last())
+        .and_then(|kept| kept.content);
     put_content(file, at, newest.as_ref())?;
     put_labels(file, at, &labels)?;
     Ok(added)
@@ -125,7 +127,7 @@ fn relabel(
             there.push(number);
         }
     }
-    let labels = moved(at.key, &known, moves, |number| there.contains(&number))?;
+    let labels = apply_moves(at.key, &known, moves, |number| there.contains(&number))?;
     put_labels(file, at, &labels)?;
     Ok(labels)
 }
@@ -220,7 +222,7 @@ impl HistoryStore for SqliteStore {
         let wanted = wanted.to_vec();
         let kept = move |file: &mut Connection| {
             let one = |(key, number): &(EntryKey, u64)| {
-                versions::kept(file, DefinitionRef { kind, key }, *number)
+                versions::load_record(file, DefinitionRef { kind, key }, *number)
             };
             wanted.iter().map(one).collect()
         };

@@ -92,7 +92,7 @@ impl Database {
                 Err(error) => return drop(opened.send(Err(error))),
             };
             if opened.send(Ok(())).is_ok() {
-                serve(connection, &waiting);
+                run_jobs(connection, &waiting);
             }
         };
         let thread = thread::Builder::new()
@@ -119,7 +119,7 @@ impl Database {
     ///
     /// # Errors
     /// `Configuration` for a part that a newer version has written.
-    pub(crate) async fn hold(&self, part: &'static SchemaModule) -> Result<(), StoreError> {
+    pub(crate) async fn add_schema(&self, part: &'static SchemaModule) -> Result<(), StoreError> {
         let path = self.path.clone();
         self.run(move |file| Ok(part.prepare(&path, file))).await?
     }
@@ -189,7 +189,7 @@ impl Database {
     }
 }
 
-fn serve(mut connection: Connection, jobs: &mpsc::Receiver<ConnectionJob>) {
+fn run_jobs(mut connection: Connection, jobs: &mpsc::Receiver<ConnectionJob>) {
     while let Ok(job) = jobs.recv() {
         job(&mut connection);
     }
@@ -208,14 +208,14 @@ fn connect(path: &Path, part: &SchemaModule) -> Result<Connection, StoreError> {
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(path, flags).map_err(wrong)?;
     connection.busy_timeout(BUSY).map_err(wrong)?;
-    settle(&connection).map_err(wrong)?;
+    apply_settings(&connection).map_err(wrong)?;
     part.prepare(&name, &mut connection)?;
     Ok(connection)
 }
 
 /// Begins a connection. Of several that turn a new file to WAL at once SQLite refuses all but one as
 /// busy, without the wait that every other statement has.
-fn settle(connection: &Connection) -> rusqlite::Result<()> {
+fn apply_settings(connection: &Connection) -> rusqlite::Result<()> {
     let began = Instant::now();
     loop {
         match connection.execute_batch(SETTINGS) {

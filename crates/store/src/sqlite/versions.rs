@@ -151,7 +151,7 @@ fn filled(
 }
 
 /// The version of a number with what it holds.
-pub(super) fn kept(
+pub(super) fn load_record(
     file: &Connection,
     at: DefinitionRef<'_>,
     number: u64,
@@ -246,7 +246,9 @@ pub(super) fn collect(
     let old: rusqlite::Result<Vec<(u64, String)>> =
         old.query_map(params![kind, key, keep], row)?.collect();
     let old = old?.into_iter();
-    let old: Vec<(u64, String)> = old.filter(|(number, _)| !labels.name(*number)).collect();
+    let old: Vec<(u64, String)> = old
+        .filter(|(number, _)| !labels.points_at(*number))
+        .collect();
     let mut version = file
         .prepare("DELETE FROM definition_versions WHERE kind = ?1 AND key = ?2 AND number = ?3")?;
     let mut text = file.prepare(

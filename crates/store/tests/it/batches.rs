@@ -159,7 +159,7 @@ async fn the_input_is_looked_at_by_one(one: &Arc<dyn Batches>, two: &Arc<dyn Bat
     assert_eq!(units, [1, 17, 33]);
     let batch = one.batch(id).await.unwrap().unwrap();
     assert_eq!((batch.total, batch.units), (40, 3));
-    assert_eq!(batch.time_of(Status::InProgress), Some(9));
+    assert_eq!(batch.entered_at(Status::InProgress), Some(9));
     assert_eq!(batch.order, order(id));
     let step = BatchTransition {
         wrong: vec![LineError {
@@ -229,7 +229,7 @@ async fn a_row_has_one_result(one: &Arc<dyn Batches>, two: &Arc<dyn Batches>) {
     assert_eq!((batch.completed, batch.failed, batch.units), (3, 1, 0));
     assert_eq!((batch.output_bytes, batch.error_bytes), (6 + 6 + 7, 6));
     assert_eq!(batch.again, 2);
-    assert_eq!(batch.time_of(Status::Finalizing), Some(11));
+    assert_eq!(batch.entered_at(Status::Finalizing), Some(11));
     assert_eq!(
         text(one, &batch.order.output()).await,
         "row 2\nrow 3\nrow 20\n"

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use quillet_core::runs::{AdmissionDenied, Allowance, LoggedEvent, Runs};
+use quillet_core::runs::{AdmissionDenied, LoggedEvent, RunAllowance, Runs};
 use quillet_core::store::StoreErrorKind;
 use quillet_store::{RunOptions, open_runs};
 use quillet_test_support::{Cluster, RedisServer};
@@ -15,7 +15,7 @@ use crate::support::patient;
 
 const LONG: Duration = Duration::from_secs(20);
 const NONE: Duration = Duration::ZERO;
-const FREE: Allowance = Allowance {
+const FREE: RunAllowance = RunAllowance {
     concurrent: None,
     per_minute: None,
 };
@@ -37,7 +37,7 @@ fn events(numbers: std::ops::RangeInclusive<u64>) -> Vec<LoggedEvent> {
 }
 
 async fn places_are_counted_and_freed(one: &Arc<dyn Runs>, two: &Arc<dyn Runs>) {
-    let limit = Allowance {
+    let limit = RunAllowance {
         concurrent: Some(2),
         per_minute: None,
     };
@@ -70,7 +70,7 @@ async fn admitted_soon(
     runs: &Arc<dyn Runs>,
     key: &str,
     run: &str,
-    allowance: Allowance,
+    allowance: RunAllowance,
 ) -> Box<dyn quillet_core::runs::Permit> {
     let trying = async {
         loop {
@@ -84,7 +84,7 @@ async fn admitted_soon(
 }
 
 async fn beginnings_are_counted(one: &Arc<dyn Runs>, two: &Arc<dyn Runs>) {
-    let limit = Allowance {
+    let limit = RunAllowance {
         concurrent: None,
         per_minute: Some(3),
     };
@@ -104,7 +104,7 @@ async fn beginnings_are_counted(one: &Arc<dyn Runs>, two: &Arc<dyn Runs>) {
         }
         other => panic!("{other:?}"),
     }
-    let nobody = Allowance {
+    let nobody = RunAllowance {
         per_minute: Some(0),
         concurrent: None,
     };
@@ -295,7 +295,7 @@ async fn a_redis_cluster_keeps_runs() {
 #[tokio::test(start_paused = true)]
 async fn a_rate_says_exactly_when_the_next_may_begin() {
     let runs = runs("memory:", &RunOptions::default()).await;
-    let limit = Allowance {
+    let limit = RunAllowance {
         concurrent: None,
         per_minute: Some(2),
     };

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use quillet_core::runs::{AdmissionDenied, Allowance, LoggedEvent, Runs};
+use quillet_core::runs::{AdmissionDenied, LoggedEvent, RunAllowance, Runs};
 use quillet_core::store::StoreErrorKind;
 use quillet_store::{RunOptions, open_runs};
 use quillet_test_support::RedisServer;
@@ -13,7 +13,7 @@ use tokio::time::{sleep, timeout};
 use crate::support::patient;
 
 const LONG: Duration = Duration::from_secs(20);
-const ONE_AT_A_TIME: Allowance = Allowance {
+const ONE_AT_A_TIME: RunAllowance = RunAllowance {
     concurrent: Some(1),
     per_minute: None,
 };

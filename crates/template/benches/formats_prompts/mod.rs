@@ -33,7 +33,7 @@ pub(crate) fn each(measure: impl Fn(&str, &str, &dyn Fn(), &dyn Fn())) {
 }
 
 fn text_at<'a>(prompt: &'a Value, path: &[&str]) -> Option<&'a str> {
-    prompt.at(path).and_then(Value::as_str)
+    prompt.get_path(path).and_then(Value::as_str)
 }
 
 fn one(
@@ -45,7 +45,7 @@ fn one(
 ) {
     let name = text_at(prompt, &["name"]).expect("a prompt has a name");
     let expected = text_at(prompt, &["expected"]).expect("a prompt has an expected text");
-    let data = prompt.at(&["data"]).and_then(Value::as_map);
+    let data = prompt.get_path(&["data"]).and_then(Value::as_map);
     let data = data.expect("the data is an object");
     let template = compile(factory, format, text);
     let found = execute(&*template, data);

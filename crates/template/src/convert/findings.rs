@@ -39,12 +39,12 @@ impl<'s> ConvertFindings<'s> {
 
     /// Returns the source between two offsets.
     #[must_use]
-    pub fn at(&self, span: Span) -> &'s str {
+    pub fn slice(&self, span: Span) -> &'s str {
         self.text.get(span.start..span.end).unwrap_or_default()
     }
 
     /// Reports an element without an exact counterpart.
-    pub fn refuse(&mut self, span: Span, message: impl Into<String>) {
+    pub fn reject(&mut self, span: Span, message: impl Into<String>) {
         self.add(
             Diagnostic::error("convert.refused", self.name, message),
             span,
@@ -55,12 +55,17 @@ impl<'s> ConvertFindings<'s> {
     /// instead of a node.
     pub fn no_counterpart<T>(&mut self, span: Span, what: &str) -> Option<T> {
         let message = format!("{what} has no exact counterpart in other formats");
-        self.refuse(span, message);
+        self.reject(span, message);
         None
     }
 
     /// Like [`ConvertFindings::refuse`], with a fix.
-    pub fn refuse_with(&mut self, span: Span, message: impl Into<String>, help: impl Into<String>) {
+    pub fn reject_with_help(
+        &mut self,
+        span: Span,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) {
         let found = Diagnostic::error("convert.refused", self.name, message);
         self.add(found.help(help), span);
     }

@@ -25,7 +25,7 @@ pub enum Language {
 
 /// The printing rules of a format family. Texts and whole numbers print the same in all of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Printing {
+pub(super) enum PrintRules {
     Go,
     Python,
     JavaScript,
@@ -70,13 +70,15 @@ impl Language {
         all.find(|language| language.name() == name)
     }
 
-    pub(super) fn printing(self) -> Printing {
+    pub(super) fn printing(self) -> PrintRules {
         match self {
-            Language::Go => Printing::Go,
-            Language::Jinja | Language::JinjaPlain | Language::FString => Printing::Python,
-            Language::SemanticKernel => Printing::DotNet,
-            Language::Liquid => Printing::Ruby,
-            Language::Handlebars | Language::Mustache | Language::Dotprompt => Printing::JavaScript,
+            Language::Go => PrintRules::Go,
+            Language::Jinja | Language::JinjaPlain | Language::FString => PrintRules::Python,
+            Language::SemanticKernel => PrintRules::DotNet,
+            Language::Liquid => PrintRules::Ruby,
+            Language::Handlebars | Language::Mustache | Language::Dotprompt => {
+                PrintRules::JavaScript
+            }
         }
     }
 
@@ -89,12 +91,12 @@ impl Language {
     }
 }
 
-impl Printing {
+impl PrintRules {
     /// Returns how `true` and `false` print.
     pub(super) fn booleans(self) -> [&'static str; 2] {
         match self {
-            Printing::Go | Printing::JavaScript | Printing::Ruby => ["true", "false"],
-            Printing::Python | Printing::DotNet => ["True", "False"],
+            PrintRules::Go | PrintRules::JavaScript | PrintRules::Ruby => ["true", "false"],
+            PrintRules::Python | PrintRules::DotNet => ["True", "False"],
         }
     }
 }

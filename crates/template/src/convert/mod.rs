@@ -92,7 +92,7 @@ pub fn read(
         language,
         Language::Handlebars | Language::Mustache | Language::Dotprompt
     ) {
-        tell_comments(source.text, findings);
+        report_comments(source.text, findings);
     }
     let nodes = match language {
         Language::Go => go::convert::read(source, nesting, findings),
@@ -161,7 +161,7 @@ pub fn finish(
 }
 
 /// Finds comments, which the trees of these formats do not contain.
-fn tell_comments(text: &str, findings: &mut ConvertFindings<'_>) {
+fn report_comments(text: &str, findings: &mut ConvertFindings<'_>) {
     for (start, _) in text.match_indices("{{!") {
         let rest = text.get(start + 3..).unwrap_or_default();
         let is_empty = rest.trim_start().starts_with("}}");

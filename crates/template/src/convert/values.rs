@@ -7,7 +7,7 @@
 use quillet_core::Span;
 
 use super::findings::ConvertFindings;
-use super::language::{Language, Printing};
+use super::language::{Language, PrintRules};
 use super::loops;
 use super::shape::{TypeScope, VariableType};
 use super::tree::{
@@ -24,7 +24,7 @@ struct UndeclaredNames {
     first: Option<Span>,
 }
 
-struct Comparing<'c, 's> {
+struct ValueComparison<'c, 's> {
     from: Language,
     to: Language,
     scope: TypeScope<'c>,
@@ -41,7 +41,7 @@ pub(super) fn adapt(
     findings: &mut ConvertFindings<'_>,
 ) -> Nodes {
     let lists = loops::lists(&nodes);
-    let mut comparing = Comparing {
+    let mut comparing = ValueComparison {
         from,
         to,
         scope: TypeScope::with_lists(shapes, &lists),
@@ -50,12 +50,12 @@ pub(super) fn adapt(
     };
     let nodes = comparing.nodes(nodes);
     if !assume_text {
-        comparing.tell();
+        comparing.report_undeclared();
     }
     nodes
 }
 
-impl Comparing<'_, '_> {
+impl ValueComparison<'_, '_> {
     fn nodes(&mut self, nodes: Nodes) -> Nodes {
         nodes.into_iter().map(|node| self.node(node)).collect()
     }
@@ -144,7 +144,7 @@ impl Comparing<'_, '_> {
             self.from.name()
         );
         let help = "print its items or fields one by one";
-        self.findings.refuse_with(span, message, help);
+        self.findings.reject_with_help(span, message, help);
     }
 
     fn condition(&mut self, condition: &TreeCondition, span: Span) {
@@ -165,7 +165,7 @@ impl Comparing<'_, '_> {
         if *shape != VariableType::Unknown {
             let message = format!("{} is compared with a text, but is not a text", shown(path));
             let help = "formats agree only on texts";
-            return self.findings.refuse_with(span, message, help);
+            return self.findings.reject_with_help(span, message, help);
         }
         let name = shown(path);
         self.undeclared(name, span);
@@ -183,7 +183,7 @@ impl Comparing<'_, '_> {
                 to.name()
             );
             self.findings
-                .refuse_with(span, message, "test one of its fields");
+                .reject_with_help(span, message, "test one of its fields");
         }
     }
 
@@ -195,7 +195,7 @@ impl Comparing<'_, '_> {
                 shown(path)
             );
             let help = "formats agree only on loops over lists";
-            self.findings.refuse_with(span, message, help);
+            self.findings.reject_with_help(span, message, help);
         }
     }
 
@@ -211,7 +211,7 @@ impl Comparing<'_, '_> {
     }
 
     /// Adds one warning for all undeclared values.
-    fn tell(self) {
+    fn report_undeclared(self) {
         let Some(span) = self.undeclared.first else {
             return;
         };
@@ -244,7 +244,7 @@ fn difference(from: Language, to: Language) -> String {
 }
 
 /// Replaces a boolean by a condition that prints the source format's words.
-fn boolean_words(path: VariablePath, printing: Printing, span: Span) -> NodeKind {
+fn boolean_words(path: VariablePath, printing: PrintRules, span: Span) -> NodeKind {
     let [yes, no] = printing.booleans();
     let text = |text: &str| vec![TreeNode::new(NodeKind::Text(text.to_owned()), span)];
     NodeKind::If {

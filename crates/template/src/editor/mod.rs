@@ -31,7 +31,7 @@ mod scan;
 
 pub(crate) use completion::CompletionList;
 pub use completion::{CompletionItem, ExternalNames};
-pub(crate) use scan::{MOST_FAULTS, Spot, TokenScan};
+pub(crate) use scan::{CompletionSpot, MOST_FAULTS, TokenScan};
 
 use quillet_core::{SemanticToken, Span, TokenKind, token};
 
@@ -59,7 +59,7 @@ pub fn tokens(
     if text.len() > limits.source_bytes {
         return Vec::new();
     }
-    token::ordered(text, format.tokens(text))
+    token::normalize(text, format.tokens(text))
 }
 
 /// Returns the tokens of a text whose messages begin with role lines
@@ -90,7 +90,7 @@ pub fn tokens_with_roles(
     let names = structure::role_names(text, format.has_loose_role_lines());
     let role = |name: Span| SemanticToken::new(name.start, name.end, TokenKind::Role);
     let roles: Vec<SemanticToken> = names.into_iter().map(role).collect();
-    token::over(&tokens(format, text, limits), &roles)
+    token::overlay(&tokens(format, text, limits), &roles)
 }
 
 /// Returns the completion items at a byte of a text in a format ([`TemplateFormat::completions`]).

@@ -38,7 +38,7 @@ impl TokenScan {
 
 /// Cursor position inside a tag, for completion.
 #[derive(Debug)]
-pub(crate) struct Spot {
+pub(crate) struct CompletionSpot {
     text: String,
     scan: TokenScan,
     tag: usize,
@@ -46,7 +46,7 @@ pub(crate) struct Spot {
     pub(crate) span: Span,
 }
 
-impl Spot {
+impl CompletionSpot {
     /// Returns the position at a byte, or `None` where completion is impossible: in plain text, in
     /// a string or comment, after a dot.
     pub(crate) fn find(
@@ -90,7 +90,7 @@ impl Spot {
                 span.end += rest.find(|c| !is_part(c)).unwrap_or(rest.len());
             }
         }
-        Some(Spot {
+        Some(CompletionSpot {
             text: before,
             scan,
             tag,
@@ -157,7 +157,7 @@ impl Spot {
     }
 
     /// Returns the names of one kind that occur before the cursor.
-    pub(crate) fn seen(&self, kind: TokenKind) -> impl Iterator<Item = &str> {
+    pub(crate) fn names_before(&self, kind: TokenKind) -> impl Iterator<Item = &str> {
         (0..self.scan.tokens.len())
             .filter_map(|index| self.word(index))
             .filter(move |(found, _)| *found == kind)

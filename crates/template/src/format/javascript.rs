@@ -40,7 +40,7 @@ pub(super) fn write(
             }
             Ok(())
         }
-        Value::Map(map) => match map.printed() {
+        Value::Map(map) => match map.display_value() {
             Some(value) => write(pass, value, escape),
             None => pass.write("[object Object]"),
         },
@@ -72,7 +72,7 @@ pub(super) fn write_text(
 pub(super) fn text<'v>(pass: &mut Pass<'_>, value: &'v Value) -> Result<Cow<'v, str>, StopReason> {
     match value {
         Value::Str(text) => Ok(Cow::Borrowed(text)),
-        Value::Map(map) => match map.printed() {
+        Value::Map(map) => match map.display_value() {
             Some(value) => text(pass, value),
             None => Ok(Cow::Borrowed("[object Object]")),
         },
@@ -179,7 +179,7 @@ pub(super) fn is_true(value: &Value) -> bool {
         Value::Float(value) => *value != 0.0 && !value.is_nan(),
         Value::Str(text) => !text.is_empty(),
         Value::List(_) => true,
-        Value::Map(map) => map.meant().is_none_or(is_true),
+        Value::Map(map) => map.represented_value().is_none_or(is_true),
     }
 }
 
@@ -216,11 +216,13 @@ pub(super) fn property<'v>(value: &'v Value, name: &str) -> Option<PropertyValue
 /// Returns the value inside the fallback of a failed call: empty, unless it has content of its own.
 #[cold]
 fn standing_in(value: &Value, map: &quillet_core::Map, name: &str) -> Value {
-    let meant = map.meant().filter(|_| value.as_str() != Some(""));
+    let meant = map
+        .represented_value()
+        .filter(|_| value.as_str() != Some(""));
     match meant.and_then(|meant| property(meant, name)) {
         Some(PropertyValue::Held(value)) => value.clone().into_fallback(),
         Some(PropertyValue::Made(value)) => value,
-        None => map.field_standing_in(name),
+        None => map.fallback_field(name),
     }
 }
 

@@ -208,7 +208,7 @@ impl Elements {
         if tag.message && self.words {
             marks.push(start);
         }
-        let end = self.go_on(tag, literal, from, marks);
+        let end = self.read_attributes(tag, literal, from, marks);
         if end.is_none() {
             marks.truncate(before);
         }
@@ -223,7 +223,7 @@ impl Elements {
             CandidatePosition::Quoted(_) | CandidatePosition::Equals(true) => tag.place,
             _ => CandidatePosition::Hole,
         };
-        let end = self.go_on(tag, literal, 0, marks);
+        let end = self.read_attributes(tag, literal, 0, marks);
         if end.is_none() {
             // The marks of this text are dropped; those of earlier texts stay, and the reader of
             // the output restores such a tag as text.
@@ -233,7 +233,7 @@ impl Elements {
     }
 
     /// Returns the offset after the tag, or `None` if it is not a tag.
-    fn go_on(
+    fn read_attributes(
         &mut self,
         mut tag: TagCandidate,
         literal: &str,

@@ -243,13 +243,13 @@ fn blocks(text: &str) -> Vec<ChatMessage> {
         (line, rest) = (next, after);
     }
     block(line, rest, &mut messages);
-    drop_silent_end(&mut messages);
+    drop_empty_end(&mut messages);
     messages
 }
 
 /// An empty user message at the end is dropped, as in prompty: no model accepts an empty last
 /// message.
-fn drop_silent_end(messages: &mut Vec<ChatMessage>) {
+fn drop_empty_end(messages: &mut Vec<ChatMessage>) {
     let says_nothing = |message: &ChatMessage| message.role == "user" && is_empty(message);
     if messages.len() > 1 && messages.last().is_some_and(says_nothing) {
         messages.pop();

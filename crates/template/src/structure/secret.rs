@@ -85,7 +85,7 @@ pub(crate) fn unmarked(text: &str) -> Option<String> {
 }
 
 fn clean(value: &Value, secret: &str) -> Value {
-    match value.meant() {
+    match value.represented_value() {
         Value::Str(text) => match clean_text(text, secret) {
             Cow::Borrowed(_) => value.clone(),
             Cow::Owned(text) => text.into(),

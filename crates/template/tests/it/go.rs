@@ -38,7 +38,7 @@ impl FunctionHost for Echo {
             "object" => {
                 let entries = [("text", "shown".into()), ("n", Value::Int(7))];
                 let object: Map = entries.into_iter().collect();
-                Value::Map(object.printed_as("text"))
+                Value::Map(object.with_display_key("text"))
             }
             _ => Value::Null,
         };

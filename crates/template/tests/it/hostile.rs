@@ -85,11 +85,13 @@ fn lines(file: &str) -> Vec<Value> {
 }
 
 fn text<'a>(line: &'a Value, key: &str) -> &'a str {
-    line.at(&[key]).and_then(Value::as_str).unwrap_or_default()
+    line.get_path(&[key])
+        .and_then(Value::as_str)
+        .unwrap_or_default()
 }
 
 fn number(line: &Value, path: &[&str]) -> Option<u64> {
-    match line.at(path) {
+    match line.get_path(path) {
         Some(Value::Int(number)) => u64::try_from(*number).ok(),
         _ => None,
     }
@@ -158,8 +160,8 @@ fn decoded(value: &Value) -> Value {
 /// Compiles and renders one line; the error is the whole message.
 fn outcome(line: &Value) -> Result<String, String> {
     let factory = TemplateFactory::standard();
-    let template = decoded_text(line.at(&["template"]));
-    let data = line.at(&["data"]).map(decoded).unwrap_or_default();
+    let template = decoded_text(line.get_path(&["template"]));
+    let data = line.get_path(&["data"]).map(decoded).unwrap_or_default();
     let variables = data.as_map().cloned().unwrap_or_default();
     let sources = [TemplateSource::new("main", &template)];
     let options = CompileOptions::default();
@@ -188,7 +190,7 @@ fn complaint(line: &Value, outcome: &Result<String, String>) -> Option<String> {
         ("refuse", Ok(_)) => return Some(format!("not refused: {shown}")),
         ("ok", Err(_)) => return Some(format!("control: refused: {shown}")),
         ("ok", Ok(output)) => line
-            .at(&["result"])
+            .get_path(&["result"])
             .and_then(Value::as_str)
             .is_some_and(|wanted| wanted != output),
         _ => false,
@@ -201,7 +203,7 @@ fn complaint(line: &Value, outcome: &Result<String, String>) -> Option<String> {
     {
         return Some(format!("{} bytes of output", said.len()));
     }
-    let Some(Value::List(forbidden)) = line.at(&["must_not_contain"]) else {
+    let Some(Value::List(forbidden)) = line.get_path(&["must_not_contain"]) else {
         return None;
     };
     let found = forbidden

@@ -291,7 +291,7 @@ fn an_object_that_stands_for_one_value_prints_it() {
     let answer: Map = [("text", Value::from("hello")), ("n", Value::Int(1))]
         .into_iter()
         .collect();
-    let variables: Map = [("answer", Value::from(answer.printed_as("text")))]
+    let variables: Map = [("answer", Value::from(answer.with_display_key("text")))]
         .into_iter()
         .collect();
     let text = "{{ answer }}|{{ answer ~ '!' }}|{{ answer.n }}";

@@ -72,8 +72,8 @@ impl<W: BuiltinHandler> Tool for BuiltinTool<W> {
         Box::pin(async move {
             let tool = self.shape.spec.name.as_str();
             let arguments = self.shape.parameters.prepare(tool, arguments)?;
-            let left = self.limit.left(context);
-            self.limit.hold(tool, left, self.work.run(&arguments)).await
+            let left = self.limit.remaining(context);
+            self.limit.run(tool, left, self.work.run(&arguments)).await
         })
     }
 }

@@ -33,7 +33,7 @@ use url::Url;
 
 use crate::address::AddressError;
 use crate::flight::SingleFlight;
-use crate::http::{refused, too_large};
+use crate::http::{address_error, too_large};
 use crate::network::{Network, denied, error_chain};
 use crate::parameters::{self, CallArguments};
 use codec::RawCodec;
@@ -202,7 +202,7 @@ impl GrpcServer {
 
     fn failed(&self, what: &str, status: &Status) -> ToolError {
         if let Some(denied) = denied_in(status) {
-            return refused(&denied);
+            return address_error(&denied);
         }
         let kind = match status.code() {
             // Both sides apply the timeout, so either error may arrive first.

@@ -15,7 +15,7 @@ use super::descriptors::descriptors;
 use super::{GrpcServer, Method};
 use crate::address::grpc_url;
 use crate::definition::GrpcDefinition;
-use crate::http::{checked_url, refused, request_id};
+use crate::http::{address_error, checked_url, request_id};
 use crate::module::Module;
 use crate::network::Network;
 use crate::parameters::CallArguments;
@@ -39,12 +39,13 @@ impl GrpcServers {
     }
 
     /// The server at an address.
-    fn at(&self, url: &str) -> Result<Arc<GrpcServer>, ToolError> {
+    fn server_at(&self, url: &str) -> Result<Arc<GrpcServer>, ToolError> {
         let mut servers = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(server) = servers.get(url) {
             return Ok(server.clone());
         }
-        let checked = checked_url(&self.network.policy, url).map_err(|denied| refused(&denied))?;
+        let checked =
+            checked_url(&self.network.policy, url).map_err(|denied| address_error(&denied))?;
         let server = Arc::new(GrpcServer::new(
             checked,
             self.network.clone(),
@@ -115,7 +116,7 @@ impl GrpcMethod {
             Some(url) => url.clone(),
             None => self.module.base(tool).await?,
         };
-        let server = self.servers.at(&grpc_url(&url, self.tls))?;
+        let server = self.servers.server_at(&grpc_url(&url, self.tls))?;
         let mut headers = self.module.headers_for(server.url(), &self.headers);
         if let Some((name, id)) = request_id(context) {
             headers.insert(name, id);

@@ -52,7 +52,7 @@ impl McpServer {
         McpServer { endpoint }
     }
 
-    pub(crate) fn greet(self: &Arc<Self>) {}
+    pub(crate) fn connect_ahead(self: &Arc<Self>) {}
 }
 
 /// Calls nothing.
@@ -82,5 +82,5 @@ impl Tools {
     }
 
     /// Greets nobody.
-    pub fn greet(&self, _servers: &McpServers) {}
+    pub fn connect_ahead(&self, _servers: &McpServers) {}
 }

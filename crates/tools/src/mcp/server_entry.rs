@@ -81,7 +81,7 @@ impl McpServers {
         let list = list.get("mcpServers").unwrap_or(list);
         let named: Vec<(String, &Json)> = match list {
             Json::Object(map) => map.iter().map(|(k, v)| (k.clone(), v)).collect(),
-            Json::Array(items) => items.iter().enumerate().map(named).collect(),
+            Json::Array(items) => items.iter().enumerate().map(name_of_entry).collect(),
             Json::Null => Vec::new(),
             _ => {
                 let text = "expected a list of servers or an object of name to server";
@@ -90,7 +90,7 @@ impl McpServers {
             }
         };
         for (name, settings) in named {
-            match wanted(&name, settings, origin, &mut findings) {
+            match read_server(&name, settings, origin, &mut findings) {
                 Ok(wanted) => servers.push(wanted),
                 Err(why) => findings.push(warning(&name, why)),
             }
@@ -141,13 +141,13 @@ pub(super) fn warning(server: &str, why: String) -> Diagnostic {
     Diagnostic::warning("mcp.server", &format!("mcp server {server:?}"), why)
 }
 
-fn named((position, item): (usize, &Json)) -> (String, &Json) {
+fn name_of_entry((position, item): (usize, &Json)) -> (String, &Json) {
     let name = item.get("name").unwrap_or(item).as_str();
     let name = name.map_or_else(|| format!("server_{}", position + 1), str::to_owned);
     (name, item)
 }
 
-fn wanted(
+fn read_server(
     name: &str,
     settings: &Json,
     origin: McpOrigin,

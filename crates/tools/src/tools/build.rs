@@ -6,7 +6,7 @@ use quillet_core::tool::{BuiltTool, ToolBuilder, ToolSpec};
 use quillet_core::{Diagnostic, ErrorCode};
 
 use super::Tools;
-use super::wiring::Unusable;
+use super::wiring::ToolBuildError;
 use crate::deadline::CallTimeout;
 use crate::defined::{DefinedTool, ToolTransport};
 use crate::definition::{self, ToolDefinition};
@@ -33,7 +33,7 @@ impl Tools {
 }
 
 impl ToolBuilder for Tools {
-    fn look_ahead(&self) {
+    fn prepare(&self) {
         self.servers.look_ahead();
     }
 
@@ -51,11 +51,11 @@ impl ToolBuilder for Tools {
             vec![finding.at(text, crate::field_location::of_value(text, path))]
         };
         let wire = self.wire(&definition).map_err(|unusable| match unusable {
-            Unusable::Field(field, why) => {
+            ToolBuildError::Field(field, why) => {
                 let path: Vec<&str> = definition.own_key.into_iter().chain([field]).collect();
                 wrong(&path, &why)
             }
-            Unusable::Missing(missing) => {
+            ToolBuildError::Missing(missing) => {
                 let finding =
                     Diagnostic::error(ErrorCode::FeatureMissing, source, missing.to_string());
                 vec![finding.at(text, crate::field_location::of_value(text, &["type"]))]

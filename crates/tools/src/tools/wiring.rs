@@ -16,26 +16,26 @@ use crate::definition::{
 use crate::headers::plain_headers;
 use crate::http::checked_url;
 use crate::module::Module;
-use crate::restful::{Restful, UrlTemplate};
+use crate::restful::{RestTool, UrlTemplate};
 use crate::{grpc, mcp};
 
 /// Error of a definition that cannot be used.
-pub(super) enum Unusable {
+pub(super) enum ToolBuildError {
     /// The field of the type's own object, and what is wrong with it.
     Field(&'static str, String),
     /// This build does not speak to such tools.
     Missing(FeatureDisabled),
 }
 
-impl Unusable {
+impl ToolBuildError {
     fn url(denied: &AddressError) -> Self {
-        Unusable::Field("url", denied.to_string())
+        ToolBuildError::Field("url", denied.to_string())
     }
 }
 
-impl From<FeatureDisabled> for Unusable {
+impl From<FeatureDisabled> for ToolBuildError {
     fn from(missing: FeatureDisabled) -> Self {
-        Unusable::Missing(missing)
+        ToolBuildError::Missing(missing)
     }
 }
 
@@ -48,9 +48,12 @@ impl Tools {
         }
     }
 
-    pub(super) fn wire(&self, definition: &ToolDefinition) -> Result<ToolTransport, Unusable> {
-        let headers =
-            plain_headers(&definition.headers).map_err(|why| Unusable::Field("headers", why))?;
+    pub(super) fn wire(
+        &self,
+        definition: &ToolDefinition,
+    ) -> Result<ToolTransport, ToolBuildError> {
+        let headers = plain_headers(&definition.headers)
+            .map_err(|why| ToolBuildError::Field("headers", why))?;
         let module = self.module(&definition.module);
         match &definition.wire {
             WireDefinition::Restful(restful) => self.restful(definition, restful, module, headers),
@@ -65,8 +68,9 @@ impl Tools {
         restful: &RestfulDefinition,
         module: Module,
         headers: HeaderMap,
-    ) -> Result<ToolTransport, Unusable> {
-        let template = UrlTemplate::parse(&restful.url).map_err(|denied| Unusable::url(&denied))?;
+    ) -> Result<ToolTransport, ToolBuildError> {
+        let template =
+            UrlTemplate::parse(&restful.url).map_err(|denied| ToolBuildError::url(&denied))?;
         if template.is_relative() {
             has_module(&module)?;
         } else {
@@ -78,9 +82,9 @@ impl Tools {
         let known = |name: &String| order.iter().any(|known| **known == **name);
         if let Some(name) = template.names().iter().find(|name| !known(name)) {
             let why = format!("{{{name}}} is not a parameter of the tool");
-            return Err(Unusable::Field("url", why));
+            return Err(ToolBuildError::Field("url", why));
         }
-        Ok(ToolTransport::Restful(Box::new(Restful {
+        Ok(ToolTransport::Restful(Box::new(RestTool {
             http: self.http.clone(),
             module,
             template,
@@ -91,8 +95,8 @@ impl Tools {
         })))
     }
 
-    fn check(&self, url: &str) -> Result<Url, Unusable> {
-        checked_url(&self.network.policy, url).map_err(|denied| Unusable::url(&denied))
+    fn check(&self, url: &str) -> Result<Url, ToolBuildError> {
+        checked_url(&self.network.policy, url).map_err(|denied| ToolBuildError::url(&denied))
     }
 
     fn grpc(
@@ -100,14 +104,14 @@ impl Tools {
         definition: &GrpcDefinition,
         module: Module,
         headers: HeaderMap,
-    ) -> Result<ToolTransport, Unusable> {
+    ) -> Result<ToolTransport, ToolBuildError> {
         grpc::AVAILABLE?;
         match &definition.url {
             Some(url) => drop(self.check(&grpc_url(url, definition.tls))?),
             None => has_module(&module)?,
         }
         let wire = grpc::GrpcMethod::new(self.servers.grpc.clone(), definition, module, headers);
-        let wire = wire.map_err(|why| Unusable::Field("descriptor_set", why))?;
+        let wire = wire.map_err(|why| ToolBuildError::Field("descriptor_set", why))?;
         Ok(ToolTransport::Grpc(wire))
     }
 
@@ -115,12 +119,12 @@ impl Tools {
         &self,
         definition: &McpDefinition,
         headers: HeaderMap,
-    ) -> Result<ToolTransport, Unusable> {
+    ) -> Result<ToolTransport, ToolBuildError> {
         mcp::AVAILABLE?;
         if definition.url.is_none() && !headers.is_empty() {
             let why =
                 "headers need a \"url\" (those of a configured server are in tools.mcp_servers)";
-            return Err(Unusable::Field("headers", why.to_owned()));
+            return Err(ToolBuildError::Field("headers", why.to_owned()));
         }
         let endpoint = match (&definition.server, &definition.url, &definition.command) {
             (Some(name), ..) => self
@@ -145,13 +149,13 @@ impl Tools {
         &self,
         definition: &McpDefinition,
         command: String,
-    ) -> Result<mcp::Endpoint, Unusable> {
+    ) -> Result<mcp::Endpoint, ToolBuildError> {
         if !self.config.allow_stdio {
             let why = format!(
                 "definitions cannot start programs here (name {command:?} in tools.mcp_servers \
                  and refer to it with \"server\", or set tools.allow_stdio = true)"
             );
-            return Err(Unusable::Field("command", why));
+            return Err(ToolBuildError::Field("command", why));
         }
         let env = definition
             .env
@@ -164,20 +168,20 @@ impl Tools {
         })
     }
 
-    fn no_such_server(&self, name: &str) -> Unusable {
+    fn no_such_server(&self, name: &str) -> ToolBuildError {
         let known: Vec<&str> = self.mcp_servers.keys().map(String::as_str).collect();
         let hint = match quillet_core::nearest(name, known.iter().copied()) {
             Some(known) => format!("did you mean {known:?}?"),
             None => format!("configure it as tools.mcp_servers.{name}"),
         };
-        Unusable::Field("server", format!("unknown server {name:?} ({hint})"))
+        ToolBuildError::Field("server", format!("unknown server {name:?} ({hint})"))
     }
 }
 
-fn has_module(module: &Module) -> Result<(), Unusable> {
+fn has_module(module: &Module) -> Result<(), ToolBuildError> {
     if module.name.is_empty() {
         let why = "the url is relative, so the tool needs a \"module\" that it is relative to";
-        return Err(Unusable::Field("url", why.to_owned()));
+        return Err(ToolBuildError::Field("url", why.to_owned()));
     }
     Ok(())
 }

@@ -213,7 +213,7 @@ async fn what_stands_in_for_a_failed_call() {
         "returns": [{"name": "x", "type": "string"}]});
     let default = build(&tools(), &one).spec().default.clone();
     assert_eq!(
-        default.as_map().unwrap().printed(),
+        default.as_map().unwrap().display_value(),
         Some(&Value::from("sorry"))
     );
 }

@@ -60,12 +60,12 @@ async fn undeclared_arguments_follow_the_fields() {
     let tool = build(&tools(), &definition);
     let answer = call(&*tool, r#"{"arguments": ["你好", 7]}"#).await.unwrap();
     assert_eq!(
-        answer.at(&["given", "code"]),
+        answer.get_path(&["given", "code"]),
         Some(&"你好".into()),
         "{answer:?}"
     );
     assert_eq!(
-        answer.at(&["given", "number"]),
+        answer.get_path(&["given", "number"]),
         Some(&Value::Int(7)),
         "{answer:?}"
     );

@@ -285,7 +285,7 @@ async fn servers_are_greeted_ahead() {
     let (before, definition) = program_of("before");
     let known = build(&tools, &definition);
     assert_eq!(starts(&before).await, 0);
-    quillet_core::tool::ToolBuilder::look_ahead(&tools);
+    quillet_core::tool::ToolBuilder::prepare(&tools);
     let (after, definition) = program_of("after");
     let late = build(&tools, &definition);
     while starts(&before).await + starts(&after).await < 2 {
@@ -317,7 +317,7 @@ async fn scalars_that_a_server_wraps_print_as_scalars() {
     // Where nothing is declared, the object stays and prints as what it wraps.
     let answer = call(&*add(json!({})), given).await.unwrap();
     let map = answer.as_map().expect("it is an object still");
-    assert_eq!(map.printed(), Some(&added));
+    assert_eq!(map.display_value(), Some(&added));
     assert_eq!(map.get("result"), Some(&added));
     for returns in [json!("string"), json!(["string", "null"])] {
         let declared = add(json!({"returns": {"type": returns}}));

@@ -44,12 +44,18 @@ async fn the_tool_of_the_seed_is_called_and_prints_its_only_property() {
     let tools = Tools::new(config).unwrap();
     let tool = build(&tools, &seed_tool("/translate/zh/en"));
     let result = call(&*tool, r#"{"code":"// 你好"}"#).await.unwrap();
-    assert_eq!(result.at(&["translated_code"]), Some(&"// hello".into()));
-    assert_eq!(result.as_map().unwrap().printed(), Some(&"// hello".into()));
+    assert_eq!(
+        result.get_path(&["translated_code"]),
+        Some(&"// hello".into())
+    );
+    assert_eq!(
+        result.as_map().unwrap().display_value(),
+        Some(&"// hello".into())
+    );
     // A failed call prints nothing, and its field can still be read.
     let default = tool.spec().default.clone();
-    assert_eq!(default.at(&["translated_code"]), Some(&"".into()));
-    assert_eq!(default.as_map().unwrap().printed(), Some(&"".into()));
+    assert_eq!(default.get_path(&["translated_code"]), Some(&"".into()));
+    assert_eq!(default.as_map().unwrap().display_value(), Some(&"".into()));
 }
 
 #[derive(Debug)]
@@ -129,9 +135,9 @@ async fn undeclared_arguments_are_sent_as_a_list() {
             definition.as_object_mut().unwrap().extend(fields);
             let tool = build(&tools, &definition);
             let got = called(&*tool, positional, named).await.unwrap();
-            let sent = serde_json::Value::from(got.at(&["body"]).unwrap());
+            let sent = serde_json::Value::from(got.get_path(&["body"]).unwrap());
             assert_eq!(sent, body, "{definition} {positional} {named}");
-            assert_eq!(got.at(&["method"]), Some(&method.into()));
+            assert_eq!(got.get_path(&["method"]), Some(&method.into()));
         }
         let mut definition = json!({"restful": {"url": server.url("/e")}});
         definition
@@ -215,14 +221,14 @@ async fn requests_on_the_wire() {
         });
         let tool = build(&tools, &definition);
         let got = call(&*tool, given).await.unwrap();
-        assert_eq!(got.at(&["method"]), Some(&method.into()), "{url}");
-        assert_eq!(got.at(&["uri"]), Some(&uri.into()), "{url}");
+        assert_eq!(got.get_path(&["method"]), Some(&method.into()), "{url}");
+        assert_eq!(got.get_path(&["uri"]), Some(&uri.into()), "{url}");
         assert_eq!(
-            serde_json::Value::from(got.at(&["body"]).unwrap()),
+            serde_json::Value::from(got.get_path(&["body"]).unwrap()),
             body,
             "{method} {url} {form}"
         );
-        assert_eq!(got.at(&["request_id"]), Some(&"r-1".into()));
+        assert_eq!(got.get_path(&["request_id"]), Some(&"r-1".into()));
     }
 }
 
@@ -405,7 +411,7 @@ async fn redirects_keep_what_they_should() {
     ];
     for (url, method, secret, own) in cases {
         let got = call(&*tool(url.clone()), r#"{"a":1}"#).await.unwrap();
-        let field = |name| got.at(&[name]).cloned().unwrap();
+        let field = |name| got.get_path(&[name]).cloned().unwrap();
         assert_eq!(field("method"), method.into(), "{url}");
         assert_eq!(field("authorization") != Value::Null, secret, "{url}");
         assert_eq!(field("own") != Value::Null, own, "{url}");

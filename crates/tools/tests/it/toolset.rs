@@ -71,7 +71,7 @@ async fn works(server: &Json) {
     );
     // Whoever asks for a model that may see it gets the picture beside the text.
     let context = ToolContext::default();
-    let shown = tool(&found, "picture").answer(Map::default(), &context);
+    let shown = tool(&found, "picture").call_for_model(Map::default(), &context);
     let shown = shown.await.unwrap();
     assert_eq!(text(&shown.value), r#""see:\n[image image/png]""#);
     let url = &shown.images[0].url;

@@ -3,7 +3,7 @@
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::style::TextStyle;
-use crate::chat::sanitize::{sanitize, shown};
+use crate::chat::sanitize::{sanitize, visible_char};
 
 /// A line is never thought to be narrower, so that deep lists stay readable.
 const NARROWEST: usize = 10;
@@ -100,7 +100,7 @@ impl LineWrapper {
             self.is_apart = true;
             return;
         }
-        let Some(c) = shown(c) else { return };
+        let Some(c) = visible_char(c) else { return };
         if self.last.is_some_and(|before| may_break(before, c)) {
             self.end_word();
         }

@@ -40,16 +40,16 @@ impl InputReader {
         loop {
             let count = file
                 .read(&mut buffer)
-                .map_err(|error| unread(path, &error))?;
+                .map_err(|error| read_error(path, &error))?;
             if count == 0 {
                 break;
             }
             size += count as u64;
-            sum = summed(sum, &buffer[..count]);
+            sum = fnv_hash(sum, &buffer[..count]);
         }
-        sum = summed(sum, model.unwrap_or_default().as_bytes());
+        sum = fnv_hash(sum, model.unwrap_or_default().as_bytes());
         if provider {
-            sum = summed(sum, b"provider");
+            sum = fnv_hash(sum, b"provider");
         }
         Ok(InputReader {
             path: path.to_owned(),
@@ -112,13 +112,13 @@ impl InputReader {
             line.clear();
             let mut bounded = (&mut file).take(most + 1);
             let count = bounded.read_until(b'\n', &mut line);
-            if count.map_err(|error| unread(&self.path, &error))? == 0 {
+            if count.map_err(|error| read_error(&self.path, &error))? == 0 {
                 break;
             }
             number += 1;
             let row = if line.len() as u64 > most {
                 let why = format!("line too long: limit {most} bytes (batch.line_bytes)");
-                self.tell(number, &why);
+                self.print_line_error(number, &why);
                 return Err(CliError::Said(Exit::Usage));
             } else {
                 self.row(number, &line, &mut endpoint)
@@ -131,7 +131,7 @@ impl InputReader {
                     })?;
                 }
                 Err(why) => {
-                    self.tell(number, &why);
+                    self.print_line_error(number, &why);
                     wrong += 1;
                     // A file with another format fails on every line; the first errors are enough.
                     if wrong >= MOST {
@@ -155,7 +155,7 @@ impl InputReader {
         Ok((bytes, endpoint.unwrap_or_else(|| CHAT.to_owned())))
     }
 
-    fn tell(&self, line: u64, why: &str) {
+    fn print_line_error(&self, line: u64, why: &str) {
         terminal::error(&format!("{}:{line}: {why}", self.path.display()));
     }
 
@@ -215,10 +215,10 @@ impl InputReader {
 }
 
 fn opened(path: &Path) -> Result<File, CliError> {
-    File::open(path).map_err(|error| unread(path, &error))
+    File::open(path).map_err(|error| read_error(path, &error))
 }
 
-fn unread(path: &Path, error: &std::io::Error) -> CliError {
+fn read_error(path: &Path, error: &std::io::Error) -> CliError {
     CliError::Usage(format!("cannot read {}: {error}", path.display()))
 }
 
@@ -226,7 +226,7 @@ fn unread(path: &Path, error: &std::io::Error) -> CliError {
 const FNV: u64 = 0xcbf2_9ce4_8422_2325;
 
 /// FNV-1a, which is the same in every version of this program.
-fn summed(sum: u64, bytes: &[u8]) -> u64 {
+fn fnv_hash(sum: u64, bytes: &[u8]) -> u64 {
     bytes.iter().fold(sum, |sum, byte| {
         (sum ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3)
     })

@@ -47,7 +47,7 @@ pub(crate) async fn run(args: &BatchArgs, config: &Settings) -> Result<(), CliEr
     // Held until the end: two processes with one queue would write the same output.
     let _lock = files.lock()?;
     let address = format!("sqlite:{}", files.queue.display());
-    let batching = components::batches::at(config, &address).await?;
+    let batching = components::batches::open_at(config, &address).await?;
     let batching = BatchService {
         options: BatchOptions {
             work: true,
@@ -56,7 +56,7 @@ pub(crate) async fn run(args: &BatchArgs, config: &Settings) -> Result<(), CliEr
         },
         ..batching
     };
-    let host = Host::over(config, store(config).await?, args.demo).await?;
+    let host = Host::with_store(config, store(config).await?, args.demo).await?;
     host.agents().greet_servers();
     let services = Services {
         batches: Some(batching.clone()),
@@ -108,7 +108,7 @@ async fn follow(
         let batch = batching.store.batch(id).await?;
         let batch =
             batch.ok_or_else(|| CliError::Other(format!("batch {id} does not exist any more")))?;
-        progress.tell(&batch);
+        progress.report(&batch);
         if batch.status.is_final() {
             return Ok(batch);
         }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use quillet_core::batch::BatchService;
 
-use super::output_files::beside;
+use super::output_files::with_suffix;
 use crate::failure::CliError;
 
 /// Bytes that are read at once.
@@ -15,7 +15,7 @@ const READ: usize = 1 << 20;
 /// Writes a file of the queue. It is there whole or not at all.
 pub(super) async fn write(batching: &BatchService, id: &str, path: &Path) -> Result<(), CliError> {
     // Written to a temporary name and renamed, so an existing output is always complete.
-    let part = beside(path, ".part");
+    let part = with_suffix(path, ".part");
     let wrong = |error| CliError::Other(format!("cannot write {}: {error}", path.display()));
     let mut out = BufWriter::new(File::create(&part).map_err(wrong)?);
     let mut from = Some(1);

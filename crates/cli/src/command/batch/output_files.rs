@@ -15,14 +15,14 @@ pub(super) struct OutputFiles {
 impl OutputFiles {
     pub(super) fn of(output: &Path) -> Self {
         OutputFiles {
-            queue: beside(output, ".queue"),
-            errors: beside(output, ".errors"),
+            queue: with_suffix(output, ".queue"),
+            errors: with_suffix(output, ".errors"),
         }
     }
 
     /// Held as long as this process works, however it ends.
     pub(super) fn lock(&self) -> Result<File, CliError> {
-        let path = beside(&self.queue, ".lock");
+        let path = with_suffix(&self.queue, ".lock");
         let wrong = |error: &dyn std::fmt::Display| {
             CliError::Usage(format!("cannot write {}: {error}", path.display()))
         };
@@ -42,12 +42,12 @@ impl OutputFiles {
     pub(super) fn forget_queue(&self) {
         // SQLite leaves its write-ahead log and shared memory next to the database after a crash.
         for end in ["", "-wal", "-shm", ".lock"] {
-            let _ = fs::remove_file(beside(&self.queue, end));
+            let _ = fs::remove_file(with_suffix(&self.queue, end));
         }
     }
 }
 
-pub(super) fn beside(path: &Path, end: &str) -> PathBuf {
+pub(super) fn with_suffix(path: &Path, end: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(end);
     name.into()

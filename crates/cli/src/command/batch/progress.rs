@@ -37,7 +37,7 @@ impl BatchProgress {
         }
     }
 
-    pub(super) fn tell(&self, batch: &Batch) {
+    pub(super) fn report(&self, batch: &Batch) {
         let done = batch.completed + batch.failed;
         let failed = match batch.failed {
             0 => String::new(),

@@ -1,7 +1,7 @@
 //! Calls that somebody at the terminal is asked about.
 
 use quillet_core::journal::{ApprovalReason, Decision};
-use quillet_host::agent::{AgentService, Deciding, Principal};
+use quillet_host::agent::{AgentService, CallDecision, Principal};
 use serde_json::{Map, Value};
 
 use super::input::{InputSource, UserInput};
@@ -28,7 +28,7 @@ pub(super) async fn ask(
             ));
             return Err(CliError::Interrupted);
         };
-        let deciding = Deciding {
+        let deciding = CallDecision {
             call: Some(waiting.call.to_string()),
             decision,
             by: "terminal".to_owned(),

@@ -3,7 +3,7 @@
 use std::io::{BufRead, IsTerminal, stdin};
 use std::path::PathBuf;
 
-use quillet::components::traces::make_folder_of;
+use quillet::components::traces::create_parent_folder;
 use quillet::settings;
 use rustyline::completion::Completer;
 use rustyline::error::ReadlineError;
@@ -136,7 +136,7 @@ fn edit(editor: &mut LineEditor, path: Option<PathBuf>) -> Result<UserInput, Cli
 fn remember(editor: &mut LineEditor, line: &str, path: Option<PathBuf>) {
     let _ = editor.add_history_entry(line);
     if let Some(path) = path
-        && make_folder_of(&path).is_ok()
+        && create_parent_folder(&path).is_ok()
     {
         let _ = editor.append_history(&path);
     }

@@ -14,7 +14,7 @@ use quillet_core::session::Sessions;
 use slash::ChatInput;
 
 use crate::args::Chat;
-use crate::chat::{self, ChatClient, ChatPrinter, follow};
+use crate::chat::{self, ChatClient, ChatPrinter, follow_run};
 use crate::failure::CliError;
 use crate::failure_report;
 use crate::terminal;
@@ -37,7 +37,7 @@ pub(crate) async fn run(args: &Chat, config: &Settings) -> Result<(), CliError> 
         cost: Some(0.0),
         failed: None,
     };
-    let done = conversation.go_on(&mut input).await;
+    let done = conversation.run_loop(&mut input).await;
     conversation.talker.close().await;
     done
 }
@@ -71,7 +71,7 @@ struct ChatLoop {
 }
 
 impl ChatLoop {
-    async fn go_on(&mut self, input: &mut InputSource) -> Result<(), CliError> {
+    async fn run_loop(&mut self, input: &mut InputSource) -> Result<(), CliError> {
         loop {
             let line = match input.next().await? {
                 UserInput::Line(line) => line,
@@ -121,7 +121,7 @@ impl ChatLoop {
         let mut running = self.talker.begin(asked, Some(&self.session)).await?;
         let outcome = loop {
             let run = running.run_id().to_owned();
-            let outcome = follow(&mut running, &mut self.screen, &mut Vec::new()).await;
+            let outcome = follow_run(&mut running, &mut self.screen, &mut Vec::new()).await;
             drop(running);
             self.screen.end()?;
             let outcome = outcome?;
@@ -131,7 +131,7 @@ impl ChatLoop {
             }
             let agents = &self.talker.service;
             approval::ask(agents, &run, input).await?;
-            let Some(next) = agents.take_up(&run).await? else {
+            let Some(next) = agents.resume_run(&run).await? else {
                 let message = format!("run {run} cannot be resumed");
                 return Err(CliError::Other(message));
             };
@@ -148,7 +148,7 @@ impl ChatLoop {
                 Ok(())
             }
             EndReason::Finished(reason) => {
-                if let Err(cut) = reason.whole() {
+                if let Err(cut) = reason.ensure_complete() {
                     terminal::note(&cut.to_string());
                 }
                 Ok(())

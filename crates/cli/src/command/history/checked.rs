@@ -44,7 +44,7 @@ pub(crate) async fn findings(
     for (kind, entry) in entries {
         found.extend(match kind {
             EntryKind::Prompt => of_prompt(entry, &catalogue, &snapshot),
-            EntryKind::Agent => with_text(entry, agent_file::wrong_with(entry)),
+            EntryKind::Agent => with_text(entry, agent_file::diagnostics(entry)),
             _ => {
                 let known = others.get(&(*kind, entry.key.id()));
                 with_text(entry, known.map(|known| known.to_vec()).unwrap_or_default())
@@ -73,7 +73,7 @@ fn of_prompt(
         return Vec::new();
     };
     let texts = PromptTemplates::of(definition, false, snapshot);
-    let mut found = texts.place(&definition.diagnostics);
+    let mut found = texts.locate(&definition.diagnostics);
     found.extend(unknown(texts.unknown_names(catalogue, &[])));
     found
 }
@@ -100,7 +100,7 @@ fn with_text(entry: &StoreEntry, found: Vec<Diagnostic>) -> Vec<LocatedDiagnosti
 ///
 /// # Errors
 /// Something is wrong, and was told.
-pub(crate) fn refuse(
+pub(crate) fn reject_errors(
     found: &[LocatedDiagnostic],
     is_permitted: bool,
     fix: &str,

@@ -31,9 +31,9 @@ pub(super) async fn run(args: &Diff, work: &StoreSession<'_>) -> Result<(), CliE
             kind.name()
         )));
     }
-    let old = work.named(kind, &args.old).await?;
-    let new = other(args, work, &old).await?;
-    let old = version(work, &earlier(work, old, &new).await?).await?;
+    let old = work.resolve_name(kind, &args.old).await?;
+    let new = resolve_new(args, work, &old).await?;
+    let old = version(work, &resolve_old(work, old, &new).await?).await?;
     let new = version(work, &new).await?;
     let (before, after) = (readable(&old.content), readable(&new.content));
     let mut shown = differences((&old.name, &before), (&new.name, &after));
@@ -53,7 +53,7 @@ pub(super) async fn run(args: &Diff, work: &StoreSession<'_>) -> Result<(), CliE
 }
 
 /// The other side: as it was named, a mark of the same definition, or what stands in the store.
-async fn other(
+async fn resolve_new(
     args: &Diff,
     work: &StoreSession<'_>,
     old: &DefinitionRef,
@@ -62,7 +62,7 @@ async fn other(
         None => mark(LATEST)?,
         Some(text) if text.starts_with('@') => mark(text)?,
         Some(text) => {
-            let named = work.named(old.kind, text).await?;
+            let named = work.resolve_name(old.kind, text).await?;
             let mark = named.mark_or_latest();
             return Ok(DefinitionRef {
                 mark: Some(mark),
@@ -80,7 +80,7 @@ async fn other(
 
 /// Without a mark, production is the one side; where nobody set that label, it is the version
 /// before.
-async fn earlier(
+async fn resolve_old(
     work: &StoreSession<'_>,
     old: DefinitionRef,
     new: &DefinitionRef,

@@ -240,7 +240,7 @@ fn kind_of(name: &str) -> Result<EntryKind, CliError> {
     let Ok(definition) = source::parse(name, &text, form) else {
         return Ok(EntryKind::Prompt);
     };
-    if agent_file::is_one(name, &definition) {
+    if agent_file::is_agent(name, &definition) {
         return Ok(EntryKind::Agent);
     }
     Ok(source::kind_of(&definition).unwrap_or(EntryKind::Prompt))

@@ -35,7 +35,7 @@ pub(super) async fn list(args: &List, work: &StoreSession<'_>) -> Result<(), Cli
 
 /// Moves a label, sets it on several versions, or takes it away.
 pub(super) async fn set(args: &Label, work: &StoreSession<'_>) -> Result<(), CliError> {
-    let named = work.named(args.which.kind(), &args.id).await?;
+    let named = work.resolve_name(args.which.kind(), &args.id).await?;
     let is_whole = args.remove || !args.split.is_empty();
     if let Some(mark) = named.mark.as_ref().filter(|_| is_whole) {
         return Err(CliError::Usage(format!(
@@ -49,11 +49,11 @@ pub(super) async fn set(args: &Label, work: &StoreSession<'_>) -> Result<(), Cli
     } else {
         LabelChange::Target(split(&args.split, args.by.as_deref())?)
     };
-    moved(work, &named, &args.name, wanted, &args.why.message).await
+    move_label(work, &named, &args.name, wanted, &args.why.message).await
 }
 
 /// Moves a label and tells from where to where.
-pub(super) async fn moved(
+pub(super) async fn move_label(
     work: &StoreSession<'_>,
     named: &DefinitionRef,
     label: &str,
@@ -117,7 +117,7 @@ fn split(given: &[String], by: Option<&str>) -> Result<LabelTarget, CliError> {
         by: by.map(str::to_owned),
         salt: None,
     });
-    match target.wrong() {
+    match target.validation_error() {
         None => Ok(target),
         Some(why) => Err(CliError::Usage(format!("--split: {why}"))),
     }

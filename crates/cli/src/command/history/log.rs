@@ -46,7 +46,7 @@ fn of_definition(
     labels: &Labels,
 ) -> Result<(), CliError> {
     let newest = versions.first().map_or(0, |newest| newest.number);
-    let more = cut(&mut versions, args.most);
+    let more = truncate_lines(&mut versions, args.most);
     let rows: Vec<(&Version, Vec<String>)> = versions
         .iter()
         .map(|version| {
@@ -94,12 +94,12 @@ fn of_definition(
         shown.push('\n');
     }
     terminal::result(&shown)?;
-    tell_more(more, &format!("of {}", named.id));
+    note_more(more, &format!("of {}", named.id));
     Ok(())
 }
 
 fn of_store(args: &LogArgs, mut lines: Vec<LogEntry>) -> Result<(), CliError> {
-    let more = cut(&mut lines, args.most);
+    let more = truncate_lines(&mut lines, args.most);
     if args.json {
         return Ok(terminal::line(&format!("{:#}", json!(lines)))?);
     }
@@ -123,7 +123,7 @@ fn of_store(args: &LogArgs, mut lines: Vec<LogEntry>) -> Result<(), CliError> {
     if lines.is_empty() {
         terminal::note("the log is empty");
     }
-    tell_more(more, "of the log");
+    note_more(more, "of the log");
     Ok(())
 }
 
@@ -147,14 +147,14 @@ fn name(text: &str) -> String {
 }
 
 /// Leaves the newest, and says whether there were more.
-fn cut<T>(lines: &mut Vec<T>, most: u64) -> bool {
+fn truncate_lines<T>(lines: &mut Vec<T>, most: u64) -> bool {
     let most = usize::try_from(most).unwrap_or(usize::MAX);
     let has_more = lines.len() > most;
     lines.truncate(most);
     has_more
 }
 
-fn tell_more(has_more: bool, what: &str) {
+fn note_more(has_more: bool, what: &str) {
     if has_more {
         terminal::note(&format!("more entries {what}: increase -n to show them"));
     }

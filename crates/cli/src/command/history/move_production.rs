@@ -4,7 +4,7 @@ use quillet_core::history::{PRODUCTION, VersionSelector};
 use quillet_core::store::EntryKind;
 use quillet_host::definitions::{DefinitionError, LabelChange, Write};
 
-use super::label::moved;
+use super::label::move_label;
 use super::store_session::{DefinitionRef, StoreSession, mark};
 use crate::args::{Promote, Rollback};
 use crate::failure::CliError;
@@ -14,7 +14,7 @@ use crate::terminal;
 const LOOK_BACK: usize = 1000;
 
 pub(super) async fn promote(args: &Promote, work: &StoreSession<'_>) -> Result<(), CliError> {
-    let named = work.named(args.which.kind(), &args.id).await?;
+    let named = work.resolve_name(args.which.kind(), &args.id).await?;
     let to = match (&args.from, &named.mark) {
         (None, _) => named.mark_or_latest(),
         (Some(from), None) => mark(from)?,
@@ -25,7 +25,7 @@ pub(super) async fn promote(args: &Promote, work: &StoreSession<'_>) -> Result<(
         }
     };
     let wanted = LabelChange::At(to);
-    moved(work, &named, &args.to, wanted, &args.why.message).await
+    move_label(work, &named, &args.to, wanted, &args.why.message).await
 }
 
 pub(super) async fn back(args: &Rollback, work: &StoreSession<'_>) -> Result<(), CliError> {
@@ -37,7 +37,7 @@ pub(super) async fn back(args: &Rollback, work: &StoreSession<'_>) -> Result<(),
         None => labels.get(PRODUCTION).map(|_| PRODUCTION),
     };
     let Some(label) = label else {
-        return rewritten(args, work, &named, to).await;
+        return restore_version(args, work, &named, to).await;
     };
     let to = match to {
         Some(to) => to,
@@ -50,12 +50,12 @@ pub(super) async fn back(args: &Rollback, work: &StoreSession<'_>) -> Result<(),
         "" => "rolled back",
         message => message,
     };
-    moved(work, &named, label, LabelChange::At(to), message).await
+    move_label(work, &named, label, LabelChange::At(to), message).await
 }
 
 /// Makes an earlier version the newest one: what stands in the store is what readers get, where no
 /// label says otherwise.
-async fn rewritten(
+async fn restore_version(
     args: &Rollback,
     work: &StoreSession<'_>,
     named: &DefinitionRef,

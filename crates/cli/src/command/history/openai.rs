@@ -8,7 +8,7 @@ use quillet_core::history::{DefinitionContent, VersionSelector};
 use quillet_core::store::EntryKind;
 use quillet_host::definitions::{DefinitionError, Write};
 
-use super::checked::refuse;
+use super::checked::reject_errors;
 use super::store_session::StoreSession;
 use crate::failure::CliError;
 use crate::report::LocatedDiagnostic;
@@ -18,7 +18,7 @@ use crate::terminal;
 /// Reads and checks all of them before the first is written.
 pub(super) async fn import(file: &str, work: &StoreSession<'_>) -> Result<(), CliError> {
     let text = source::read(file)?;
-    let saved = openai_prompts(source::shown(file), &text).map_err(|found| {
+    let saved = openai_prompts(source::display_name(file), &text).map_err(|found| {
         let bare = |diagnostic| LocatedDiagnostic {
             diagnostic,
             text: None,
@@ -26,7 +26,7 @@ pub(super) async fn import(file: &str, work: &StoreSession<'_>) -> Result<(), Cl
         CliError::Findings(found.into_iter().map(bare).collect())
     })?;
     let found = check(&saved, work).await?;
-    refuse(&found, false, "fix the errors in the file")?;
+    reject_errors(&found, false, "fix the errors in the file")?;
     let mut added: BTreeMap<String, usize> = BTreeMap::new();
     for one in &saved {
         let count = added.entry(one.id()).or_default();

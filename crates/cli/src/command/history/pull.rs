@@ -74,7 +74,7 @@ pub(super) async fn run(args: &Pull, work: &StoreSession<'_>) -> Result<(), CliE
     if !args.dry_run {
         write(args, &pulled, &local).await?;
     }
-    told(args, &pulled)
+    print_summary(args, &pulled)
 }
 
 /// What the folder holds now; nothing where it is not there yet.
@@ -237,7 +237,7 @@ fn as_file(content: &DefinitionContent, local: Option<&StoreEntry>) -> Definitio
 
 /// The template that a definition is, if it is nothing else and its file is one of that format.
 fn template(object: &Map<String, Tree>, local: &StoreEntry) -> Option<DefinitionContent> {
-    let Some(InputFileKind::Template(format)) = source::form_of(&local.origin) else {
+    let Some(InputFileKind::Template(format)) = source::kind_of_file(&local.origin) else {
         return None;
     };
     let text = object.get("userPrompt")?.as_str()?;
@@ -249,7 +249,7 @@ fn template(object: &Map<String, Tree>, local: &StoreEntry) -> Option<Definition
     })
 }
 
-fn told(args: &Pull, pulled: &[PulledVersion]) -> Result<(), CliError> {
+fn print_summary(args: &Pull, pulled: &[PulledVersion]) -> Result<(), CliError> {
     let mut lines = String::new();
     let mut counts = [0; 3];
     for it in pulled {

@@ -5,7 +5,7 @@ use quillet_core::history::{CommitResult, LabelTarget};
 use quillet_core::store::{EntryKey, EntryKind, StoreEntry, StoreErrorKind};
 use quillet_host::definitions::{DefinitionError, PushChange, PushItem, Reason, check_labels};
 
-use super::checked::{findings, refuse};
+use super::checked::{findings, reject_errors};
 use super::file::DefinitionFiles;
 use super::print::target;
 use super::store_session::StoreSession;
@@ -34,7 +34,7 @@ pub(super) async fn run(args: &Push, work: &StoreSession<'_>) -> Result<(), CliE
     let entries: Vec<(EntryKind, StoreEntry)> =
         kept.iter().map(|it| (it.kind, it.entry.clone())).collect();
     let found = findings(&entries, work.store.clone(), work.config).await?;
-    refuse(&found, args.broken, "save it anyway with --broken")?;
+    reject_errors(&found, args.broken, "save it anyway with --broken")?;
     let pushed = kept.into_iter().map(|it| PushItem {
         kind: it.kind,
         key: it.entry.key,
@@ -67,7 +67,7 @@ pub(super) async fn run(args: &Push, work: &StoreSession<'_>) -> Result<(), CliE
     } else {
         ""
     };
-    terminal::note(&format!("{}{done}", counts.told(work)));
+    terminal::note(&format!("{}{done}", counts.summary(work)));
     Ok(())
 }
 
@@ -189,7 +189,7 @@ impl PushCounts {
         self.new + self.changed + self.same
     }
 
-    fn told(&self, work: &StoreSession<'_>) -> String {
+    fn summary(&self, work: &StoreSession<'_>) -> String {
         let removed = match self.removed {
             0 => String::new(),
             removed => format!(", {removed} removed"),

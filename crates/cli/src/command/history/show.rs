@@ -11,7 +11,7 @@ use crate::failure::CliError;
 use crate::terminal::{self, Stream};
 
 pub(super) async fn run(args: &Show, work: &StoreSession<'_>) -> Result<(), CliError> {
-    let named = work.named(args.which.kind(), &args.id).await?;
+    let named = work.resolve_name(args.which.kind(), &args.id).await?;
     let found = work.resolve_version(&named).await?;
     // Of a removed definition only its versions are left.
     let latest = work

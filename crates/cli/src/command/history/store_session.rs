@@ -109,7 +109,7 @@ impl<'a> StoreSession<'a> {
     ///
     /// # Errors
     /// It is no id, or no mark; the store failed.
-    pub(super) async fn named(
+    pub(super) async fn resolve_name(
         &self,
         kind: EntryKind,
         text: &str,
@@ -135,7 +135,7 @@ impl<'a> StoreSession<'a> {
 
     /// As [`StoreSession::named`], where a mark makes no sense.
     pub(super) async fn id(&self, kind: EntryKind, text: &str) -> Result<DefinitionRef, CliError> {
-        let named = self.named(kind, text).await?;
+        let named = self.resolve_name(kind, text).await?;
         named.reject_version_selector(text)?;
         Ok(named)
     }

@@ -90,12 +90,13 @@ impl DocumentRequest {
                 let place = params
                     .position
                     .ok_or((error::INVALID_PARAMS, "missing position".to_owned()))?;
-                self.at(snapshot, open.byte(place), params, encoding).await
+                self.answer_at_position(snapshot, open.byte(place), params, encoding)
+                    .await
             }
         }
     }
 
-    async fn at(
+    async fn answer_at_position(
         self,
         snapshot: &DocumentSnapshot,
         at: usize,

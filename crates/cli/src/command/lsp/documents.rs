@@ -131,7 +131,7 @@ impl OpenDocument {
 
 fn kind(path: Option<&PathBuf>, length: usize) -> DocumentKind {
     let kind = match path {
-        Some(path) if !script_file::is_one(path) => return DocumentKind::Other,
+        Some(path) if !script_file::is_script_or_fixture(path) => return DocumentKind::Other,
         Some(path) if script_file::is_fixture(path) => DocumentKind::Fixture,
         // What was never saved has no ending yet.
         Some(_) | None => DocumentKind::Script,

@@ -78,7 +78,7 @@ async fn converse(
         tokio::select! {
             frame = inbox.recv() => server.frame(frame.unwrap_or(WireMessage::End)),
             Some(done) = results.recv() => server.done(done),
-            () = wait => server.look(),
+            () = wait => server.publish_due(),
         }
         let mut output = io::stdout().lock();
         for message in server.out.drain(..) {

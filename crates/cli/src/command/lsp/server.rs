@@ -311,7 +311,7 @@ impl LspServer {
         let uri = params.document.uri;
         if let Some(open) = self.documents.remove(uri.as_str()) {
             self.due.remove(&open.uri);
-            self.tell(&open, &[]);
+            self.publish(&open, &[]);
         }
     }
 
@@ -329,7 +329,7 @@ impl LspServer {
     }
 
     /// Looks for findings in the documents for which it is time.
-    pub(super) fn look(&mut self) {
+    pub(super) fn publish_due(&mut self) {
         let now = Instant::now();
         let ready: Vec<Arc<str>> = self
             .due
@@ -364,13 +364,13 @@ impl LspServer {
                 let now = self.documents.get(&open.uri);
                 // What was typed since then is looked at soon.
                 if now.is_some_and(|now| Arc::ptr_eq(&now.source, &open.source)) {
-                    self.tell(&open, &found);
+                    self.publish(&open, &found);
                 }
             }
         }
     }
 
-    fn tell(&mut self, open: &OpenDocument, found: &[Value]) {
+    fn publish(&mut self, open: &OpenDocument, found: &[Value]) {
         let mut params = json!({"uri": &*open.uri, "diagnostics": found});
         if let Some(version) = open.version {
             params["version"] = version.into();

@@ -80,12 +80,12 @@ impl Tools for AtTerminal {
         self.inner.dry(name)
     }
 
-    fn asked(&self, name: &str) -> Option<Arc<dyn Tool>> {
+    fn approved_tool(&self, name: &str) -> Option<Arc<dyn Tool>> {
         let (inner, terminal) = (self.inner.tool(name)?, self.terminal.clone());
         Some(Arc::new(ApprovalTool { inner, terminal }))
     }
 
-    fn asked_network(&self) -> Option<Arc<dyn Network>> {
+    fn approved_network(&self) -> Option<Arc<dyn Network>> {
         let (inner, terminal) = (self.inner.network()?, self.terminal.clone());
         Some(Arc::new(ApprovalNetwork { inner, terminal }))
     }

@@ -124,7 +124,7 @@ impl ScriptArguments {
 fn first_input(script: &Script) -> String {
     let inputs = script.config.get("input").map(Node::value);
     let inputs = inputs.and_then(|inputs| Inputs::read(&inputs).ok());
-    let first = inputs.as_ref().and_then(|inputs| inputs.at(0));
+    let first = inputs.as_ref().and_then(|inputs| inputs.field_at_index(0));
     first.map_or_else(|| CONTENT.to_owned(), |input| input.name.clone())
 }
 
@@ -159,7 +159,7 @@ fn defined(define: &str) -> Result<(&str, Value), CliError> {
 
 /// The script that standard input is; names in it start in the working folder.
 pub(super) fn script_of_stdin(search: &[PathBuf]) -> Result<OpenedScript, ScriptError> {
-    let name = source::shown("-");
+    let name = source::display_name("-");
     let text = source::read("-")
         .map_err(|failure| ScriptError::plain(ErrorKind::Script, name, failure.to_string()))?;
     let source = ScriptSource {

@@ -16,7 +16,7 @@ use quillet_store::MemoryStore;
 
 use super::arguments;
 use crate::args::{ReasoningDisplay, RunArgs};
-use crate::chat::{ChatPrinter, ended, follow};
+use crate::chat::{ChatPrinter, follow_run, result_of_ending};
 use crate::failure::CliError;
 use crate::terminal;
 
@@ -35,13 +35,13 @@ pub(super) async fn run(
 ) -> Result<(), CliError> {
     let store = components::optional_store(config).await?;
     let store = store.unwrap_or_else(|| Arc::new(MemoryStore::new()) as Arc<dyn Store>);
-    let host = Host::over(config, store, false).await?;
+    let host = Host::with_store(config, store, false).await?;
     let request = match source {
         ScriptOrigin::Store(name) => of_store(args, &host, name).await?,
         ScriptOrigin::File(opened) => of_file(args, *opened),
     };
     let request = ScriptRequest {
-        model: args.with.named().or(request.model),
+        model: args.with.first_model().or(request.model),
         options: ChatOptions {
             temperature: args.temperature,
             max_tokens: args.max_tokens,
@@ -53,7 +53,7 @@ pub(super) async fn run(
         ask: args.ask.clone(),
         ..request
     };
-    let (who, id) = (Principal::at("terminal"), components::new_id());
+    let (who, id) = (Principal::from_address("terminal"), components::new_id());
     let begun = host
         .agents()
         .begin(AgentRequest::of_script(request), &who, &id)
@@ -65,7 +65,7 @@ pub(super) async fn run(
     let run = running.id().to_owned();
     terminal::note(&format!("run {run}"));
     let mut screen = ChatPrinter::new(!args.no_stream, ReasoningDisplay::Auto, config);
-    let outcome = follow(&mut running, &mut screen, &mut Vec::new()).await;
+    let outcome = follow_run(&mut running, &mut screen, &mut Vec::new()).await;
     drop(running);
     host.flush().await;
     let outcome = outcome?;
@@ -78,7 +78,7 @@ pub(super) async fn run(
             "the run needs approval: `quillet runs show {run}`, `quillet runs decide {run} approve`, then `quillet runs resume {run}`"
         ));
     }
-    ended(outcome.ending)
+    result_of_ending(outcome.ending)
 }
 
 /// Rejects options that another process could not apply when it resumes the run.

@@ -55,10 +55,10 @@ impl ConversationFile {
         }
         let is_there = path.is_file() && !dry;
         if chats.backup_chat && is_there {
-            fs::copy(&path, beside(&folder, "backup")).map_err(wrong)?;
+            fs::copy(&path, free_name(&folder, "backup")).map_err(wrong)?;
         }
         if chats.new_chat && is_there {
-            fs::rename(&path, beside(&folder, "history")).map_err(wrong)?;
+            fs::rename(&path, free_name(&folder, "history")).map_err(wrong)?;
         }
         let text = match fs::read_to_string(&path) {
             Ok(text) => text,
@@ -123,7 +123,7 @@ fn name_of(id: &str) -> String {
 }
 
 /// A name that no other conversation has.
-fn beside(folder: &Path, kind: &str) -> PathBuf {
+fn free_name(folder: &Path, kind: &str) -> PathBuf {
     let now = Timestamp::now().as_millisecond();
     folder.join(format!("{kind}-{now}.yaml"))
 }
@@ -137,12 +137,12 @@ fn read(text: &str) -> Result<Vec<TimedTurn>, String> {
     })?;
     match value {
         Value::Null => Ok(Vec::new()),
-        Value::List(items) => items.iter().map(kept).collect(),
+        Value::List(items) => items.iter().map(parse_turn).collect(),
         other => Err(format!("expected a list of turns, not {}", other.kind())),
     }
 }
 
-fn kept(item: &Value) -> Result<TimedTurn, String> {
+fn parse_turn(item: &Value) -> Result<TimedTurn, String> {
     let field = |name: &str| item.as_map()?.get(name)?.as_str().map(str::to_owned);
     let (Some(role), Some(content)) = (field("role"), field("content")) else {
         return Err("invalid turn: expected role and content".to_owned());

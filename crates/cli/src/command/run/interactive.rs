@@ -122,7 +122,7 @@ impl Dialogue<'_> {
             }
             Err(error) => {
                 self.screen.end_partial(&error)?;
-                scripts::tell(&error, Some(self.source));
+                scripts::print_error(&error, Some(self.source));
                 Ok(Some(error.kind.code().exit()))
             }
         }
@@ -136,8 +136,8 @@ impl Dialogue<'_> {
         let session = &self.session;
         let taken = async {
             match step {
-                DialogueStep::Say(text) => session.say(text).await,
-                DialogueStep::GoOn => session.go_on().await,
+                DialogueStep::Say(text) => session.send_message(text).await,
+                DialogueStep::GoOn => session.continue_dialogue().await,
                 DialogueStep::Call(text) => session.call(text).await,
             }
         };

@@ -32,13 +32,13 @@ use crate::terminal::{self, Stream};
 pub(crate) async fn run(args: &RunArgs, config: &Settings) -> Result<(), CliError> {
     if args.durable {
         durable::check(args, config)?;
-        let source = match prompt::named(args, config).await? {
+        let source = match prompt::prompt_name(args, config).await? {
             Some(name) => durable::ScriptOrigin::Store(name),
             None => durable::ScriptOrigin::File(Box::new(open(args).await?)),
         };
         return durable::run(args, config, source).await;
     }
-    if let Some(name) = prompt::named(args, config).await? {
+    if let Some(name) = prompt::prompt_name(args, config).await? {
         return prompt::run(args, name, config).await;
     }
     if args.with.model.len() > 1 {
@@ -48,7 +48,7 @@ pub(crate) async fn run(args: &RunArgs, config: &Settings) -> Result<(), CliErro
     }
     let (opened, arguments) = open(args).await?;
     let (models, asked) = if args.dry_run {
-        (scripts::unasked_models(config)?, McpSources::Nobody)
+        (scripts::dry_run_models(config)?, McpSources::Nobody)
     } else {
         (scripts::models(config)?, McpSources::All)
     };
@@ -83,7 +83,7 @@ pub(crate) async fn run(args: &RunArgs, config: &Settings) -> Result<(), CliErro
             if args.dry_run && !requests.is_empty() {
                 outcome::requests(args, &requests)?;
             }
-            scripts::tell(&error, Some(&opened.script.source));
+            scripts::print_error(&error, Some(&opened.script.source));
             return Err(CliError::Said(error.kind.code().exit()));
         }
     };
@@ -149,7 +149,7 @@ async fn open(
             Ok((opened, input))
         }
         Err(error) => {
-            scripts::tell(&error, None);
+            scripts::print_error(&error, None);
             // Only a missing script itself is a plain failure; inside a script this kind means a
             // missing dependency.
             let code = match error.kind {
@@ -177,7 +177,7 @@ fn run_access(args: &RunArgs) -> Result<RunAccess, CliError> {
 fn parameters(args: &RunArgs) -> Map {
     let number = |number: u64| Value::Int(i64::try_from(number).unwrap_or(i64::MAX));
     let entries = [
-        ("model", args.with.named().map(Value::from)),
+        ("model", args.with.first_model().map(Value::from)),
         ("temperature", args.temperature.map(Value::Float)),
         ("max_tokens", args.max_tokens.map(number)),
     ];

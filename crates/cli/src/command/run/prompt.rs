@@ -28,7 +28,7 @@ use crate::terminal::{self, Stream, TextStyle, styled};
 
 /// The name of a prompt, if that is what the arguments name: a file that is one, or an id that the
 /// store has and no script.
-pub(super) async fn named<'a>(
+pub(super) async fn prompt_name<'a>(
     args: &'a RunArgs,
     config: &Settings,
 ) -> Result<Option<&'a str>, CliError> {
@@ -81,7 +81,7 @@ async fn work(args: &RunArgs, name: &str, config: &Settings) -> Result<(), CliEr
         max_tokens: args.max_tokens,
         ..ChatOptions::default()
     };
-    let options = options.over(rendered.options);
+    let options = options.or_defaults(rendered.options);
     if args.dry_run {
         return show_requests(args, &models, &messages, &options);
     }
@@ -89,7 +89,7 @@ async fn work(args: &RunArgs, name: &str, config: &Settings) -> Result<(), CliEr
     let asking = PromptRequest {
         args,
         config,
-        behind: components::asked(config, &door)?,
+        behind: components::configured_model(config, &door)?,
         door,
         messages,
         options,
@@ -174,7 +174,7 @@ impl ModelAnswer {
     /// Returns why the answer is incomplete, if it is.
     fn failure(self) -> Option<ModelError> {
         let cut = |reply: &Reply| {
-            let cut = reply.whole().err()?;
+            let cut = reply.ensure_complete().err()?;
             Some(ModelError::new(ModelErrorKind::Cut, cut.to_string()))
         };
         self.error.or_else(|| cut(&self.reply))

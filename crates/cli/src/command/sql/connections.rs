@@ -10,7 +10,7 @@ use quillet_sql::{Connection, ConnectionDefinition, ConnectionUrl, Databases, Sq
 use serde_json::{Value, json};
 
 use super::cell::one_line;
-use super::failed::{beside, report_error};
+use super::failed::{extra_help, report_error};
 use super::files;
 use super::session::{self, with_password};
 use super::target::{self, DEMO, DatabaseTarget};
@@ -183,12 +183,12 @@ pub(super) async fn test(
     let known = session::load_databases(config).await?;
     let tried = match named.map(DatabaseTarget::of).transpose()? {
         Some(DatabaseTarget::Address(url)) => vec![one(&known, url, args, config).await?],
-        Some(DatabaseTarget::Named(name)) => vec![kept(&known, name).await],
+        Some(DatabaseTarget::Named(name)) => vec![check_stored(&known, name).await],
         Some(DatabaseTarget::Demo) => vec![demo(&known).await?],
         Some(DatabaseTarget::Files(paths)) => vec![loaded(&known, &paths, config).await?],
         None => every(&known).await?,
     };
-    tell(args, &tried)
+    print_checks(args, &tried)
 }
 
 async fn one(
@@ -206,7 +206,7 @@ async fn one(
     Ok((url.to_string(), known.test(&definition).await))
 }
 
-async fn kept(known: &Databases, name: String) -> ConnectionCheck {
+async fn check_stored(known: &Databases, name: String) -> ConnectionCheck {
     let checked = known.test_known(&name).await;
     (name, checked)
 }
@@ -234,17 +234,17 @@ async fn every(known: &Databases) -> Result<Vec<ConnectionCheck>, CliError> {
     let list = known.list().await;
     let mut tried = Vec::new();
     for connection in list.map_err(|error| report_error(&error, None))? {
-        tried.push(kept(known, connection.name).await);
+        tried.push(check_stored(known, connection.name).await);
     }
     Ok(tried)
 }
 
-fn tell(args: &Sql, tried: &[ConnectionCheck]) -> Result<(), CliError> {
+fn print_checks(args: &Sql, tried: &[ConnectionCheck]) -> Result<(), CliError> {
     if args.with.json {
         let shown: Vec<Value> = tried.iter().map(as_json).collect();
         terminal::line(&format!("{:#}", json!(shown)))?;
     } else {
-        tried.iter().try_for_each(tell_one)?;
+        tried.iter().try_for_each(print_check)?;
     }
     if tried.iter().any(|(_, checked)| checked.is_err()) {
         Err(CliError::Said(Exit::Failure))
@@ -253,7 +253,7 @@ fn tell(args: &Sql, tried: &[ConnectionCheck]) -> Result<(), CliError> {
     }
 }
 
-fn tell_one((name, checked): &ConnectionCheck) -> Result<(), CliError> {
+fn print_check((name, checked): &ConnectionCheck) -> Result<(), CliError> {
     let name = one_line(name);
     match checked {
         Ok(checked) => {
@@ -276,7 +276,7 @@ fn tell_one((name, checked): &ConnectionCheck) -> Result<(), CliError> {
             } else {
                 terminal::error(&format!("{name}: {said}"))
             }
-            let help = [error.help(), beside(error).map(str::to_owned)];
+            let help = [error.help(), extra_help(error).map(str::to_owned)];
             let help: Vec<String> = help.into_iter().flatten().collect();
             if !help.is_empty() {
                 terminal::note(&format!("help: {}", one_line(&help.join("; "))));

@@ -87,13 +87,13 @@ impl Output {
         self.has_bytes = true;
         let Some(path) = self.path.clone() else {
             let bytes = if self.looked_at { shown(bytes) } else { bytes };
-            return Ok(beside(move || terminal::bytes(&bytes)).await??);
+            return Ok(run_blocking(move || terminal::bytes(&bytes)).await??);
         };
         let mut file = match self.file.take() {
             Some(file) => file,
             None => self.open(&path)?,
         };
-        let written = beside(move || file.write_all(&bytes).map(|()| file)).await?;
+        let written = run_blocking(move || file.write_all(&bytes).map(|()| file)).await?;
         self.file = Some(written.map_err(|error| wrong(&path, &error))?);
         Ok(())
     }
@@ -146,7 +146,7 @@ fn shown(bytes: Vec<u8>) -> Vec<u8> {
 }
 
 /// Writing may wait, for whoever reads a pipe; an interrupt must not wait with it.
-async fn beside<T: Send + 'static>(
+async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, CliError> {
     let done = spawn_blocking(work).await;

@@ -37,7 +37,7 @@ fn one_message(error: &SqlError) -> String {
 
 fn bare(error: &SqlError) {
     terminal::error(&one_message(error));
-    let help = match (error.help(), beside(error)) {
+    let help = match (error.help(), extra_help(error)) {
         (Some(help), Some(beside)) => Some(format!("{help}; {beside}")),
         (help, beside) => help.or(beside.map(str::to_owned)),
     };
@@ -51,7 +51,7 @@ fn bare(error: &SqlError) {
 }
 
 /// What the command line has for it.
-pub(super) fn beside(error: &SqlError) -> Option<&'static str> {
+pub(super) fn extra_help(error: &SqlError) -> Option<&'static str> {
     match error {
         SqlError::Database(error) if error.kind == DatabaseErrorKind::Denied => {
             match error.native_code.as_deref() {

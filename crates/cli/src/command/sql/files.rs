@@ -25,14 +25,14 @@ pub(super) async fn load(paths: &[PathBuf], config: &Settings) -> Result<LoadedF
     let tell = |done, total, what: &str| bar.set_progress(done, total, what);
     let loaded = files::load(paths, &options, &tell).await;
     drop(bar);
-    let loaded = loaded.map_err(|error| told(&error))?;
+    let loaded = loaded.map_err(|error| to_cli_error(&error))?;
     for note in &loaded.notes {
         terminal::note(&one_line(note));
     }
     Ok(loaded)
 }
 
-fn told(error: &FileError) -> CliError {
+fn to_cli_error(error: &FileError) -> CliError {
     terminal::error(&sanitize(&error.to_string()));
     if let Some(help) = &error.help {
         let head = styled("help:", TextStyle::Bold, Stream::Err.has_colour());

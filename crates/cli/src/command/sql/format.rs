@@ -24,7 +24,7 @@ pub(super) fn run(sql: &str, dialect: &str) -> Result<(), CliError> {
 }
 
 fn named(name: &str) -> Result<SqlDialect, CliError> {
-    SqlDialect::named(name).ok_or_else(|| {
+    SqlDialect::from_name(name).ok_or_else(|| {
         let known = SqlDialect::ALL.map(SqlDialect::name);
         let near = nearest(name, known).map(|near| format!(", did you mean {near}?"));
         CliError::Usage(format!(

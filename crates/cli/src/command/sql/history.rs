@@ -10,7 +10,7 @@ use super::cell::one_line;
 use super::failed::report_error;
 use super::session::SqlSession;
 use crate::args::Sql;
-use crate::cells::cut;
+use crate::cells::truncate;
 use crate::failure::CliError;
 use crate::terminal::{self, Stream, TextStyle, styled};
 
@@ -57,7 +57,7 @@ pub(super) async fn accept(
         let question = one_line(record.question.as_deref().unwrap_or_default());
         terminal::note(&format!(
             "accepted {id} as an answer to {}",
-            cut(&question, 200)
+            truncate(&question, 200)
         ));
         return Ok(());
     }
@@ -86,7 +86,7 @@ fn shown(record: &QueryRecord) -> String {
     );
     let mut shown = format!("{}\n", styled(&head, TextStyle::Dim, colour));
     if let Some(question) = &record.question {
-        let question = cut(&one_line(question), 200);
+        let question = truncate(&one_line(question), 200);
         shown.push_str(&format!(
             "  {}\n",
             styled(&question, TextStyle::Bold, colour)

@@ -45,7 +45,7 @@ pub(crate) async fn run(args: &Sql, config: &Settings) -> Result<(), CliError> {
         tokio::select! {
             biased;
             done = work(args, config) => done,
-            _ = signals::ended() => Err(CliError::Interrupted),
+            _ = signals::wait_for_end() => Err(CliError::Interrupted),
         }
     };
     if matches!(done, Err(CliError::Interrupted)) {

@@ -127,7 +127,7 @@ pub(super) fn write(ran: &QueryRun, show: &ShowRows) -> Result<(), CliError> {
         }
         None => terminal::bytes(text.as_bytes())?,
     }
-    tell(
+    print_summary(
         ran.rows.rows.len() as u64,
         ran.rows.truncated,
         ran.execution_ms,
@@ -153,12 +153,12 @@ pub(super) fn finish(
         }
     };
     output.finish()?;
-    tell(ran.row_count, ran.truncated(), ran.execution_ms);
+    print_summary(ran.row_count, ran.truncated(), ran.execution_ms);
     Ok(())
 }
 
 /// How many rows there are, on standard error.
-fn tell(rows: u64, truncated: Option<TruncationReason>, execution_ms: u64) {
+fn print_summary(rows: u64, truncated: Option<TruncationReason>, execution_ms: u64) {
     let text = count(rows, truncated, Duration::from_millis(execution_ms));
     terminal::note(&styled(&text, TextStyle::Dim, Stream::Err.has_colour()));
 }

@@ -24,7 +24,7 @@ pub(super) async fn run(args: &Sql, sql: &str, config: &Settings) -> Result<(), 
         ));
     }
     let session = SqlSession::open(args, config).await?;
-    run_in(&session, &sql, args.shown(), args.with.json).await
+    run_in(&session, &sql, args.row_options(), args.with.json).await
 }
 
 /// Runs a query in a database that is open, and shows its rows.

@@ -4,7 +4,7 @@ use std::io::{IsTerminal, stdin};
 use std::time::Instant;
 
 use quillet::settings::Settings;
-use quillet_sql::chain::{GeneratedQuery, Previous, SelectedTable};
+use quillet_sql::chain::{EarlierQuestion, GeneratedQuery, SelectedTable};
 use quillet_sql::export::{CsvOptions, ExportFormat, RowExport};
 use quillet_sql::{QueryRun, RunOptions, SqlDialect, SqlError, layout};
 use serde_json::{Value, json};
@@ -42,17 +42,17 @@ pub(super) async fn answer(
     session: &SqlSession,
     question: &str,
     runs: bool,
-    previous: &mut Vec<Previous>,
+    previous: &mut Vec<EarlierQuestion>,
 ) -> Result<(), CliError> {
     let begun = Instant::now();
     let databases = &session.databases;
     let dialect = catalogue::read(session, false).await?.dialect;
     let options = RunOptions {
         previous: previous.clone(),
-        ..output::options(args.shown(), databases.config())?
+        ..output::options(args.row_options(), databases.config())?
     };
     let mut given = |generated: &GeneratedQuery| {
-        previous.push(Previous {
+        previous.push(EarlierQuestion {
             question: question.to_owned(),
             sql: generated.generated_sql.clone(),
         });
@@ -81,7 +81,7 @@ pub(super) async fn answer(
         let shown = to_json(question, session, &generated, None);
         return Ok(terminal::line(&format!("{shown:#}"))?);
     }
-    tell(session, &generated, begun);
+    print_explanation(session, &generated, begun);
     terminal::line(&sql_for(Stream::Out, &generated.generated_sql, dialect))?;
     if !asks(args) {
         return Ok(());
@@ -111,7 +111,7 @@ async fn on_a_wish(
             Some(error) => error,
         };
         let failure = report_error(&error, Some(&sql));
-        if !may_mend || !error.is_mendable() {
+        if !may_mend || !error.is_repairable() {
             return Err(failure);
         }
         if !terminal::confirm("Let the model fix it? [Y/n] ", true)? {
@@ -122,7 +122,7 @@ async fn on_a_wish(
         let question = options.question.as_deref().unwrap_or_default();
         let mended = databases.repair_query(&session.name, question, &generated, &error, options);
         generated = mended.await.map_err(|error| report_error(&error, None))?;
-        tell(session, &generated, begun);
+        print_explanation(session, &generated, begun);
         terminal::line(&sql_for(Stream::Out, &generated.generated_sql, dialect))?;
     }
     Ok(generated)
@@ -135,7 +135,7 @@ async fn run_wished(
     sql: &str,
     options: &RunOptions,
 ) -> Result<Option<SqlError>, CliError> {
-    let (databases, show) = (&session.databases, args.shown());
+    let (databases, show) = (&session.databases, args.row_options());
     let Some(format) = output::export(show)? else {
         return match databases.run(&session.name, sql, options).await {
             Ok(ran) => output::write(&ran, show).map(|()| None),
@@ -158,7 +158,7 @@ async fn at_once(
     dialect: SqlDialect,
     (options, begun): (&RunOptions, Instant),
 ) -> Result<GeneratedQuery, CliError> {
-    if let Some(format) = output::export(args.shown())?.filter(|_| !args.with.json) {
+    if let Some(format) = output::export(args.row_options())?.filter(|_| !args.with.json) {
         return at_once_into(args, session, question, (format, dialect), options, begun).await;
     }
     let asked = session
@@ -171,10 +171,10 @@ async fn at_once(
         terminal::line(&format!("{shown:#}"))?;
         return Ok(generated);
     }
-    tell(session, &generated, begun);
+    print_explanation(session, &generated, begun);
     terminal::note(&sql_for(Stream::Err, &generated.generated_sql, dialect));
     terminal::note("");
-    output::write(&ran, args.shown())?;
+    output::write(&ran, args.row_options())?;
     Ok(generated)
 }
 
@@ -187,13 +187,13 @@ async fn at_once_into(
     options: &RunOptions,
     begun: Instant,
 ) -> Result<GeneratedQuery, CliError> {
-    let mut out = Output::new(args.shown().output.as_deref());
+    let mut out = Output::new(args.row_options().output.as_deref());
     let into = RowExport::new(format, CsvOptions::default(), &mut out);
     let databases = &session.databases;
     let asked = databases.ask_export(&session.name, question, options, into);
     let mut given = GeneratedQuery::default();
     let ran = asked.await.map(|(generated, ran)| {
-        tell(session, &generated, begun);
+        print_explanation(session, &generated, begun);
         terminal::note(&sql_for(Stream::Err, &generated.generated_sql, dialect));
         terminal::note("");
         given = generated;
@@ -225,7 +225,7 @@ fn asks(args: &Sql) -> bool {
 }
 
 /// How the query came about, on standard error.
-fn tell(session: &SqlSession, generated: &GeneratedQuery, begun: Instant) {
+fn print_explanation(session: &SqlSession, generated: &GeneratedQuery, begun: Instant) {
     let colour = Stream::Err.has_colour();
     if session.is_mocked.take() {
         terminal::note(
@@ -266,7 +266,7 @@ fn tables(generated: &GeneratedQuery, colour: bool) -> String {
     let line = |table: &SelectedTable| {
         let name = one_line(&table.name);
         let gap = " ".repeat(widest.saturating_sub(width(&name)));
-        let why = dim(&why(table), colour);
+        let why = dim(&selection_reason(table), colour);
         format!("  {name}{gap}  {why}").trim_end().to_owned()
     };
     let mut lines = vec![styled("Tables", TextStyle::Bold, colour)];
@@ -282,7 +282,7 @@ fn tables(generated: &GeneratedQuery, colour: bool) -> String {
     lines.join("\n")
 }
 
-fn why(table: &SelectedTable) -> String {
+fn selection_reason(table: &SelectedTable) -> String {
     let words = one_line(&table.why.join(", "));
     match (table.chosen_by, words.as_str()) {
         ("all", "") => String::new(),

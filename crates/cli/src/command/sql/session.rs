@@ -9,7 +9,7 @@ use std::sync::Arc;
 use quillet::components;
 use quillet::components::agents;
 use quillet::components::demo_shop::DemoShop;
-use quillet::components::traces::make_folder_of;
+use quillet::components::traces::create_parent_folder;
 use quillet::settings::{self, SettingOrigin, Settings};
 use quillet_core::chat::ChatModel;
 use quillet_core::store::Store;
@@ -90,7 +90,7 @@ impl SqlSession {
             Err(_) => Arc::new(MemoryArchive::new(ArchiveOptions::default())),
         };
         let door = agents::models(config)?;
-        let mut writer = databases::writer(config, door)?;
+        let mut writer = databases::query_model(config, door)?;
         let is_mocked = (writer.is_none() && target == DatabaseTarget::Demo) || args.chain.dry_run;
         if is_mocked {
             writer = Some(mock());
@@ -98,8 +98,8 @@ impl SqlSession {
         let writer = writer.map(|writer| observed(writer, args));
         let stored = stored_prompts(config).await?;
         let prompts = match &stored {
-            Some(stored) => databases::stored(stored)?,
-            None => databases::built_in()?,
+            Some(stored) => databases::stored_prompts(stored)?,
+            None => databases::built_in_prompts()?,
         };
         let databases = databases::service(config, store, archive, prompts, writer)?;
         let name = name(&target);
@@ -143,7 +143,7 @@ async fn stored_prompts(config: &Settings) -> Result<Option<Arc<PromptService>>,
 pub(super) async fn load_databases(config: &Settings) -> Result<Databases, CliError> {
     let store = connections(config).await?;
     let archive = databases::archive(config).await?;
-    Ok(databases::unasked(config, store, archive)?)
+    Ok(databases::without_model(config, store, archive)?)
 }
 
 /// The store that holds connections.
@@ -153,7 +153,7 @@ pub(super) async fn load_databases(config: &Settings) -> Result<Databases, CliEr
 async fn connections(config: &Settings) -> Result<Arc<dyn Store>, CliError> {
     let address = config.text(&settings::STORE_URL).unwrap_or_default();
     if let Some(path) = address.strip_prefix("sqlite:") {
-        make_folder_of(path.as_ref())?;
+        create_parent_folder(path.as_ref())?;
     }
     Ok(components::store(config).await?)
 }

@@ -7,14 +7,14 @@ use std::path::PathBuf;
 
 use quillet::settings::Settings;
 use quillet_core::{ErrorCode, Exit};
-use quillet_sql::chain::Previous;
+use quillet_sql::chain::EarlierQuestion;
 use quillet_sql::guard::{self, Policy};
 use quillet_sql::{Catalogue, SqlDialect};
 
 use super::cell::one_line;
 use super::dot::{self, ShellInput};
 use super::session::SqlSession;
-use super::signals::{self, interrupted, wait_for_termination};
+use super::signals::{self, wait_for_interrupt, wait_for_termination};
 use super::{catalogue, query, question};
 use crate::args::{ShowRows, Sql};
 use crate::command::chat::input::{InputSource, UserInput, print_hint};
@@ -36,7 +36,7 @@ pub(super) fn is_wanted(args: &Sql) -> bool {
 }
 
 pub(super) async fn run(args: &Sql, config: &Settings) -> Result<(), CliError> {
-    if args.shown().output.is_some() {
+    if args.row_options().output.is_some() {
         return Err(CliError::Usage(
             "--output works with a single question; in a session use .export FILE".into(),
         ));
@@ -49,7 +49,7 @@ pub(super) async fn run(args: &Sql, config: &Settings) -> Result<(), CliError> {
     let ((session, is_demo), catalogue) = tokio::select! {
         biased;
         opened = opened => opened?,
-        () = signals::ended() => return Err(CliError::Interrupted),
+        () = signals::wait_for_end() => return Err(CliError::Interrupted),
     };
     if is_demo {
         terminal::note(
@@ -69,7 +69,7 @@ pub(super) async fn run(args: &Sql, config: &Settings) -> Result<(), CliError> {
     };
     tokio::select! {
         biased;
-        done = talk.go_on(&mut input) => done,
+        done = talk.run_loop(&mut input) => done,
         () = wait_for_termination() => Err(CliError::Interrupted),
     }
 }
@@ -111,7 +111,7 @@ struct SqlShell<'a> {
     dialect: SqlDialect,
     /// Whether queries run without asking.
     runs: bool,
-    previous: Vec<Previous>,
+    previous: Vec<EarlierQuestion>,
     /// The last query that was given out or typed.
     last: Option<String>,
     /// Why an answer failed that a program waited for.
@@ -119,7 +119,7 @@ struct SqlShell<'a> {
 }
 
 impl SqlShell<'_> {
-    async fn go_on(&mut self, input: &mut InputSource) -> Result<(), CliError> {
+    async fn run_loop(&mut self, input: &mut InputSource) -> Result<(), CliError> {
         let mut lines = 0_usize;
         loop {
             let line = match input.next().await? {
@@ -165,7 +165,7 @@ impl SqlShell<'_> {
         let done = tokio::select! {
             biased;
             done = self.grant(wish) => done,
-            () = interrupted() => Err(CliError::Interrupted),
+            () = wait_for_interrupt() => Err(CliError::Interrupted),
         };
         match done {
             Err(CliError::Interrupted) if input.is_typed() => {
@@ -260,7 +260,13 @@ impl SqlShell<'_> {
     }
 
     async fn query(&mut self, sql: &str) -> Result<(), CliError> {
-        query::run_in(self.session, sql, self.args.shown(), self.args.with.json).await?;
+        query::run_in(
+            self.session,
+            sql,
+            self.args.row_options(),
+            self.args.with.json,
+        )
+        .await?;
         self.last = Some(sql.to_owned());
         Ok(())
     }

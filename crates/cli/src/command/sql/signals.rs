@@ -2,15 +2,15 @@
 
 /// Waits for Control-C, SIGTERM or SIGHUP. Data files and the demo are loaded into temporary files,
 /// which are deleted only if the command is dropped instead of killed.
-pub(super) async fn ended() {
+pub(super) async fn wait_for_end() {
     tokio::select! {
-        () = interrupted() => {}
+        () = wait_for_interrupt() => {}
         () = wait_for_termination() => {}
     }
 }
 
 /// Waits for Control-C.
-pub(super) async fn interrupted() {
+pub(super) async fn wait_for_interrupt() {
     // If the handler cannot be installed, the command runs on without it.
     if tokio::signal::ctrl_c().await.is_err() {
         std::future::pending::<()>().await;

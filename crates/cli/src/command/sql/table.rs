@@ -3,7 +3,7 @@
 use quillet_sql::{Cell, RowSet};
 
 use super::cell::{is_number, one_line, text};
-use crate::cells::{cut, fold, width};
+use crate::cells::{fold, truncate, width};
 use crate::terminal::{TextStyle, styled};
 
 /// A column of text is not made narrower than this; a table that would need it becomes lines.
@@ -134,7 +134,7 @@ fn value(column: &DisplayColumn, at: usize, width: usize, colour: bool) -> Strin
 }
 
 fn padded(text: &str, most: usize, right: bool) -> String {
-    let text = cut(text, most);
+    let text = truncate(text, most);
     let gap = " ".repeat(most.saturating_sub(width(&text)));
     if right {
         format!("{gap}{text}")
@@ -178,7 +178,7 @@ fn pair(
         TextStyle::Bold,
         colour,
     );
-    for line in fold(&cut(text, MOST_FOLDED), room) {
+    for line in fold(&truncate(text, MOST_FOLDED), room) {
         let line = styled(&line, TextStyle::Dim, colour && is_null);
         shown.push_str(format!("{name} │ {line}").trim_end());
         shown.push('\n');

@@ -27,7 +27,7 @@ pub(crate) async fn tour() -> Result<String, CliError> {
         model: Some(Arc::new(demo::WordMatcher)),
         embedder: None,
         tokens: Arc::new(Bytes4),
-        prompts: databases::built_in()?,
+        prompts: databases::built_in_prompts()?,
         config: SqlConfig::default(),
     });
     let failed = |error: quillet_sql::SqlError| CliError::Other(error.to_string());

@@ -113,7 +113,7 @@ impl FixtureFile {
             .filter(|name| found.is_prompt_of(name, &stem))
             .map(String::as_str);
         let subjects = scripts.unwrap_or_default().into_iter().chain(prompts);
-        found.subjects = subjects.map(|name| found.beside(name)).collect();
+        found.subjects = subjects.map(|name| found.resolve_name(name)).collect();
         found
     }
 
@@ -129,7 +129,7 @@ impl FixtureFile {
     }
 
     /// A name as the fixture means it: a file beside it if there is one, else an id.
-    pub(super) fn beside(&self, name: &str) -> String {
+    pub(super) fn resolve_name(&self, name: &str) -> String {
         let path = if self.folder.as_path() == Path::new(".") {
             PathBuf::from(name)
         } else {

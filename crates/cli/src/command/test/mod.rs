@@ -158,7 +158,7 @@ impl<'a> FixtureRun<'a> {
             self.fixture
                 .scripts
                 .iter()
-                .map(|name| self.found.beside(name))
+                .map(|name| self.found.resolve_name(name))
                 .collect()
         };
         let own = self
@@ -166,7 +166,7 @@ impl<'a> FixtureRun<'a> {
             .cases
             .iter()
             .filter_map(|case| case.script.as_deref());
-        for name in own.map(|name| self.found.beside(name)) {
+        for name in own.map(|name| self.found.resolve_name(name)) {
             if !names.contains(&name) {
                 names.push(name);
             }
@@ -297,10 +297,10 @@ impl<'a> FixtureRun<'a> {
     /// The tests that are for a script or a prompt.
     fn cases(&self, name: &str) -> Vec<&'a TestCase> {
         let is_its = |case: &&TestCase| match &case.script {
-            Some(own) => self.found.beside(own) == name,
+            Some(own) => self.found.resolve_name(own) == name,
             None => {
                 let own = &self.fixture.scripts;
-                let named = own.iter().any(|own| self.found.beside(own) == name);
+                let named = own.iter().any(|own| self.found.resolve_name(own) == name);
                 named || (own.is_empty() && self.found.subjects.iter().any(|known| known == name))
             }
         };

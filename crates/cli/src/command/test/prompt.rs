@@ -34,7 +34,7 @@ impl Prompt<'_> {
         let rendered = prompt_target::render(&self.name, self.config, &variables, &[]).await;
         let rendered = rendered.map_err(|failure| self.failed(failure))?;
         let (named, mut options) = self.parameters(&trial.parameters)?;
-        options = options.over(rendered.options);
+        options = options.or_defaults(rendered.options);
         if !trial.stream {
             options.extra.insert("stream".to_owned(), false.into());
         }
@@ -86,7 +86,7 @@ impl Prompt<'_> {
         options: &ChatOptions,
         reply: &Reply,
     ) -> Result<ScriptOutcome, ScriptError> {
-        let choice = reply.whole().map_err(|cut| {
+        let choice = reply.ensure_complete().map_err(|cut| {
             self.unanswered(ModelError::new(ModelErrorKind::Cut, cut.to_string()))
         })?;
         for call in &choice.tool_calls {

@@ -30,7 +30,7 @@ pub(super) fn fixture(tested: &FixtureReport, compares: bool) -> io::Result<()> 
     terminal::line(&styled(&tested.path, TextStyle::Bold, colour))?;
     for error in &tested.broken {
         let source = tested.fixture.as_ref().map(|fixture| &*fixture.source);
-        terminal::line(indented(&scripts::shown(error, source, colour)).trim_end())?;
+        terminal::line(indented(&scripts::format_error(error, source, colour)).trim_end())?;
     }
     if let Some(fixture) = &tested.fixture {
         warnings(fixture);
@@ -81,7 +81,7 @@ fn case(tested: &FixtureReport, report: &CaseReport, colour: bool) -> io::Result
         TestVerdict::Failed(mismatches) => failed(tested, mismatches, colour),
         TestVerdict::Broken(error) => {
             let source = tested.fixture.as_ref().map(|fixture| &*fixture.source);
-            let shown = scripts::shown(error, source, colour);
+            let shown = scripts::format_error(error, source, colour);
             terminal::line(indented(&indented(&shown)).trim_end())
         }
     }

@@ -25,7 +25,7 @@ impl SnapshotFolder {
 }
 
 impl Snapshots for SnapshotFolder {
-    fn kept(&self, name: &str, text: &str) -> Result<Option<String>, String> {
+    fn compare_or_write(&self, name: &str, text: &str) -> Result<Option<String>, String> {
         let path = self.folder.join(format!("{name}.md"));
         let wrong = |error: std::io::Error| format!("{}: {error}", path.display());
         if self.updates {

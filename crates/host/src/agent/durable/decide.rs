@@ -10,7 +10,7 @@ use crate::agent::{AgentService, Principal};
 
 /// A decision about a call.
 #[derive(Clone, Debug)]
-pub struct Deciding {
+pub struct CallDecision {
     /// Id of the call; optional if exactly one call is pending.
     pub call: Option<String>,
     /// The decision.
@@ -77,9 +77,9 @@ impl AgentService {
         &self,
         who: &Principal,
         id: &str,
-        deciding: Deciding,
+        deciding: CallDecision,
     ) -> Result<Arc<str>, DecideError> {
-        let call = self.note(who, id, deciding).await?;
+        let call = self.record_decision(who, id, deciding).await?;
         self.wake.notify_one();
         Ok(call)
     }
@@ -88,11 +88,11 @@ impl AgentService {
     ///
     /// # Errors
     /// The same.
-    pub async fn note(
+    pub async fn record_decision(
         &self,
         who: &Principal,
         id: &str,
-        deciding: Deciding,
+        deciding: CallDecision,
     ) -> Result<Arc<str>, DecideError> {
         let journal = self.parts.journal.clone().ok_or(DecideError::NoJournal)?;
         let run = who.run_id(id);

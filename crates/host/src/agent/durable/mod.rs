@@ -20,7 +20,7 @@ mod run_journal;
 mod setup;
 mod tool;
 
-pub use decide::{DecideError, Deciding};
+pub use decide::{CallDecision, DecideError};
 pub use external_journal::{AdvanceMode, NextStep, RunProgress, RunTimeouts};
 pub use fork::{Fork, ForkError};
 pub use request::Admission;

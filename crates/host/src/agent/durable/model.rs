@@ -54,7 +54,7 @@ impl JournalledModel {
         self.book
             .write(asked)
             .await
-            .map_err(|error| unwritten(&error))?;
+            .map_err(|error| journal_error(&error))?;
         match self.inner.stream(request).await {
             Ok(stream) => Ok(journal_stream(stream, self.book.clone(), turn, None)),
             Err(error) => Err(failed(&self.book, turn, error).await),
@@ -115,7 +115,7 @@ impl ScriptModel {
         };
         let lent = self.book.as_lent();
         if lent.is_some_and(|lent| !lent.may_ask_at(&place, &asked, is_new)) {
-            self.book.hold();
+            self.book.mark_held();
             drop(busy);
             return pending().await;
         }
@@ -124,7 +124,7 @@ impl ScriptModel {
         self.book
             .write(asked)
             .await
-            .map_err(|error| unwritten(&error))?;
+            .map_err(|error| journal_error(&error))?;
         let mut waits = ReplyGuard {
             book: self.book.clone(),
             turn,
@@ -171,13 +171,13 @@ struct ReplyGuard {
 impl Drop for ReplyGuard {
     fn drop(&mut self) {
         if !self.is_over {
-            self.book.later(late(self.turn));
+            self.book.later(timeout_event(self.turn));
         }
     }
 }
 
 /// Journal event of an answer that exceeded the script's timeout.
-fn late(turn: u32) -> JournalEvent {
+fn timeout_event(turn: u32) -> JournalEvent {
     JournalEvent::Unanswered {
         turn,
         kind: ModelErrorKind::Timeout,
@@ -220,7 +220,7 @@ impl Drop for JournalStream {
             return;
         }
         self.book.later(if self.is_waiting {
-            late(self.turn)
+            timeout_event(self.turn)
         } else {
             JournalEvent::Answered {
                 turn: self.turn,
@@ -270,7 +270,7 @@ fn journal_stream(
                     events: std::mem::take(&mut keeping.events),
                 };
                 let error = keeping.book.write(answered).await.err()?;
-                Some((Err(unwritten(&error)), keeping))
+                Some((Err(journal_error(&error)), keeping))
             }
         }
     }))
@@ -285,11 +285,11 @@ async fn failed(book: &RunJournal, turn: u32, error: ModelError) -> ModelError {
     };
     match book.write(step).await {
         Ok(()) => error,
-        Err(unkept) => unwritten(&unkept),
+        Err(unkept) => journal_error(&unkept),
     }
 }
 
-fn unwritten(error: &StoreError) -> ModelError {
+fn journal_error(error: &StoreError) -> ModelError {
     let message = format!("cannot write the run's journal: {error}");
     ModelError::new(ModelErrorKind::Provider, message)
 }

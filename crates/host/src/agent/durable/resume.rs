@@ -6,7 +6,7 @@ use std::time::Duration;
 use quillet_core::chat::ChatEvent;
 use quillet_core::clock;
 use quillet_core::journal::{Decision, Journal, JournalEntry, JournalEvent, RunFilter, RunState};
-use quillet_core::runs::Allowance;
+use quillet_core::runs::RunAllowance;
 use quillet_core::store::{StoreError, StoreErrorKind};
 use serde::de::DeserializeOwned;
 
@@ -52,7 +52,7 @@ impl AgentService {
                 }
             };
             for run in abandoned {
-                match self.take_up(&run).await {
+                match self.resume_run(&run).await {
                     Ok(Some(running)) => go(running),
                     // Another process was faster, or no permit is free; the next poll finds the run
                     // again.
@@ -70,7 +70,7 @@ impl AgentService {
     ///
     /// # Errors
     /// The journal does not answer, or the run cannot be resumed from it.
-    pub async fn take_up(self: &Arc<Self>, run: &str) -> Result<Option<RunHandle>, StoreError> {
+    pub async fn resume_run(self: &Arc<Self>, run: &str) -> Result<Option<RunHandle>, StoreError> {
         let Some(journal) = self.parts.journal.clone() else {
             return Ok(None);
         };
@@ -86,7 +86,7 @@ impl AgentService {
         let permit = self
             .parts
             .runs
-            .admit(&head.scope, run, Allowance::default());
+            .admit(&head.scope, run, RunAllowance::default());
         let Ok(permit) = permit.await else {
             return Ok(None);
         };

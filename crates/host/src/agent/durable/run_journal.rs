@@ -313,7 +313,7 @@ impl RunJournal {
     }
 
     /// Marks an activity as held back: the script stops when no other activity is in progress.
-    pub(in crate::agent) fn hold(&self) {
+    pub(in crate::agent) fn mark_held(&self) {
         self.doing().is_held = true;
         self.changed.notify_one();
     }

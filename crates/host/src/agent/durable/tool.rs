@@ -76,20 +76,20 @@ impl JournalledTool {
         self.book
             .write(called)
             .await
-            .map_err(|error| unwritten(&error))?;
+            .map_err(|error| journal_error(&error))?;
         let limit = context.remaining(LONGEST).saturating_sub(EARLIER);
-        let result = match timeout(limit, self.inner.answer(arguments, context)).await {
+        let result = match timeout(limit, self.inner.call_for_model(arguments, context)).await {
             Ok(result) => result,
-            Err(_) => Err(late()),
+            Err(_) => Err(timeout_error()),
         };
         let returned = JournalEvent::Returned {
             call: context.call.clone(),
-            result: kept(&result),
+            result: to_recorded(&result),
         };
         self.book
             .write(returned)
             .await
-            .map_err(|error| unwritten(&error))?;
+            .map_err(|error| journal_error(&error))?;
         result
     }
 }
@@ -107,7 +107,7 @@ impl Tool for JournalledTool {
         Box::pin(async move { Ok(self.make(arguments, context).await?.value) })
     }
 
-    fn answer<'a>(
+    fn call_for_model<'a>(
         &'a self,
         arguments: Map,
         context: &'a ToolContext,
@@ -124,7 +124,7 @@ pub(in crate::agent) fn written(arguments: &Map) -> serde_json::Map<String, serd
     }
 }
 
-fn kept(result: &Result<ToolAnswer, ToolError>) -> Result<RecordedOutput, RecordedFailure> {
+fn to_recorded(result: &Result<ToolAnswer, ToolError>) -> Result<RecordedOutput, RecordedFailure> {
     match result {
         Ok(answer) => Ok(RecordedOutput {
             value: json::to_string(&answer.value),
@@ -160,12 +160,12 @@ fn answer(result: Result<RecordedOutput, RecordedFailure>) -> Result<ToolAnswer,
     }
 }
 
-fn late() -> ToolError {
+fn timeout_error() -> ToolError {
     let message = "The call took longer than it may and was stopped.";
     ToolError::new(ToolErrorKind::Timeout, message)
 }
 
-fn unwritten(error: &StoreError) -> ToolError {
+fn journal_error(error: &StoreError) -> ToolError {
     let message = format!("cannot write the run's journal: {error}");
     ToolError::new(ToolErrorKind::Transport, message)
 }

@@ -185,7 +185,7 @@ struct EventForwarder {
 
 impl Observer for EventForwarder {
     fn event(&self, event: RunEvent) {
-        if let Some(event) = watch::told(event) {
+        if let Some(event) = watch::to_script_event(event) {
             // A failed send means that the reader has dropped the run.
             let _ = self.sender.send((event, call_sequence::is_live()));
         }
@@ -230,11 +230,11 @@ impl ScriptEventStream {
             if self.is_over {
                 return None;
             }
-            self.go_on().await;
+            self.advance().await;
         }
     }
 
-    async fn go_on(&mut self) {
+    async fn advance(&mut self) {
         let Some(run) = self.run.as_mut() else {
             return self.end(EndReason::Cancelled);
         };
@@ -242,7 +242,7 @@ impl ScriptEventStream {
             biased;
             // Drain events before polling the run: a slow reader thereby slows the run down instead
             // of filling memory.
-            Some((event, is_new)) = self.events.recv() => return self.tell(event, is_new),
+            Some((event, is_new)) = self.events.recv() => return self.forward_event(event, is_new),
             () = self.begun.stop.cancelled() => {
                 self.run = None;
                 return self.end(EndReason::Cancelled);
@@ -255,7 +255,7 @@ impl ScriptEventStream {
             Some(ended) => {
                 self.run = None;
                 while let Ok((event, is_new)) = self.events.try_recv() {
-                    self.tell(event, is_new);
+                    self.forward_event(event, is_new);
                 }
                 match ended {
                     Ok(outcome) => self.done(&outcome),
@@ -294,7 +294,7 @@ impl ScriptEventStream {
         };
         self.run = None;
         while let Ok((event, is_new)) = self.events.try_recv() {
-            self.tell(event, is_new);
+            self.forward_event(event, is_new);
         }
         for call in waiting {
             self.push(AgentEvent::ApprovalRequired {
@@ -320,7 +320,7 @@ impl ScriptEventStream {
         self.ready.push_back(event);
     }
 
-    fn tell(&mut self, event: ScriptEvent, is_new: bool) {
+    fn forward_event(&mut self, event: ScriptEvent, is_new: bool) {
         let is_new = is_new || !self.begun.is_resumed;
         let told = match event {
             ScriptEvent::Text(text) => {

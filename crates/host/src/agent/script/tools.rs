@@ -57,15 +57,15 @@ impl JournaledTools {
 impl Tools for JournaledTools {
     fn tool(&self, name: &str) -> Option<Arc<dyn Tool>> {
         let inner = self.inner.tool(name)?;
-        Some(kept(inner, &self.keeping, false))
+        Some(wrap_tool(inner, &self.keeping, false))
     }
 
-    fn asked(&self, name: &str) -> Option<Arc<dyn Tool>> {
+    fn approved_tool(&self, name: &str) -> Option<Arc<dyn Tool>> {
         let inner = self.inner.tool(name)?;
-        Some(kept(inner, &self.keeping, true))
+        Some(wrap_tool(inner, &self.keeping, true))
     }
 
-    fn asked_network(&self) -> Option<Arc<dyn Network>> {
+    fn approved_network(&self) -> Option<Arc<dyn Network>> {
         self.way_out(true)
     }
 
@@ -82,7 +82,7 @@ impl Tools for JournaledTools {
     }
 }
 
-fn kept(inner: Arc<dyn Tool>, keeping: &Arc<JournalContext>, asks: bool) -> Arc<dyn Tool> {
+fn wrap_tool(inner: Arc<dyn Tool>, keeping: &Arc<JournalContext>, asks: bool) -> Arc<dyn Tool> {
     Arc::new(JournaledTool {
         journalled: JournalledTool::new(inner, keeping.book.clone()),
         keeping: keeping.clone(),
@@ -157,7 +157,7 @@ impl JournaledTool {
         };
         let is_known = known.result.is_some();
         if !is_known && self.journalled.is_held(&context.call, &given) {
-            book.hold();
+            book.mark_held();
             drop(busy);
             return pending().await;
         }
@@ -165,7 +165,7 @@ impl JournaledTool {
             Value::Map(map) => map,
             _ => arguments,
         };
-        let answer = self.journalled.answer(arguments, &context).await;
+        let answer = self.journalled.call_for_model(arguments, &context).await;
         drop(busy);
         answer
     }
@@ -184,7 +184,7 @@ impl Tool for JournaledTool {
         Box::pin(async move { Ok(self.make(arguments, context).await?.value) })
     }
 
-    fn answer<'a>(
+    fn call_for_model<'a>(
         &'a self,
         arguments: Map,
         context: &'a ToolContext,
@@ -206,7 +206,7 @@ impl Network for JournaledNetwork {
         Box::pin(async move {
             let arguments = asked(&request);
             let fetching = PendingFetch::new(self.network.clone(), request);
-            let tool = kept(Arc::new(fetching), &self.keeping, self.asks);
+            let tool = wrap_tool(Arc::new(fetching), &self.keeping, self.asks);
             let answer = tool.call(arguments, &ToolContext::default()).await;
             let answer = answer.map_err(|error| error.message)?;
             answered(&answer).ok_or_else(|| "invalid answer in the run's journal".to_owned())

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use crate::protocol::call_id;
 use crate::protocol::data_url::DataUrl;
 use crate::protocol::wire_name::ANTHROPIC as WIRE;
-use crate::protocol::{native, unsayable};
+use crate::protocol::{native, unsupported};
 
 /// The blocks of a message, which stands at this place of the conversation: its
 /// own where this wire wrote it, else what it means.
@@ -46,7 +46,7 @@ fn write_content(content: &MessageContent, at: usize) -> Result<Vec<Value>, Mode
     };
     let mut blocks = Vec::with_capacity(parts.len());
     for (number, part) in parts.iter().enumerate() {
-        let refuse = |cause: &str| unsayable(&format!("messages[{at}].content[{number}]"), cause);
+        let refuse = |cause: &str| unsupported(&format!("messages[{at}].content[{number}]"), cause);
         blocks.extend(write_part(part).map_err(refuse)?);
     }
     Ok(blocks)

@@ -264,7 +264,7 @@ impl Decoder for AnthropicDecoder {
         self.take(kind, &event, events)
     }
 
-    fn whole(&mut self, body: &[u8], events: &mut Vec<ChatEvent>) -> Result<(), ModelError> {
+    fn decode_body(&mut self, body: &[u8], events: &mut Vec<ChatEvent>) -> Result<(), ModelError> {
         let message: Value = parse(body)?;
         if message.get("error").is_some() {
             return Err(failure::in_answer(&message));

@@ -7,11 +7,11 @@ use quillet_core::{Message, Role};
 use serde_json::{Map, Value, json};
 
 use super::blocks;
-use crate::protocol::{member, unsayable};
+use crate::protocol::{member, unsupported};
 
 pub(super) fn request(body: &Value) -> Result<ChatRequest, ModelError> {
     let Some(members) = body.as_object() else {
-        return Err(unsayable("body", "must be an object"));
+        return Err(unsupported("body", "must be an object"));
     };
     let mut options = ChatOptions::default();
     // The body says itself what is cached.
@@ -34,11 +34,11 @@ fn messages(body: &Map<String, Value>) -> Result<Vec<Message>, ModelError> {
     if let Some(system) = body.get("system").filter(|system| !system.is_null()) {
         let blocks = blocks::read_list(Some(system));
         let blocks =
-            blocks.ok_or_else(|| unsayable("system", "must be a string or a list of blocks"))?;
+            blocks.ok_or_else(|| unsupported("system", "must be a string or a list of blocks"))?;
         messages.extend(blocks::read(Role::System, blocks));
     }
     let Some(turns) = body.get("messages").and_then(Value::as_array) else {
-        return Err(unsayable("messages", "must be a list"));
+        return Err(unsupported("messages", "must be a list"));
     };
     for (at, turn) in turns.iter().enumerate() {
         messages.extend(read_turn(turn, at)?);
@@ -53,12 +53,12 @@ fn read_turn(turn: &Value, at: usize) -> Result<Vec<Message>, ModelError> {
         Some("system") => Role::System,
         _ => {
             let cause = "must be \"user\", \"assistant\" or \"system\"";
-            return Err(unsayable(&format!("messages[{at}].role"), cause));
+            return Err(unsupported(&format!("messages[{at}].role"), cause));
         }
     };
     let Some(blocks) = blocks::read_list(turn.get("content")) else {
         let place = format!("messages[{at}].content");
-        return Err(unsayable(&place, "must be a string or a list of blocks"));
+        return Err(unsupported(&place, "must be a string or a list of blocks"));
     };
     Ok(match role {
         Role::System => vec![blocks::read_instruction(blocks)],

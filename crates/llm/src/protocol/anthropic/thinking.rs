@@ -6,7 +6,7 @@ use super::generation::generation;
 
 /// What a request says about thinking.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Thinking {
+pub(super) struct ThinkingRequest {
     /// The member `thinking`.
     pub(super) thinking: Option<Value>,
     /// The member `output_config.effort`.
@@ -21,19 +21,19 @@ const LEAST_BUDGET: u64 = 1024;
 /// What an effort means to a model. Up to generation 3.5 models do not think; up to
 /// 4.5, and in models of others, thinking has a budget; since 4.6 they find their own
 /// measure under an effort (budgets are deprecated there and refused from 4.7 on).
-pub(super) fn of_effort(model: &str, effort: &str, max_tokens: Option<u64>) -> Thinking {
+pub(super) fn of_effort(model: &str, effort: &str, max_tokens: Option<u64>) -> ThinkingRequest {
     match generation(model) {
-        Some(generation) if generation < (3, 7) => Thinking::default(),
+        Some(generation) if generation < (3, 7) => ThinkingRequest::default(),
         Some(generation) if generation >= (4, 6) => adaptive(effort, generation),
         _ => budgeted(effort, max_tokens),
     }
 }
 
-fn adaptive(effort: &str, generation: (u32, u32)) -> Thinking {
+fn adaptive(effort: &str, generation: (u32, u32)) -> ThinkingRequest {
     if effort == "none" {
-        return Thinking {
+        return ThinkingRequest {
             thinking: Some(json!({"type": "disabled"})),
-            ..Thinking::default()
+            ..ThinkingRequest::default()
         };
     }
     let mut thinking = json!({"type": "adaptive"});
@@ -47,16 +47,16 @@ fn adaptive(effort: &str, generation: (u32, u32)) -> Thinking {
         "xhigh" if !since_4_7 => "max",
         other => other,
     };
-    Thinking {
+    ThinkingRequest {
         thinking: Some(thinking),
         effort: Some(effort.to_owned()),
         budget: 0,
     }
 }
 
-fn budgeted(effort: &str, max_tokens: Option<u64>) -> Thinking {
+fn budgeted(effort: &str, max_tokens: Option<u64>) -> ThinkingRequest {
     let budget: u64 = match effort {
-        "none" => return Thinking::default(),
+        "none" => return ThinkingRequest::default(),
         "minimal" => 1024,
         "low" => 2048,
         "medium" => 8192,
@@ -66,9 +66,9 @@ fn budgeted(effort: &str, max_tokens: Option<u64>) -> Thinking {
     // Thinking is part of the answer's tokens, and some have to be left for it.
     let budget = budget.min(max_tokens.map_or(u64::MAX, |most| most.saturating_sub(1)));
     if budget < LEAST_BUDGET {
-        return Thinking::default();
+        return ThinkingRequest::default();
     }
-    Thinking {
+    ThinkingRequest {
         thinking: Some(json!({"type": "enabled", "budget_tokens": budget})),
         effort: None,
         budget,

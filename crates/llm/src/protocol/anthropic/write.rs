@@ -11,9 +11,9 @@ use super::caching;
 use super::generation::takes_later_instructions;
 use super::message::AnthropicMessage;
 use super::schema::closed;
-use super::thinking::{self, Thinking};
+use super::thinking::{self, ThinkingRequest};
 use crate::protocol::wire_name::ANTHROPIC as WIRE;
-use crate::protocol::{native, unsayable};
+use crate::protocol::{native, unsupported};
 
 /// Tokens of an answer where the request names no limit; the wire wants one.
 const DEFAULT_MAX_TOKENS: u64 = 4096;
@@ -144,7 +144,7 @@ fn check_call(message: &Message, at: usize, calls: &HashSet<&str>) -> Result<(),
         return Ok(());
     }
     let cause = format!("no earlier message has a call with the id {id:?}");
-    Err(unsayable(&format!("messages[{at}].tool_call_id"), &cause))
+    Err(unsupported(&format!("messages[{at}].tool_call_id"), &cause))
 }
 
 fn write_tool(tool: &ToolOffer) -> Option<Value> {
@@ -189,17 +189,17 @@ fn is_own_tool(tool: &Value) -> bool {
 fn check(options: &ChatOptions) -> Result<(), ModelError> {
     if options.n.is_some_and(|n| n > 1) {
         let cause = "anthropic returns one answer per request; send another request";
-        return Err(unsayable("n", cause));
+        return Err(unsupported("n", cause));
     }
     if options.wants_json() && options.json_schema().is_none() {
         let cause =
             "anthropic has no JSON mode without a schema; send {\"type\": \"json_schema\", …}";
-        return Err(unsayable("response_format", cause));
+        return Err(unsupported("response_format", cause));
     }
     Ok(())
 }
 
-fn write_options(options: &ChatOptions, thinking: Thinking, body: &mut Map<String, Value>) {
+fn write_options(options: &ChatOptions, thinking: ThinkingRequest, body: &mut Map<String, Value>) {
     let user = options.user.as_ref().map(|user| json!({"user_id": user}));
     let stop = options.stop.as_ref().map(|stop| match stop {
         // The API accepts only lists.
@@ -258,9 +258,9 @@ fn tool_choice(options: &ChatOptions) -> Option<Value> {
 }
 
 /// What `reasoning_effort` means; `extra.thinking` wins over it.
-fn thinking_of(model: &str, options: &ChatOptions, turns: &[AnthropicMessage]) -> Thinking {
+fn thinking_of(model: &str, options: &ChatOptions, turns: &[AnthropicMessage]) -> ThinkingRequest {
     let Some(effort) = options.reasoning_effort.as_deref() else {
-        return Thinking::default();
+        return ThinkingRequest::default();
     };
     // A call that is forced leaves no room for thoughts: the provider refuses both.
     let is_forced = tool_choice(options).is_some_and(|choice| {
@@ -268,13 +268,13 @@ fn thinking_of(model: &str, options: &ChatOptions, turns: &[AnthropicMessage]) -
         matches!(kind, "any" | "tool")
     });
     if is_forced || options.extra.contains_key("thinking") {
-        return Thinking::default();
+        return ThinkingRequest::default();
     }
     let thinking = thinking::of_effort(model, effort, asked_tokens(options));
     // With a budget, a turn whose calls are being answered has to begin with a
     // thought. One that another provider wrote has none: then it goes on without.
     if thinking.budget > 0 && is_in_thoughtless_calls(turns) {
-        return Thinking::default();
+        return ThinkingRequest::default();
     }
     thinking
 }

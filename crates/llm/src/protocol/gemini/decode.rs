@@ -339,7 +339,7 @@ impl Decoder for GeminiDecoder {
         self.chunks(&parse(data)?, events)
     }
 
-    fn whole(&mut self, body: &[u8], events: &mut Vec<ChatEvent>) -> Result<(), ModelError> {
+    fn decode_body(&mut self, body: &[u8], events: &mut Vec<ChatEvent>) -> Result<(), ModelError> {
         self.chunks(&parse(body)?, events)?;
         self.finish(events)
     }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::protocol::data_url::DataUrl;
 use crate::protocol::wire_name::GEMINI as WIRE;
-use crate::protocol::{native, unsayable};
+use crate::protocol::{native, unsupported};
 
 /// The parts of a message, which stands at this place of the conversation: its own
 /// where this wire wrote it, else what it means.
@@ -33,7 +33,7 @@ pub(super) fn write_content(content: &MessageContent, at: usize) -> Result<Vec<V
     };
     let mut parts = Vec::with_capacity(given.len());
     for (number, part) in given.iter().enumerate() {
-        let refuse = |cause: &str| unsayable(&format!("messages[{at}].content[{number}]"), cause);
+        let refuse = |cause: &str| unsupported(&format!("messages[{at}].content[{number}]"), cause);
         parts.extend(write_part(part).map_err(refuse)?);
     }
     Ok(parts)

@@ -9,11 +9,11 @@ use quillet_core::{Message, Role};
 use serde_json::{Map, Value, json};
 
 use super::parts::{self, string};
-use crate::protocol::{member, unsayable};
+use crate::protocol::{member, unsupported};
 
 pub(super) fn request(body: &Value) -> Result<ChatRequest, ModelError> {
     let Some(members) = body.as_object() else {
-        return Err(unsayable("body", "must be an object"));
+        return Err(unsupported("body", "must be an object"));
     };
     let mut options = ChatOptions::default();
     for (name, value) in members.iter().filter(|(_, value)| !value.is_null()) {
@@ -36,7 +36,7 @@ fn messages(body: &Map<String, Value>) -> Result<Vec<Message>, ModelError> {
         reader.add(Role::System, parts);
     }
     let Some(turns) = body.get("contents").and_then(Value::as_array) else {
-        return Err(unsayable("contents", "must be a list"));
+        return Err(unsupported("contents", "must be a list"));
     };
     for (at, turn) in turns.iter().enumerate() {
         let role = match turn.get("role").and_then(Value::as_str) {
@@ -44,7 +44,7 @@ fn messages(body: &Map<String, Value>) -> Result<Vec<Message>, ModelError> {
             Some("user" | "function") | None => Role::User,
             Some(_) => {
                 let place = format!("contents[{at}].role");
-                return Err(unsayable(&place, "must be \"user\" or \"model\""));
+                return Err(unsupported(&place, "must be \"user\" or \"model\""));
             }
         };
         let parts = list(turn, "parts", &format!("contents[{at}].parts"))?;
@@ -56,7 +56,7 @@ fn messages(body: &Map<String, Value>) -> Result<Vec<Message>, ModelError> {
 fn list(value: &Value, key: &str, place: &str) -> Result<Vec<Value>, ModelError> {
     let parts = value.get(key).and_then(Value::as_array);
     let parts = parts.filter(|parts| parts.iter().all(Value::is_object));
-    let parts = parts.ok_or_else(|| unsayable(place, "must be a list of objects"))?;
+    let parts = parts.ok_or_else(|| unsupported(place, "must be a list of objects"))?;
     Ok(parts.iter().map(parts::tidy).collect())
 }
 

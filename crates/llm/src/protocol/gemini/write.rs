@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::generation::{is_strict, thinking};
 use super::parts::{self, FunctionCallRef};
 use crate::protocol::wire_name::GEMINI as WIRE;
-use crate::protocol::{native, unsayable};
+use crate::protocol::{native, unsupported};
 
 /// Stands for the signature of a thought that this provider never had (documented
 /// for histories from other models; anything else is refused since generation 3).
@@ -141,7 +141,7 @@ fn result(
     }
     let Some(call) = call else {
         let cause = format!("no earlier message has a call with the id {id:?}");
-        return Err(unsayable(&format!("messages[{at}].tool_call_id"), &cause));
+        return Err(unsupported(&format!("messages[{at}].tool_call_id"), &cause));
     };
     let (part, media) = parts::write_result(message, at, call, takes_media)?;
     turn("user", true, turns).parts.push((call.number, part));

@@ -18,7 +18,7 @@ use super::plain;
 use super::state::ReasoningState;
 use super::text::{TextOrParts, non_empty, text};
 use super::usage::usage;
-use crate::protocol::{Decoder, Plain, broken, made, openai_error, parse};
+use crate::protocol::{Decoder, PassthroughCheck, broken, made, openai_error, parse};
 
 /// No provider gives more answers to one request.
 // The index comes from the server and is used as a map key; the bound limits what a broken server
@@ -153,7 +153,7 @@ impl ChatDecoder {
     fn read_one(&mut self, data: &[u8], events: &mut Vec<ChatEvent>) -> Result<(), ModelError> {
         let piece: ChatChunk<'_> = parse(data)?;
         if let Some(error) = piece.error.filter(|error| !error.is_null()) {
-            return Err(openai_error::inside(&openai_error::said(&error)));
+            return Err(openai_error::inside(&openai_error::error_fields(&error)));
         }
         let (id, model) = (text(piece.id), text(piece.model));
         let choices = piece.choices.unwrap_or_default();
@@ -201,7 +201,7 @@ impl ChatDecoder {
             return Err(broken(format!("choice index {index} is out of range")));
         }
         if let Some(error) = choice.error.filter(|error| !error.is_null()) {
-            return Err(openai_error::inside(&openai_error::said(&error)));
+            return Err(openai_error::inside(&openai_error::error_fields(&error)));
         }
         let progress = self.choices.entry(index).or_default();
         // Servers that send both fill only the one that fits the mode.
@@ -276,13 +276,13 @@ impl Decoder for ChatDecoder {
             let error = serde_json::from_slice(data).unwrap_or(Value::Null);
             // Servers disagree whether the error is the data itself or a member of it.
             let found = openai_error::said_in(&error);
-            let found = found.unwrap_or_else(|| openai_error::said(&error));
+            let found = found.unwrap_or_else(|| openai_error::error_fields(&error));
             return Err(openai_error::inside(&found));
         }
         self.read(data, events)
     }
 
-    fn whole(&mut self, body: &[u8], events: &mut Vec<ChatEvent>) -> Result<(), ModelError> {
+    fn decode_body(&mut self, body: &[u8], events: &mut Vec<ChatEvent>) -> Result<(), ModelError> {
         self.is_whole = true;
         self.read(body, events)?;
         if !self.started {
@@ -313,13 +313,13 @@ impl Decoder for ChatDecoder {
         self.done
     }
 
-    fn pass(&mut self, name: Option<&str>, data: &[u8]) -> Plain {
+    fn pass(&mut self, name: Option<&str>, data: &[u8]) -> PassthroughCheck {
         // A line end inside would be one of the stream's.
         if name.is_some() || self.done || data.iter().any(|byte| matches!(byte, b'\n' | b'\r')) {
-            return Plain::No;
+            return PassthroughCheck::No;
         }
         let plain = plain::read(data).filter(|piece| piece.object == "chat.completion.chunk");
-        plain.map_or(Plain::No, |piece| self.accept_chunk(&piece))
+        plain.map_or(PassthroughCheck::No, |piece| self.accept_chunk(&piece))
     }
 
     fn accept_whole(&mut self, body: &[u8]) -> bool {
@@ -330,7 +330,7 @@ impl Decoder for ChatDecoder {
         is_plain
     }
 
-    fn told(&self) -> PassthroughState {
+    fn passthrough_state(&self) -> PassthroughState {
         PassthroughState {
             begun: self.choices.keys().copied().collect(),
             ..self.told.clone()
@@ -340,7 +340,7 @@ impl Decoder for ChatDecoder {
 
 impl ChatDecoder {
     /// Counts a plain chunk as read.
-    fn accept_chunk(&mut self, piece: &plain::PlainChunk<'_>) -> Plain {
+    fn accept_chunk(&mut self, piece: &plain::PlainChunk<'_>) -> PassthroughCheck {
         let is_usage = piece.usage.is_some();
         let fits = match &piece.choices[..] {
             [] => is_usage && self.started,
@@ -353,7 +353,7 @@ impl ChatDecoder {
             before.into_iter().any(|other| other.index == choice.index)
         });
         if !fits || twice {
-            return Plain::No;
+            return PassthroughCheck::No;
         }
         if !self.started {
             self.started = true;
@@ -378,9 +378,9 @@ impl ChatDecoder {
         match piece.usage {
             Some(tokens) => {
                 self.last_usage = Some(counts(tokens));
-                Plain::Usage
+                PassthroughCheck::Usage
             }
-            None => Plain::Yes,
+            None => PassthroughCheck::Yes,
         }
     }
 
@@ -620,7 +620,7 @@ mod tests {
         assert_eq!(fold(&[piece]).choices[0].text, "b");
         let mut events = Vec::new();
         let mut decoder = ChatDecoder::new("m".into(), true);
-        decoder.whole(piece.as_bytes(), &mut events).unwrap();
+        decoder.decode_body(piece.as_bytes(), &mut events).unwrap();
         let text = ChatEvent::Text {
             choice: 0,
             text: "ab".into(),

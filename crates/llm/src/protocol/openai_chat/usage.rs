@@ -10,8 +10,8 @@ struct WireUsage {
     prompt_tokens: Option<f64>,
     completion_tokens: Option<f64>,
     total_tokens: Option<f64>,
-    prompt_tokens_details: Option<Details>,
-    completion_tokens_details: Option<Details>,
+    prompt_tokens_details: Option<TokenDetails>,
+    completion_tokens_details: Option<TokenDetails>,
     /// DeepSeek's own.
     prompt_cache_hit_tokens: Option<f64>,
     /// Of gateways in front of Anthropic.
@@ -23,7 +23,7 @@ struct WireUsage {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Details {
+struct TokenDetails {
     cached_tokens: Option<f64>,
     cache_write_tokens: Option<f64>,
     reasoning_tokens: Option<f64>,

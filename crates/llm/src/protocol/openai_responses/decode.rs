@@ -57,7 +57,7 @@ impl ResponsesDecoder {
         self.start(response, events);
         let error = response.get("error").filter(|error| !error.is_null());
         if status == "failed" || error.is_some() {
-            let found = openai_error::said(error.unwrap_or(&Value::Null));
+            let found = openai_error::error_fields(error.unwrap_or(&Value::Null));
             return Err(openai_error::inside(&found));
         }
         if matches!(status, "queued" | "in_progress" | "cancelled") {
@@ -113,7 +113,7 @@ impl Decoder for ResponsesDecoder {
         match kind.unwrap_or_default() {
             "error" => {
                 let found = openai_error::said_in(&event);
-                let found = found.unwrap_or_else(|| openai_error::said(&event));
+                let found = found.unwrap_or_else(|| openai_error::error_fields(&event));
                 Err(openai_error::inside(&found))
             }
             "response.completed" => self.finish(response, "completed", events),
@@ -137,7 +137,7 @@ impl Decoder for ResponsesDecoder {
         }
     }
 
-    fn whole(&mut self, body: &[u8], events: &mut Vec<ChatEvent>) -> Result<(), ModelError> {
+    fn decode_body(&mut self, body: &[u8], events: &mut Vec<ChatEvent>) -> Result<(), ModelError> {
         let response: Value = serde_json::from_slice(body)
             .map_err(|error| broken(format!("unexpected answer ({error})")))?;
         let has_output = response.get("output").is_some_and(Value::is_array);

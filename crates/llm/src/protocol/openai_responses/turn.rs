@@ -102,28 +102,28 @@ impl ResponseState {
         let part = number("content_index").or_else(|| number("summary_index"));
         let part = part.unwrap_or_default();
         match kind {
-            "response.output_item.added" => self.opened(index, event.get("item"), events),
+            "response.output_item.added" => self.open_call(index, event.get("item"), events),
             "response.output_item.done" => match event.get("item") {
                 Some(item) => self.whole_item(index, item, events),
                 None => Ok(()),
             },
             "response.output_text.delta" => {
-                self.piece(index, (TextKind::Text, part), text("delta"), events)
+                self.emit_delta(index, (TextKind::Text, part), text("delta"), events)
             }
             "response.refusal.delta" => {
-                self.piece(index, (TextKind::Refusal, part), text("delta"), events)
+                self.emit_delta(index, (TextKind::Refusal, part), text("delta"), events)
             }
             "response.reasoning_summary_text.delta" => {
-                self.piece(index, (TextKind::Summary, part), text("delta"), events)
+                self.emit_delta(index, (TextKind::Summary, part), text("delta"), events)
             }
             "response.reasoning_text.delta" => {
-                self.piece(index, (TextKind::Thought, part), text("delta"), events)
+                self.emit_delta(index, (TextKind::Thought, part), text("delta"), events)
             }
             "response.function_call_arguments.delta" => {
-                self.piece(index, (TextKind::Arguments, 0), text("delta"), events)
+                self.emit_delta(index, (TextKind::Arguments, 0), text("delta"), events)
             }
             "response.function_call_arguments.done" => {
-                self.rest(index, (TextKind::Arguments, 0), text("arguments"), events)
+                self.emit_rest(index, (TextKind::Arguments, 0), text("arguments"), events)
             }
             _ => Ok(()),
         }
@@ -150,30 +150,30 @@ impl ResponseState {
             "message" => {
                 for (part, content) in list("content").enumerate() {
                     let part = part as u64;
-                    self.rest(
+                    self.emit_rest(
                         index,
                         (TextKind::Text, part),
                         &text(content, "text"),
                         events,
                     )?;
                     let refusal = text(content, "refusal");
-                    self.rest(index, (TextKind::Refusal, part), &refusal, events)?;
+                    self.emit_rest(index, (TextKind::Refusal, part), &refusal, events)?;
                 }
             }
             "reasoning" => {
                 for (part, summary) in list("summary").enumerate() {
                     let at = (TextKind::Summary, part as u64);
-                    self.rest(index, at, &text(summary, "text"), events)?;
+                    self.emit_rest(index, at, &text(summary, "text"), events)?;
                 }
                 for (part, content) in list("content").enumerate() {
                     let at = (TextKind::Thought, part as u64);
-                    self.rest(index, at, &text(content, "text"), events)?;
+                    self.emit_rest(index, at, &text(content, "text"), events)?;
                 }
             }
             "function_call" => {
-                self.opened(index, Some(item), events)?;
+                self.open_call(index, Some(item), events)?;
                 let arguments = text(item, "arguments");
-                self.rest(index, (TextKind::Arguments, 0), &arguments, events)?;
+                self.emit_rest(index, (TextKind::Arguments, 0), &arguments, events)?;
             }
             _ => {}
         }
@@ -182,7 +182,7 @@ impl ResponseState {
     }
 
     /// Begins a call when its item does.
-    fn opened(
+    fn open_call(
         &mut self,
         index: u64,
         item: Option<&Value>,
@@ -216,7 +216,7 @@ impl ResponseState {
     }
 
     /// A piece of a text.
-    fn piece(
+    fn emit_delta(
         &mut self,
         index: u64,
         at: (TextKind, u64),
@@ -258,7 +258,7 @@ impl ResponseState {
     }
 
     /// What a whole text has beyond the pieces that came.
-    fn rest(
+    fn emit_rest(
         &mut self,
         index: u64,
         at: (TextKind, u64),
@@ -269,7 +269,7 @@ impl ResponseState {
         // By length, not by comparison. If the complete text is shorter than what was streamed, the
         // streamed text stands.
         let rest = whole.get(told..).unwrap_or_default();
-        self.piece(index, at, rest, events)
+        self.emit_delta(index, at, rest, events)
     }
 
     fn item(&mut self, index: u64) -> Result<&mut ItemState, ModelError> {

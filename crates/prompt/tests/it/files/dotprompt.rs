@@ -129,7 +129,7 @@ fn reference_test(group: &Tree, test: &Tree) -> Result<(), String> {
         data[key] = value.clone();
     }
     let mut got = Tree::Object(prompt.metadata.clone());
-    got["raw"] = (**prompt.raw.whole().unwrap()).clone();
+    got["raw"] = (**prompt.raw.definition_tree().unwrap()).clone();
     got["messages"] = messages(&prompt, group, &data)?;
     contains(&got, &test["expect"])
         .then_some(())

@@ -40,7 +40,9 @@ pub(super) fn lines(text: &str, before: usize) -> Result<Vec<NobjLine<'_>>, Answ
             let (block, closed) = block(opened, &mut rest);
             if !closed {
                 let message = "unclosed text: `\"\"\"` is missing at its end";
-                return Err(AnswerParseError::new(message).at(line.number, line.indent + 1));
+                return Err(
+                    AnswerParseError::new(message).with_position(line.number, line.indent + 1)
+                );
             }
             line.text = head.trim_end();
             line.block = Some(block);

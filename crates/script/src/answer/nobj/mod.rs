@@ -36,7 +36,7 @@ pub(super) fn read(text: &str, schema: Option<&Json>) -> Result<Value, AnswerPar
     if value.as_map().is_some_and(|map| !map.is_empty()) {
         Ok(value)
     } else {
-        Err(AnswerParseError::new("no line of the form `name: value`").at(before + 1, 1))
+        Err(AnswerParseError::new("no line of the form `name: value`").with_position(before + 1, 1))
     }
 }
 

@@ -29,7 +29,7 @@ fn level(
         // Answers of models are untrusted; deep indentation would otherwise overflow the stack.
         if depth >= MOST_LEVELS {
             let message = format!("objects are nested deeper than {MOST_LEVELS} levels");
-            return Err(AnswerParseError::new(message).at(line.number, line.indent + 1));
+            return Err(AnswerParseError::new(message).with_position(line.number, line.indent + 1));
         }
         let (inner, next) = after.split_at(below(line, after));
         rest = next;

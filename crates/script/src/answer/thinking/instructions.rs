@@ -1,8 +1,8 @@
 //! The instructions for a model that is to think.
 
-use super::{Thinking, ThinkingMode, ThinkingTag};
+use super::{ThinkingMode, ThinkingSettings, ThinkingTag};
 
-impl Thinking {
+impl ThinkingSettings {
     /// What the system message says of thinking; nothing in mode `off`.
     #[must_use]
     pub fn instruction(&self) -> Option<String> {

@@ -1,7 +1,7 @@
 //! Lines such as `Think:` and `Answer:` that say what follows, in a text that comes in pieces.
 
 use super::pairs::AnswerPart;
-use super::{Thinking, ThinkingMode, ThinkingTag};
+use super::{ThinkingMode, ThinkingSettings, ThinkingTag};
 
 /// Longest line that may still become a heading.
 const LONGEST: usize = 80;
@@ -40,8 +40,8 @@ enum LineVerdict {
 }
 
 impl MarkerScanner {
-    pub(super) fn new(thinking: &Thinking, tagged: bool) -> Self {
-        let default = Thinking::default();
+    pub(super) fn new(thinking: &ThinkingSettings, tagged: bool) -> Self {
+        let default = ThinkingSettings::default();
         // Mode `last` knows the default headings only.
         let (think, answer) = if tagged {
             (&thinking.think, &thinking.answer)

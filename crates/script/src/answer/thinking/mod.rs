@@ -50,7 +50,7 @@ pub enum ThinkingTag {
 
 /// Settings of thinking.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Thinking {
+pub struct ThinkingSettings {
     /// When.
     pub mode: ThinkingMode,
     /// Whether the thinking is shown while it comes; yes where nobody says.
@@ -69,9 +69,9 @@ pub struct Thinking {
     pub answer_regex: Option<String>,
 }
 
-impl Default for Thinking {
+impl Default for ThinkingSettings {
     fn default() -> Self {
-        Thinking {
+        ThinkingSettings {
             mode: ThinkingMode::Off,
             visible: None,
             depth: 1,
@@ -87,13 +87,13 @@ impl Default for Thinking {
 /// Most rounds that can be asked for.
 const MOST_ROUNDS: i64 = 16;
 
-impl Thinking {
+impl ThinkingSettings {
     /// Reads `shouldThink`: `true` (mode `last`), a mode's name, or an object. Gives what is
     /// wrong with it, too; what is wrong has no effect.
     #[must_use]
-    pub fn read(value: Option<&Value>) -> (Thinking, Vec<String>) {
+    pub fn read(value: Option<&Value>) -> (ThinkingSettings, Vec<String>) {
         let mut problems = Vec::new();
-        let mut thinking = Thinking::default();
+        let mut thinking = ThinkingSettings::default();
         match value {
             None | Some(Value::Null | Value::Bool(false)) => {}
             Some(Value::Bool(true)) => thinking.mode = ThinkingMode::Last,

@@ -11,7 +11,7 @@ pub(super) enum AnswerPart {
 
 /// Looks for pairs of tags. Between an opening tag and the end of the text all is inside.
 #[derive(Debug)]
-pub(super) struct Pairs {
+pub(super) struct TagPairs {
     open: String,
     close: String,
     /// Only the first words of the text may be a tag.
@@ -28,9 +28,9 @@ const MOST_HELD: usize = 1_024;
 
 type AnswerParts = Vec<(AnswerPart, String)>;
 
-impl Pairs {
+impl TagPairs {
     pub(super) fn anywhere(open: &str, close: &str) -> Self {
-        Pairs {
+        TagPairs {
             open: open.to_owned(),
             close: close.to_owned(),
             first_only: false,
@@ -42,10 +42,10 @@ impl Pairs {
     }
 
     pub(super) fn at_start(open: &str, close: &str) -> Self {
-        Pairs {
+        TagPairs {
             first_only: true,
             at_start: true,
-            ..Pairs::anywhere(open, close)
+            ..TagPairs::anywhere(open, close)
         }
     }
 

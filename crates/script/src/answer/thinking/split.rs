@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use super::markers::MarkerScanner;
-use super::pairs::{AnswerPart, Pairs};
-use super::{Thinking, ThinkingMode, ThinkingTag};
+use super::pairs::{AnswerPart, TagPairs};
+use super::{ThinkingMode, ThinkingSettings, ThinkingTag};
 use crate::pattern::Regex;
 
 /// An answer split into thinking and text.
@@ -40,15 +40,15 @@ pub struct Splitter {
 #[derive(Debug)]
 enum SplitMethod {
     /// Tags in the text.
-    Marks(Box<Marks>),
+    Marks(Box<MarkerPair>),
     /// A pattern of the author: it needs the whole text.
     Patterns(Box<Patterns>),
 }
 
 #[derive(Debug)]
-struct Marks {
-    thinking: Pairs,
-    answer: Option<Pairs>,
+struct MarkerPair {
+    thinking: TagPairs,
+    answer: Option<TagPairs>,
     heads: Option<MarkerScanner>,
     /// What stands outside of the answer's pair, for an answer without one.
     outside: String,
@@ -64,11 +64,11 @@ struct Patterns {
 impl Splitter {
     /// Takes apart the answer of a model that was asked to think like this.
     #[must_use]
-    pub fn new(thinking: &Thinking) -> Self {
+    pub fn new(thinking: &ThinkingSettings) -> Self {
         let by = match (&thinking.think_regex, &thinking.answer_regex) {
-            (None, None) => SplitMethod::Marks(Box::new(Marks::new(thinking))),
+            (None, None) => SplitMethod::Marks(Box::new(MarkerPair::new(thinking))),
             _ if thinking.mode == ThinkingMode::Off => {
-                SplitMethod::Marks(Box::new(Marks::new(thinking)))
+                SplitMethod::Marks(Box::new(MarkerPair::new(thinking)))
             }
             (think, answer) => SplitMethod::Patterns(Box::new(Patterns {
                 text: String::new(),
@@ -131,21 +131,21 @@ impl Splitter {
     }
 }
 
-impl Marks {
-    fn new(thinking: &Thinking) -> Self {
+impl MarkerPair {
+    fn new(thinking: &ThinkingSettings) -> Self {
         let on = thinking.mode != ThinkingMode::Off;
         let tagged = matches!(thinking.mode, ThinkingMode::First | ThinkingMode::Deep);
         let pairs = match &thinking.think {
-            ThinkingTag::Pair(open, close) if tagged => Pairs::anywhere(open, close),
+            ThinkingTag::Pair(open, close) if tagged => TagPairs::anywhere(open, close),
             // Some models think like this at nobody's word.
-            _ => Pairs::at_start("<think>", "</think>"),
+            _ => TagPairs::at_start("<think>", "</think>"),
         };
         let answer = match &thinking.answer {
-            ThinkingTag::Pair(open, close) if tagged => Some(Pairs::anywhere(open, close)),
+            ThinkingTag::Pair(open, close) if tagged => Some(TagPairs::anywhere(open, close)),
             _ => None,
         };
         let heads = (on && answer.is_none()).then(|| MarkerScanner::new(thinking, tagged));
-        Marks {
+        MarkerPair {
             thinking: pairs,
             answer,
             heads,

@@ -188,7 +188,7 @@ impl<'a> SymbolTexts<'a> {
         if let Some(tokens) = &mut self.tokens {
             let found = self.templates.tokens(inner, self.format);
             let lines = LineMap::new(text, self.source);
-            for token in found.into_iter().map(|token| token.moved(body.start)) {
+            for token in found.into_iter().map(|token| token.offset(body.start)) {
                 lines.spans(token.span, |span| {
                     tokens.push(SemanticToken::new(span.start, span.end, token.kind));
                 });

@@ -7,7 +7,7 @@ use rquickjs::{
     Array, BigInt, Coerced, Ctx, Error, Exception, FromJs, Function, Object, Value as Js,
 };
 
-use super::shell::Shell;
+use super::shell::WorkerShell;
 use crate::expression::from_number;
 use crate::js::DEEPEST;
 use crate::js::id::FunctionId;
@@ -23,7 +23,7 @@ const LARGE: &str = "cannot return a value of this size from JavaScript";
 
 /// A value of the run as JavaScript has it.
 pub(super) fn to_js<'js>(
-    shell: &Shell,
+    shell: &WorkerShell,
     ctx: &Ctx<'js>,
     value: &Value,
 ) -> rquickjs::Result<Js<'js>> {
@@ -58,7 +58,7 @@ fn int<'js>(ctx: &Ctx<'js>, value: i64) -> Js<'js> {
     }
 }
 
-fn map_to_js<'js>(shell: &Shell, ctx: &Ctx<'js>, map: &Map) -> rquickjs::Result<Js<'js>> {
+fn map_to_js<'js>(shell: &WorkerShell, ctx: &Ctx<'js>, map: &Map) -> rquickjs::Result<Js<'js>> {
     let object = Object::new(ctx.clone())?;
     for (key, item) in map {
         let item = to_js(shell, ctx, item)?;
@@ -75,7 +75,7 @@ fn map_to_js<'js>(shell: &Shell, ctx: &Ctx<'js>, map: &Map) -> rquickjs::Result<
 
 /// What was passed, as JavaScript has it.
 pub(super) fn passed_to_js<'js>(
-    shell: &Shell,
+    shell: &WorkerShell,
     ctx: &Ctx<'js>,
     passed: &JsValueRef,
 ) -> rquickjs::Result<Js<'js>> {
@@ -87,7 +87,7 @@ pub(super) fn passed_to_js<'js>(
 }
 
 /// A value of JavaScript as it leaves.
-pub(super) fn from_js<'js>(shell: &Shell, value: &Js<'js>) -> rquickjs::Result<JsValueRef> {
+pub(super) fn from_js<'js>(shell: &WorkerShell, value: &Js<'js>) -> rquickjs::Result<JsValueRef> {
     if let Some(function) = value.as_function() {
         let hold = shell.api(value.ctx(), "hold")?;
         return Ok(JsValueRef::Function(FunctionId(
@@ -103,7 +103,7 @@ pub(super) fn from_js<'js>(shell: &Shell, value: &Js<'js>) -> rquickjs::Result<J
 }
 
 struct ValueWalk<'a, 'js> {
-    shell: &'a Shell,
+    shell: &'a WorkerShell,
     left: usize,
     open: Vec<Js<'js>>,
 }
@@ -219,7 +219,7 @@ fn big(value: BigInt<'_>) -> rquickjs::Result<Value> {
 }
 
 /// A text; half of a surrogate pair becomes U+FFFD.
-pub(super) fn string(shell: &Shell, text: &rquickjs::String<'_>) -> rquickjs::Result<String> {
+pub(super) fn string(shell: &WorkerShell, text: &rquickjs::String<'_>) -> rquickjs::Result<String> {
     match text.to_string() {
         Err(Error::Utf8(_)) => {
             let whole: rquickjs::String = shell.api(text.ctx(), "whole")?.call((text.clone(),))?;

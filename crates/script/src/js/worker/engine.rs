@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rquickjs::context::EvalOptions;
 use rquickjs::{Array, Context, Ctx, Function, Object, Persistent, Runtime};
 
-use super::shell::{RunningJob, Shell, TimeExceeded};
+use super::shell::{RunningJob, TimeExceeded, WorkerShell};
 use super::{convert, failure, host_functions, loader};
 use crate::js::error::{JsError, JsErrorKind};
 use crate::js::id::{FunctionId, ModuleId};
@@ -19,7 +19,7 @@ use crate::js::runtime::{JsTarget, JsValueRef};
 use crate::js::signature;
 
 pub(super) struct JsEngine {
-    pub(super) shell: Rc<Shell>,
+    pub(super) shell: Rc<WorkerShell>,
     context: Context,
     runtime: Runtime,
 }
@@ -42,7 +42,7 @@ impl JsEngine {
         port: Box<dyn Port>,
         control: Arc<Control>,
     ) -> Result<Self, Box<dyn Port>> {
-        let shell = Rc::new(Shell::new(bounds.clone(), port, control));
+        let shell = Rc::new(WorkerShell::new(bounds.clone(), port, control));
         match JsEngine::start(&shell) {
             Ok((runtime, context)) => Ok(JsEngine {
                 shell,
@@ -61,7 +61,7 @@ impl JsEngine {
         }
     }
 
-    fn start(shell: &Rc<Shell>) -> rquickjs::Result<(Runtime, Context)> {
+    fn start(shell: &Rc<WorkerShell>) -> rquickjs::Result<(Runtime, Context)> {
         let runtime = Runtime::new()?;
         runtime.set_memory_limit(shell.bounds.memory);
         runtime.set_max_stack_size(shell.bounds.stack);
@@ -103,7 +103,7 @@ impl JsEngine {
             ToWorker::Start { piece, work } => self.begin(piece, work),
             ToWorker::Settled { question, result } => self.settle(question, result),
             ToWorker::Cancel { piece } => self.cancel(piece),
-            // `Shell::ask` takes replies itself; one that arrives here belongs to a cancelled job.
+            // `WorkerShell::ask` takes replies itself; one that arrives here belongs to a cancelled job.
             ToWorker::Answer { .. } => {}
         }
     }
@@ -206,7 +206,7 @@ impl JsEngine {
         self.shell.end(piece);
         if let Some(why) = self.shell.clock.over() {
             self.shell.done(piece, Err(failure::over(why)));
-            self.shell.tell();
+            self.shell.report_finished();
         }
     }
 
@@ -265,7 +265,7 @@ impl Port for NoModules {
 }
 
 fn call(
-    shell: &Shell,
+    shell: &WorkerShell,
     ctx: &Ctx<'_>,
     piece: u64,
     target: &JsTarget,
@@ -288,14 +288,17 @@ fn call(
 }
 
 /// Converts the exports of a module.
-pub(super) fn exports(shell: &Shell, found: &Array<'_>) -> rquickjs::Result<Vec<ModuleExport>> {
+pub(super) fn exports(
+    shell: &WorkerShell,
+    found: &Array<'_>,
+) -> rquickjs::Result<Vec<ModuleExport>> {
     found
         .iter::<Array>()
         .map(|entry| export(shell, &entry?))
         .collect()
 }
 
-fn export(shell: &Shell, entry: &Array<'_>) -> rquickjs::Result<ModuleExport> {
+fn export(shell: &WorkerShell, entry: &Array<'_>) -> rquickjs::Result<ModuleExport> {
     let kind: String = entry.get(1)?;
     let kind = match &*kind {
         "class" => ExportKind::Class,
@@ -354,7 +357,7 @@ fn expression<'js>(ctx: &Ctx<'js>, code: &str) -> rquickjs::Result<Function<'js>
 
 /// Compiles a definition to its function.
 pub(super) fn define<'js>(
-    shell: &Shell,
+    shell: &WorkerShell,
     ctx: &Ctx<'js>,
     id: FunctionId,
 ) -> rquickjs::Result<Function<'js>> {

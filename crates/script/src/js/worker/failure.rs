@@ -3,7 +3,7 @@
 use rquickjs::{Coerced, Ctx, Exception, FromJs, Object, Value as Js};
 
 use super::convert;
-use super::shell::{Shell, TimeExceeded};
+use super::shell::{TimeExceeded, WorkerShell};
 use crate::js::error::{Code, CodePosition, JsError, JsErrorKind, StackFrame};
 use crate::js::id::FunctionId;
 use crate::js::signature;
@@ -23,7 +23,7 @@ const MARK: &str = "quilletMark";
 const KIND: &str = "quilletKind";
 
 /// What an error of the engine's interface means.
-pub(super) fn caught(shell: &Shell, ctx: &Ctx<'_>, error: &rquickjs::Error) -> JsError {
+pub(super) fn caught(shell: &WorkerShell, ctx: &Ctx<'_>, error: &rquickjs::Error) -> JsError {
     match error {
         rquickjs::Error::Exception => thrown(shell, &ctx.catch()),
         rquickjs::Error::Allocation => memory(),
@@ -51,7 +51,7 @@ fn memory() -> JsError {
 }
 
 /// What an exception is.
-pub(super) fn thrown(shell: &Shell, value: &Js<'_>) -> JsError {
+pub(super) fn thrown(shell: &WorkerShell, value: &Js<'_>) -> JsError {
     let error = match value
         .as_object()
         .and_then(|object| Exception::from_object(object.clone()))
@@ -69,7 +69,7 @@ pub(super) fn thrown(shell: &Shell, value: &Js<'_>) -> JsError {
     }
 }
 
-fn of_value(shell: &Shell, value: &Js<'_>) -> JsError {
+fn of_value(shell: &WorkerShell, value: &Js<'_>) -> JsError {
     let text = Coerced::<String>::from_js(value.ctx(), value.clone());
     let message = text.map_or_else(|_| value.type_name().to_owned(), |text| text.0);
     // What was raised by that is not of interest any more.
@@ -89,7 +89,7 @@ fn nothing() -> JsError {
     )
 }
 
-fn of_exception(shell: &Shell, exception: &Exception<'_>) -> JsError {
+fn of_exception(shell: &WorkerShell, exception: &Exception<'_>) -> JsError {
     let object = exception.as_object();
     let name = text(object, "name");
     let message = exception.message().unwrap_or_default();
@@ -171,7 +171,7 @@ pub(super) fn exception<'js>(ctx: &Ctx<'js>, error: &JsError) -> rquickjs::Resul
 }
 
 /// One line of a stack trace: `    at name (file:line:column)`. Lines of our own part are omitted.
-fn frame(shell: &Shell, line: &str) -> Option<StackFrame> {
+fn frame(shell: &WorkerShell, line: &str) -> Option<StackFrame> {
     let line = line.trim().strip_prefix("at ")?;
     let (function, place) = match line.rsplit_once(" (") {
         Some((function, place)) => (function, place.strip_suffix(')')?),
@@ -198,7 +198,7 @@ fn frame(shell: &Shell, line: &str) -> Option<StackFrame> {
 }
 
 /// The place in a definition as it was written: without the keyword that was put in.
-fn written(shell: &Shell, id: u64, place: CodePosition) -> CodePosition {
+fn written(shell: &WorkerShell, id: u64, place: CodePosition) -> CodePosition {
     let definitions = shell.definitions.borrow();
     let source = definitions.get(&id);
     let start =
@@ -213,7 +213,7 @@ fn written(shell: &Shell, id: u64, place: CodePosition) -> CodePosition {
 }
 
 /// Which code a file name of the engine stands for; the wrapper's line in front is taken off.
-fn origin(shell: &Shell, file: &str, place: CodePosition) -> Option<(Code, CodePosition)> {
+fn origin(shell: &WorkerShell, file: &str, place: CodePosition) -> Option<(Code, CodePosition)> {
     let inner = |place: CodePosition| CodePosition {
         line: place.line.saturating_sub(1).max(1),
         ..place

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use rquickjs::{Array, Ctx, Exception, Function, IntoJs, Object, Value as Js};
 
 use super::failure;
-use super::shell::{Shell, TimeExceeded};
+use super::shell::{TimeExceeded, WorkerShell};
 use super::{convert, engine, loader};
 use crate::js::error::JsErrorKind;
 use crate::js::id::FunctionId;
@@ -13,7 +13,10 @@ use crate::js::protocol::{FileCall, FromWorker, HostReply, HostRequest, JobResul
 use crate::js::runtime::{ConsoleLevel, JsTarget, JsValueRef, LookupResult};
 
 /// An object with all of them.
-pub(super) fn install<'js>(ctx: &Ctx<'js>, shell: &Rc<Shell>) -> rquickjs::Result<Object<'js>> {
+pub(super) fn install<'js>(
+    ctx: &Ctx<'js>,
+    shell: &Rc<WorkerShell>,
+) -> rquickjs::Result<Object<'js>> {
     let host = Object::new(ctx.clone())?;
     names(ctx, shell, &host)?;
     pieces(ctx, shell, &host)?;
@@ -24,7 +27,7 @@ pub(super) fn install<'js>(ctx: &Ctx<'js>, shell: &Rc<Shell>) -> rquickjs::Resul
 }
 
 /// What reads, writes and calls names of the run.
-fn names<'js>(ctx: &Ctx<'js>, shell: &Rc<Shell>, host: &Object<'js>) -> rquickjs::Result<()> {
+fn names<'js>(ctx: &Ctx<'js>, shell: &Rc<WorkerShell>, host: &Object<'js>) -> rquickjs::Result<()> {
     let of = Rc::clone(shell);
     let get = move |ctx: Ctx<'js>, piece: u64, name: String| get(&of, &ctx, piece, name);
     host.set("get", Function::new(ctx.clone(), get)?)?;
@@ -52,7 +55,7 @@ fn names<'js>(ctx: &Ctx<'js>, shell: &Rc<Shell>, host: &Object<'js>) -> rquickjs
 }
 
 /// What reaches files.
-fn files<'js>(ctx: &Ctx<'js>, shell: &Rc<Shell>, host: &Object<'js>) -> rquickjs::Result<()> {
+fn files<'js>(ctx: &Ctx<'js>, shell: &Rc<WorkerShell>, host: &Object<'js>) -> rquickjs::Result<()> {
     let of = Rc::clone(shell);
     let file =
         move |ctx: Ctx<'js>, name: String, arguments: Array<'js>| file(&of, &ctx, name, &arguments);
@@ -60,7 +63,11 @@ fn files<'js>(ctx: &Ctx<'js>, shell: &Rc<Shell>, host: &Object<'js>) -> rquickjs
 }
 
 /// What begins and ends pieces.
-fn pieces<'js>(ctx: &Ctx<'js>, shell: &Rc<Shell>, host: &Object<'js>) -> rquickjs::Result<()> {
+fn pieces<'js>(
+    ctx: &Ctx<'js>,
+    shell: &Rc<WorkerShell>,
+    host: &Object<'js>,
+) -> rquickjs::Result<()> {
     let of = Rc::clone(shell);
     host.set("current", Function::new(ctx.clone(), move || of.current())?)?;
     let of = Rc::clone(shell);
@@ -96,7 +103,11 @@ fn pieces<'js>(ctx: &Ctx<'js>, shell: &Rc<Shell>, host: &Object<'js>) -> rquickj
     host.set("log", Function::new(ctx.clone(), log)?)
 }
 
-fn timers<'js>(ctx: &Ctx<'js>, shell: &Rc<Shell>, host: &Object<'js>) -> rquickjs::Result<()> {
+fn timers<'js>(
+    ctx: &Ctx<'js>,
+    shell: &Rc<WorkerShell>,
+    host: &Object<'js>,
+) -> rquickjs::Result<()> {
     let of = Rc::clone(shell);
     let timer = move |ctx: Ctx<'js>, delay: f64, again: bool| {
         if of.bounds.fixed.is_some() {
@@ -121,7 +132,7 @@ fn gone(ctx: &Ctx<'_>) -> rquickjs::Error {
 
 /// A call of `fs`.
 fn file<'js>(
-    shell: &Shell,
+    shell: &WorkerShell,
     ctx: &Ctx<'js>,
     name: String,
     arguments: &Array<'js>,
@@ -139,7 +150,7 @@ fn file<'js>(
 
 /// `[kind, payload]`: the kinds are in the prelude.
 fn get<'js>(
-    shell: &Shell,
+    shell: &WorkerShell,
     ctx: &Ctx<'js>,
     piece: u64,
     name: String,
@@ -186,7 +197,7 @@ fn pair<'js>(ctx: &Ctx<'js>, kind: u8, payload: Js<'js>) -> rquickjs::Result<Arr
 }
 
 fn set<'js>(
-    shell: &Shell,
+    shell: &WorkerShell,
     ctx: &Ctx<'js>,
     piece: u64,
     name: String,
@@ -200,7 +211,7 @@ fn set<'js>(
 }
 
 fn assign(
-    shell: &Shell,
+    shell: &WorkerShell,
     ctx: &Ctx<'_>,
     piece: u64,
     name: String,
@@ -215,7 +226,7 @@ fn assign(
 
 /// Gives an object back if it changed since it was got.
 fn save<'js>(
-    shell: &Shell,
+    shell: &WorkerShell,
     ctx: &Ctx<'js>,
     piece: u64,
     name: String,
@@ -243,7 +254,7 @@ fn save<'js>(
 
 /// `[later, result or number of the question]`.
 fn call<'js>(
-    shell: &Shell,
+    shell: &WorkerShell,
     ctx: &Ctx<'js>,
     piece: u64,
     name: String,
@@ -258,7 +269,7 @@ fn call<'js>(
     }
 }
 
-fn passed<'js>(shell: &Shell, values: &Array<'js>) -> rquickjs::Result<Vec<JsValueRef>> {
+fn passed<'js>(shell: &WorkerShell, values: &Array<'js>) -> rquickjs::Result<Vec<JsValueRef>> {
     values
         .iter::<Js>()
         .map(|value| convert::from_js(shell, &value?))
@@ -266,7 +277,7 @@ fn passed<'js>(shell: &Shell, values: &Array<'js>) -> rquickjs::Result<Vec<JsVal
 }
 
 /// A piece is over.
-fn done<'js>(shell: &Shell, piece: u64, ok: bool, value: &Js<'js>, arguments: &Array<'js>) {
+fn done<'js>(shell: &WorkerShell, piece: u64, ok: bool, value: &Js<'js>, arguments: &Array<'js>) {
     let result = if ok {
         result(shell, piece, value, arguments)
             .map_err(|error| failure::caught(shell, value.ctx(), &error))
@@ -283,7 +294,7 @@ fn done<'js>(shell: &Shell, piece: u64, ok: bool, value: &Js<'js>, arguments: &A
 }
 
 fn result<'js>(
-    shell: &Shell,
+    shell: &WorkerShell,
     piece: u64,
     value: &Js<'js>,
     arguments: &Array<'js>,

@@ -8,7 +8,7 @@ use rquickjs::loader::{ImportAttributes, Loader, Resolver};
 use rquickjs::module::Declared;
 use rquickjs::{Array, Ctx, Function, IntoJs, Module, Object, Promise, Runtime, Value as Js};
 
-use super::shell::Shell;
+use super::shell::WorkerShell;
 use super::{commonjs, engine, failure};
 use crate::js::error::{JsError, JsErrorKind};
 use crate::js::protocol::{HostReply, HostRequest, ImportRequest, ModuleKind, ResolvedModule};
@@ -17,7 +17,7 @@ use crate::js::protocol::{HostReply, HostRequest, ImportRequest, ModuleKind, Res
 const HEAD: &str = "(function(exports,require,module,__filename,__dirname,internal){";
 
 /// Installs the resolver and loader of `import`.
-pub(super) fn attach(runtime: &Runtime, shell: &Rc<Shell>) {
+pub(super) fn attach(runtime: &Runtime, shell: &Rc<WorkerShell>) {
     runtime.set_loader(
         ModuleFinder(Rc::clone(shell)),
         ModuleReader(Rc::clone(shell)),
@@ -27,7 +27,7 @@ pub(super) fn attach(runtime: &Runtime, shell: &Rc<Shell>) {
 /// Installs the host functions of `require`.
 pub(super) fn install<'js>(
     ctx: &Ctx<'js>,
-    shell: &Rc<Shell>,
+    shell: &Rc<WorkerShell>,
     host: &Object<'js>,
 ) -> rquickjs::Result<()> {
     let of = Rc::clone(shell);
@@ -48,7 +48,7 @@ pub(super) fn install<'js>(
 
 /// Returns the file of a module name. `from` is the importing file or the name of a definition.
 fn resolve(
-    shell: &Shell,
+    shell: &WorkerShell,
     ctx: &Ctx<'_>,
     from: &str,
     name: &str,
@@ -63,10 +63,10 @@ fn resolve(
         from: from.to_owned(),
         required,
     };
-    Ok(asked(shell, ctx, HostRequest::Resolve(request))?.path)
+    Ok(request_module(shell, ctx, HostRequest::Resolve(request))?.path)
 }
 
-fn wanted(shell: &Shell, ctx: &Ctx<'_>, module: u64) -> rquickjs::Result<String> {
+fn wanted(shell: &WorkerShell, ctx: &Ctx<'_>, module: u64) -> rquickjs::Result<String> {
     let request = shell.modules.borrow().get(&module).cloned();
     let Some(request) = request else {
         return Err(failure::throw(
@@ -74,10 +74,14 @@ fn wanted(shell: &Shell, ctx: &Ctx<'_>, module: u64) -> rquickjs::Result<String>
             &JsError::new(JsErrorKind::Module, "this module was never imported"),
         ));
     };
-    Ok(asked(shell, ctx, HostRequest::Resolve(request))?.path)
+    Ok(request_module(shell, ctx, HostRequest::Resolve(request))?.path)
 }
 
-fn asked(shell: &Shell, ctx: &Ctx<'_>, ask: HostRequest) -> rquickjs::Result<ResolvedModule> {
+fn request_module(
+    shell: &WorkerShell,
+    ctx: &Ctx<'_>,
+    ask: HostRequest,
+) -> rquickjs::Result<ResolvedModule> {
     match shell.ask(shell.current(), ask) {
         HostReply::Resolved(Ok(resolved)) => Ok(resolved),
         HostReply::Resolved(Err(error)) => Err(failure::throw(ctx, &error)),
@@ -88,9 +92,9 @@ fn asked(shell: &Shell, ctx: &Ctx<'_>, ask: HostRequest) -> rquickjs::Result<Res
     }
 }
 
-fn read(shell: &Shell, ctx: &Ctx<'_>, path: &str) -> rquickjs::Result<ResolvedModule> {
+fn read(shell: &WorkerShell, ctx: &Ctx<'_>, path: &str) -> rquickjs::Result<ResolvedModule> {
     let Some(name) = path.strip_prefix("node:") else {
-        return asked(shell, ctx, HostRequest::Load(path.to_owned()));
+        return request_module(shell, ctx, HostRequest::Load(path.to_owned()));
     };
     Ok(ResolvedModule {
         path: path.to_owned(),
@@ -120,7 +124,7 @@ fn shim(name: &str) -> &'static str {
 }
 
 /// `[kind, payload]` for `require`: 0 an ES module, 1 the function of a CommonJS module, 2 data.
-fn required<'js>(shell: &Shell, ctx: &Ctx<'js>, path: &str) -> rquickjs::Result<Array<'js>> {
+fn required<'js>(shell: &WorkerShell, ctx: &Ctx<'js>, path: &str) -> rquickjs::Result<Array<'js>> {
     let module = read(shell, ctx, path)?;
     let (kind, payload): (u8, Js<'js>) = match module.kind {
         ModuleKind::Es => (0, Js::new_undefined(ctx.clone())),
@@ -178,7 +182,7 @@ fn either<'js>(ctx: &Ctx<'js>, module: &ResolvedModule) -> rquickjs::Result<Opti
     }
 }
 
-struct ModuleFinder(Rc<Shell>);
+struct ModuleFinder(Rc<WorkerShell>);
 
 impl Resolver for ModuleFinder {
     fn resolve<'js>(
@@ -192,7 +196,7 @@ impl Resolver for ModuleFinder {
     }
 }
 
-struct ModuleReader(Rc<Shell>);
+struct ModuleReader(Rc<WorkerShell>);
 
 impl Loader for ModuleReader {
     fn load<'js>(
@@ -233,7 +237,7 @@ fn declare<'js>(
 
 /// Creates an ES module that wraps a module of another kind.
 fn bridge<'js>(
-    shell: &Shell,
+    shell: &WorkerShell,
     ctx: &Ctx<'js>,
     module: &ResolvedModule,
 ) -> rquickjs::Result<Module<'js, Declared>> {

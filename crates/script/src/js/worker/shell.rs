@@ -27,7 +27,7 @@ const REJECTED: usize = 100;
 /// timers from spinning without using that time.
 const TICK: Duration = Duration::from_millis(1);
 
-pub(super) struct Shell {
+pub(super) struct WorkerShell {
     port: Box<dyn Port>,
     pub(super) bounds: WorkerLimits,
     pub(super) clock: Clock,
@@ -110,7 +110,7 @@ impl Clock {
     }
 }
 
-impl Shell {
+impl WorkerShell {
     pub(super) fn new(bounds: WorkerLimits, port: Box<dyn Port>, control: Arc<Control>) -> Self {
         let clock = Clock {
             control,
@@ -118,7 +118,7 @@ impl Shell {
             current: Cell::new(0),
             over: Cell::new(None),
         };
-        Shell {
+        WorkerShell {
             port,
             bounds,
             clock,
@@ -177,7 +177,7 @@ impl Shell {
                 );
                 self.done(piece, Err(error));
             }
-            self.tell();
+            self.report_finished();
         }
         self.send(FromWorker::Turn {
             piece: None,
@@ -301,7 +301,7 @@ impl Shell {
             // The time limit is for all turns of a job together; waiting between turns is free.
             piece.spent = self.bounds.time.saturating_sub(left);
         }
-        self.tell();
+        self.report_finished();
     }
 
     pub(super) fn current(&self) -> u64 {
@@ -318,7 +318,7 @@ impl Shell {
 
     /// Reports completed jobs: errors immediately, results when nothing that the job started is
     /// pending.
-    pub(super) fn tell(&self) {
+    pub(super) fn report_finished(&self) {
         let is_ready = |piece: &u64, result: &mut Result<JobResult, JsError>| {
             // A result whose calls are still pending would lose their effects.
             result.is_err() || !self.waiting.borrow().values().any(|owner| owner == piece)

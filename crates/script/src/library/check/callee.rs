@@ -64,7 +64,7 @@ pub(super) async fn check(
     }
     roles(resolved, library, findings).await;
     tool_list(resolved, (library, tools), findings).await;
-    asked_about(resolved, tools, findings);
+    check_approvals(resolved, tools, findings);
 }
 
 async fn called(
@@ -239,7 +239,11 @@ async fn tool_list(
 }
 
 /// `ask`: a pattern that no tool has asks nobody. Without any tool nobody knows which there are.
-fn asked_about(resolved: &ResolvedScript, tools: &dyn Tools, findings: &mut ScriptDiagnostics<'_>) {
+fn check_approvals(
+    resolved: &ResolvedScript,
+    tools: &dyn Tools,
+    findings: &mut ScriptDiagnostics<'_>,
+) {
     let (Some(node), Ok(asks)) = (resolved.script.config.get("ask"), asks(&resolved.script)) else {
         return;
     };

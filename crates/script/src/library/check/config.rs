@@ -68,7 +68,7 @@ fn settings(config: &Node, findings: &mut ScriptDiagnostics<'_>) {
         let Some((node, Value::Map(map))) = node.map(|node| (node, node.value())) else {
             continue;
         };
-        told(node, &map, findings);
+        report_settings(node, &map, findings);
     }
     // Those that also are in the front matter itself.
     let apart = ["shouldThink", "response_format", "forceJson"];
@@ -77,11 +77,11 @@ fn settings(config: &Node, findings: &mut ScriptDiagnostics<'_>) {
         .filter_map(|key| Some((key, config.get(key)?.value())));
     let map: Map = apart.collect();
     if !map.is_empty() {
-        told(config, &map, findings);
+        report_settings(config, &map, findings);
     }
 }
 
-fn told(node: &Node, map: &Map, findings: &mut ScriptDiagnostics<'_>) {
+fn report_settings(node: &Node, map: &Map, findings: &mut ScriptDiagnostics<'_>) {
     let (_, warnings) = CallSettings::read(map);
     for why in warnings {
         let mut entries = node.entries().unwrap_or_default().iter();

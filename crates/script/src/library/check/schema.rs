@@ -28,7 +28,7 @@ pub(super) fn check(script: &Script, findings: &mut ScriptDiagnostics<'_>) {
         && let Err(problems) = Inputs::read(&input.value())
     {
         for problem in problems {
-            tell(input, problem, findings);
+            report_input(input, problem, findings);
         }
     }
     let Some(output) = script.config.get("output").filter(|node| !node.is_null()) else {
@@ -41,7 +41,7 @@ pub(super) fn check(script: &Script, findings: &mut ScriptDiagnostics<'_>) {
     }
 }
 
-fn tell(input: &Node, problem: InputProblem, findings: &mut ScriptDiagnostics<'_>) {
+fn report_input(input: &Node, problem: InputProblem, findings: &mut ScriptDiagnostics<'_>) {
     let at = place(input, &problem.field).unwrap_or(input.span);
     let why = match problem.field.as_str() {
         "input" => format!("input: {}", problem.message),

@@ -31,7 +31,7 @@ pub(super) fn check(script: &Script, findings: &mut ScriptDiagnostics<'_>) {
     if let Some(keys) = KEYS.as_ref() {
         for found in keys.find_iter(text).flatten() {
             let (start, end) = (found.start(), found.end());
-            tell(Span { start, end }, findings);
+            report_secret(Span { start, end }, findings);
         }
     }
     named(&script.config, findings);
@@ -44,7 +44,7 @@ fn named(node: &Node, findings: &mut ScriptDiagnostics<'_>) {
             NodeData::Scalar(scalar)
                 if NAMES.contains(&name.as_str()) && is_literal(&scalar.text) =>
             {
-                tell(entry.value.span, findings);
+                report_secret(entry.value.span, findings);
             }
             NodeData::Scalar(_) => {}
             NodeData::Map(_) | NodeData::List(_) => named(&entry.value, findings),
@@ -64,7 +64,7 @@ fn is_literal(text: &str) -> bool {
     text.len() >= 8 && !elsewhere
 }
 
-fn tell(at: Span, findings: &mut ScriptDiagnostics<'_>) {
+fn report_secret(at: Span, findings: &mut ScriptDiagnostics<'_>) {
     let told = findings.list.iter().any(|found| {
         let overlaps = |span: Span| span.start < at.end && at.start < span.end;
         found.code == "script.secret" && found.span.is_some_and(overlaps)

@@ -283,7 +283,7 @@ impl TextChecker<'_> {
                         self.names(expression, &at, findings);
                     }
                 }
-                given(&arguments)
+                argument_names(&arguments)
             }
             Err(error) => {
                 let at = FileSpot::of(text, error.span);
@@ -318,7 +318,7 @@ impl TextChecker<'_> {
 }
 
 /// What the arguments of a call give, by what can be read.
-fn given(arguments: &Arguments) -> CallOutputs {
+fn argument_names(arguments: &Arguments) -> CallOutputs {
     let mut names = Vec::new();
     let mut places = 0;
     for argument in &arguments.items {

@@ -121,7 +121,7 @@ impl<'a, 'f> CheckWalk<'a, 'f> {
                 self.texts
                     .arguments(text, all, BareWordPolicy::Refused, self.findings)
             }
-            None => given_by(call),
+            None => call_outputs(call),
         };
         let known = call.directive();
         match call.target {
@@ -247,7 +247,7 @@ impl<'a, 'f> CheckWalk<'a, 'f> {
         if let Some(text) = text {
             let given = match at("args") {
                 None => CallOutputs::Names(Vec::new(), 0),
-                Some(args) => given_in(args),
+                Some(args) => node_outputs(args),
             };
             let (name, at) = (text.value.to_string(), FileSpot::all(&text));
             self.calls.push(Callee {
@@ -298,15 +298,15 @@ fn field<'c>(call: &'c CallExpr, key: &str) -> Option<&'c Node> {
     inside.or_else(|| Some(&beside()?.value))
 }
 
-fn given_by(call: &CallExpr) -> CallOutputs {
+fn call_outputs(call: &CallExpr) -> CallOutputs {
     match (&call.value, call.fields.is_empty()) {
         (None, true) => CallOutputs::Names(Vec::new(), 0),
-        (Some(value), true) => given_in(value),
+        (Some(value), true) => node_outputs(value),
         _ => CallOutputs::Unknown,
     }
 }
 
-fn given_in(node: &Node) -> CallOutputs {
+fn node_outputs(node: &Node) -> CallOutputs {
     match &node.data {
         NodeData::Map(entries) => CallOutputs::Names(
             entries

@@ -53,7 +53,7 @@ impl ScriptFrame<'_> {
 
     /// What `$for` goes through: its value is a count, a range, data, or an expression that gives
     /// one.
-    async fn series(self, call: &CallExpr) -> Result<Series, ScriptError> {
+    async fn series(self, call: &CallExpr) -> Result<LoopSequence, ScriptError> {
         let step = match call.field("step") {
             Some(node) => self.node(node).await?,
             None => None,
@@ -71,12 +71,12 @@ impl ScriptFrame<'_> {
         let value = match (given, NumberRange::parse(&text)) {
             (Some(value), _) => Some(value),
             (None, Some(range)) => {
-                return Series::range(range, step.as_ref())
+                return LoopSequence::range(range, step.as_ref())
                     .map_err(|message| self.wrong(call, message));
             }
             (None, None) => self.loop_value(&text, call).await?,
         };
-        Series::over(value, step.as_ref()).map_err(|message| self.wrong(call, message))
+        LoopSequence::over(value, step.as_ref()).map_err(|message| self.wrong(call, message))
     }
 
     /// A text of `$for` that is no range: a template or an expression.
@@ -133,7 +133,7 @@ impl LoopNames {
 }
 
 /// What a loop goes through.
-enum Series {
+enum LoopSequence {
     Range {
         values: Values,
         items: Value,
@@ -148,7 +148,7 @@ enum Series {
     },
 }
 
-impl Series {
+impl LoopSequence {
     fn range(range: NumberRange, step: Option<&Value>) -> Result<Self, String> {
         let step = match step {
             None => 1.0,
@@ -163,18 +163,18 @@ impl Series {
         };
         let values = range.values(step).map_err(|problem| problem.to_string())?;
         let items = range.to_value(step);
-        Ok(Series::Range { values, items })
+        Ok(LoopSequence::Range { values, items })
     }
 
     fn over(value: Option<Value>, step: Option<&Value>) -> Result<Self, String> {
         let list = match value {
             Some(Value::Int(count)) => {
-                return Series::range(NumberRange::count(count as f64), step);
+                return LoopSequence::range(NumberRange::count(count as f64), step);
             }
             Some(Value::Float(count)) => {
-                return Series::range(NumberRange::count(count.floor()), step);
+                return LoopSequence::range(NumberRange::count(count.floor()), step);
             }
-            Some(Value::Map(map)) => return Ok(Series::Object { map }),
+            Some(Value::Map(map)) => return Ok(LoopSequence::Object { map }),
             Some(Value::List(list)) => list,
             Some(Value::Str(text)) => text
                 .chars()
@@ -193,7 +193,7 @@ impl Series {
                 .to_owned());
             }
         };
-        Ok(Series::List {
+        Ok(LoopSequence::List {
             list: Value::List(list),
             length,
             step,
@@ -203,8 +203,8 @@ impl Series {
     /// The index and the value of a turn, or `None` after the last.
     fn turn(&mut self, at: usize) -> Option<(Value, Value)> {
         match self {
-            Series::Range { values, .. } => Some((Value::Int(at as i64), values.next()?)),
-            Series::List {
+            LoopSequence::Range { values, .. } => Some((Value::Int(at as i64), values.next()?)),
+            LoopSequence::List {
                 list: Value::List(list),
                 length,
                 step,
@@ -215,8 +215,8 @@ impl Series {
                     list.as_slice().get(index)?.clone(),
                 ))
             }
-            Series::List { .. } => None,
-            Series::Object { map } => {
+            LoopSequence::List { .. } => None,
+            LoopSequence::Object { map } => {
                 let (key, value) = map.table().get_index(at)?;
                 Some((Value::Str(key.clone()), value.clone()))
             }
@@ -225,9 +225,9 @@ impl Series {
 
     fn items(&self) -> Value {
         match self {
-            Series::Range { items, .. } => items.clone(),
-            Series::List { list, .. } => list.clone(),
-            Series::Object { map } => Value::Map(map.clone()),
+            LoopSequence::Range { items, .. } => items.clone(),
+            LoopSequence::List { list, .. } => list.clone(),
+            LoopSequence::Object { map } => Value::Map(map.clone()),
         }
     }
 }

@@ -80,7 +80,7 @@ impl ModelClient {
     }
 
     /// Whoever answers: the end of the script need not ask again.
-    pub(super) fn note_asked(&self) {
+    pub(super) fn mark_asked(&self) {
         self.script.state().asked = true;
     }
 

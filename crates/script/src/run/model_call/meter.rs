@@ -33,7 +33,7 @@ impl ChatModel for MeteredModel {
         let limits = self.world.budget.limits();
         // Counting takes a vocabulary: only where a bound depends on it.
         let counts = limits.tokens.is_some() || limits.cost.is_some();
-        let meter = Meter {
+        let meter = AnswerMeter {
             world: self.world.clone(),
             counter: self.counter.clone(),
             model: request.model.clone(),
@@ -50,7 +50,7 @@ impl ChatModel for MeteredModel {
 }
 
 /// What one answer costs; booked when it is dropped, so that a cut answer is paid, too.
-struct Meter {
+struct AnswerMeter {
     world: Arc<RunShared>,
     counter: Arc<dyn TokenCounter>,
     model: Option<String>,
@@ -61,8 +61,8 @@ struct Meter {
     told: Option<Usage>,
 }
 
-impl Meter {
-    fn hear(&mut self, event: &ChatEvent) {
+impl AnswerMeter {
+    fn count_event(&mut self, event: &ChatEvent) {
         match event {
             ChatEvent::Text { text, .. }
             | ChatEvent::Reasoning { text, .. }
@@ -74,13 +74,15 @@ impl Meter {
     }
 }
 
-impl Drop for Meter {
+impl Drop for AnswerMeter {
     fn drop(&mut self) {
         let counted = || {
             let asked = self.asked.as_ref()?.iter();
             Some(Usage {
-                input_tokens: asked.map(|message| self.counter.message(message)).sum(),
-                output_tokens: self.counter.text(&self.said),
+                input_tokens: asked
+                    .map(|message| self.counter.count_message(message))
+                    .sum(),
+                output_tokens: self.counter.count_text(&self.said),
                 ..Usage::default()
             })
         };
@@ -95,7 +97,7 @@ impl Drop for Meter {
 
 struct MeteredStream {
     events: ChatStream,
-    meter: Meter,
+    meter: AnswerMeter,
 }
 
 impl Stream for MeteredStream {
@@ -104,7 +106,7 @@ impl Stream for MeteredStream {
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let next = self.events.poll_next_unpin(context);
         if let Poll::Ready(Some(Ok(event))) = &next {
-            self.meter.hear(event);
+            self.meter.count_event(event);
         }
         next
     }

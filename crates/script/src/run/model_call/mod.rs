@@ -140,7 +140,7 @@ impl ModelClient {
         let Some(value) = told.await?.result.filter(|value| *value != Value::Null) else {
             return Ok(None);
         };
-        self.note_asked();
+        self.mark_asked();
         Ok(Some(content_text(&value)))
     }
 
@@ -239,7 +239,7 @@ impl ModelClient {
 
     /// Asks a model, with everything that the script says about how.
     async fn ask(&self, question: ModelQuestion) -> Result<ModelAnswer, ScriptError> {
-        self.note_asked();
+        self.mark_asked();
         let parameters = self.parameters(&question.parameters);
         let parameters = self.emit_llm_params(parameters).await?;
         let (settings, warnings) = CallSettings::read(&parameters);
@@ -349,8 +349,8 @@ impl ModelClient {
     /// `keepOriginal` and `keepThinking`: fields beside the result, never over one of
     /// its own.
     fn keep_hidden(&self, answer: &ModelAnswer) {
-        let original = self.kept_name(&["keepOriginal", "keepOrginal"], "_original");
-        let thinking = self.kept_name(&["keepThinking"], "_thinking");
+        let original = self.hidden_field_name(&["keepOriginal", "keepOrginal"], "_original");
+        let thinking = self.hidden_field_name(&["keepThinking"], "_thinking");
         let own = |name: &str| {
             answer
                 .value
@@ -368,7 +368,7 @@ impl ModelClient {
         self.hide(Map::new(hidden));
     }
 
-    fn kept_name(&self, names: &[&str], default: &str) -> Option<String> {
+    fn hidden_field_name(&self, names: &[&str], default: &str) -> Option<String> {
         match names.iter().find_map(|name| self.setting(name))? {
             Value::Bool(true) => Some(default.to_owned()),
             Value::Str(name) if !name.is_empty() => Some(name.to_string()),

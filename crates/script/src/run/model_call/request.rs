@@ -7,7 +7,7 @@ use super::{ModelClient, ModelQuestion};
 use crate::answer;
 use crate::call::CallSettings;
 use crate::error::ScriptError;
-use crate::run::content_parts::{parts, said};
+use crate::run::content_parts::{display_text, parts};
 use crate::run::dialogue::{DialogueEntry, MessageStage};
 use crate::run::failure::refuse;
 use crate::run::print::print;
@@ -104,6 +104,9 @@ fn is_wire_name(name: &str) -> bool {
 
 /// All texts of a dialogue, to see what is said already.
 fn entries_text(entries: &[DialogueEntry]) -> String {
-    let texts: Vec<String> = entries.iter().map(|entry| said(&entry.content)).collect();
+    let texts: Vec<String> = entries
+        .iter()
+        .map(|entry| display_text(&entry.content))
+        .collect();
     texts.join("\n")
 }

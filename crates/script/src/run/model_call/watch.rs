@@ -19,12 +19,12 @@ pub(super) struct Watch<'s> {
 
 impl CallObserver for Watch<'_> {
     fn event<'a>(&'a self, event: CallEvent<'a>) -> BoxFuture<'a, Result<(), ScriptError>> {
-        Box::pin(self.tell(event))
+        Box::pin(self.emit_event(event))
     }
 }
 
 impl Watch<'_> {
-    async fn tell(&self, event: CallEvent<'_>) -> Result<(), ScriptError> {
+    async fn emit_event(&self, event: CallEvent<'_>) -> Result<(), ScriptError> {
         let observer = &self.asker.world().observer;
         match event {
             CallEvent::Request(request) => self.request(request)?,

@@ -37,7 +37,7 @@ pub(crate) async fn readable(call: &RequestContext, name: &str) -> Result<String
 /// # Errors
 /// The name is empty.
 pub(crate) fn known_id(call: &RequestContext, name: &str) -> Result<String, ApiError> {
-    let empty = || problem(ErrorCode::DoorRequest, "the name must not be empty").about("name");
+    let empty = || problem(ErrorCode::DoorRequest, "the name must not be empty").with_param("name");
     let id = id_of(name).ok_or_else(empty)?;
     if id == name {
         return Ok(id);
@@ -52,7 +52,7 @@ pub(crate) fn known_id(call: &RequestContext, name: &str) -> Result<String, ApiE
 ///
 /// # Errors
 /// It has no exact form in the client's notation, it is broken, or it does not render.
-pub(crate) async fn offer(
+pub(crate) async fn export_version(
     call: &RequestContext,
     id: &str,
     found: &ResolvedVersion,
@@ -119,6 +119,6 @@ fn inexact(id: &str, found: &[Diagnostic]) -> ApiError {
     );
     let hint = format!("fix that, or render it on the server: POST /api/render/prompts/{id}");
     problem(ErrorCode::DoorInexact, message)
-        .described(found.to_vec())
-        .hint(hint)
+        .with_diagnostics(found.to_vec())
+        .with_hint(hint)
 }

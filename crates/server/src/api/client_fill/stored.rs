@@ -53,7 +53,7 @@ impl StoredPrompt {
 
     /// A definition of what a client writes, in the format whose variables it fills in. `name` is
     /// what it calls the prompt, where its id is another.
-    pub(crate) fn written(said: &PromptBody, format: &str, name: Option<&str>) -> Self {
+    pub(crate) fn from_body(said: &PromptBody, format: &str, name: Option<&str>) -> Self {
         let mut members = Map::new();
         if let Some(name) = name {
             members.insert("displayName".into(), name.into());
@@ -84,14 +84,14 @@ impl StoredPrompt {
     }
 
     /// Keeps something that only the clients know.
-    pub(crate) fn keep(&mut self, name: &str, value: Value) {
+    pub(crate) fn set_metadata(&mut self, name: &str, value: Value) {
         if let Some(Value::Object(metadata)) = self.0.get_mut("metadata") {
             metadata.insert(name.to_owned(), value);
         }
     }
 
     /// What [`StoredPrompt::keep`] kept.
-    pub(crate) fn kept(&self, name: &str) -> Option<&Value> {
+    pub(crate) fn metadata(&self, name: &str) -> Option<&Value> {
         self.0.get("metadata")?.get(name)
     }
 
@@ -103,7 +103,7 @@ impl StoredPrompt {
     }
 
     /// Sets the model and how it is to answer, so that this server asks as the clients would.
-    pub(crate) fn ask(&mut self, model: Option<&str>, options: Map<String, Value>) {
+    pub(crate) fn set_model(&mut self, model: Option<&str>, options: Map<String, Value>) {
         if let Some(model) = model {
             self.0.insert("model".into(), model.into());
         }
@@ -121,7 +121,7 @@ impl StoredPrompt {
 
     /// What clients call `config`: what one of them wrote, else the model and its options.
     pub(crate) fn config(&self) -> Value {
-        if let Some(config) = self.kept("config") {
+        if let Some(config) = self.metadata("config") {
             return config.clone();
         }
         let mut config = Map::new();
@@ -142,7 +142,7 @@ impl StoredPrompt {
 
     /// What a client wrote, in whatever notation.
     pub(crate) fn of_client(&self) -> Option<PromptBody> {
-        if self.kept("filledBy") != Some(&json!("client")) {
+        if self.metadata("filledBy") != Some(&json!("client")) {
             return None;
         }
         if let Some(Value::String(text)) = self.0.get("prompt") {
@@ -197,8 +197,8 @@ mod tests {
         ]);
         let text = PromptBody::Text("{{ \"key\": {{x}} }} {custom}".into());
         for said in [chat, text] {
-            let mut stored = StoredPrompt::written(&said, MUSTACHE, Some("a/b"));
-            stored.keep("config", json!({"temperature": "hot"}));
+            let mut stored = StoredPrompt::from_body(&said, MUSTACHE, Some("a/b"));
+            stored.set_metadata("config", json!({"temperature": "hot"}));
             stored.tag(&["x".to_owned()]);
             let again = StoredPrompt::read(&stored.to_text()).unwrap();
             assert_eq!(again.for_clients(), Some(said.clone()));

@@ -39,7 +39,7 @@ pub(super) async fn definition(
         Some("file") => return file(call, kind, id, text).await,
         Some(other) => {
             let message = format!("invalid form {other:?}: expected file, or no form");
-            return Err(problem(ErrorCode::RequestQuery, message).about("form"));
+            return Err(problem(ErrorCode::RequestQuery, message).with_param("form"));
         }
     }
     // JSON is parsed only to reject errors early; the text is stored as sent.
@@ -66,8 +66,8 @@ async fn file(
         let message =
             format!("{id} is not stored as a prompt file, so its text cannot be replaced");
         return Err(problem(ErrorCode::RequestQuery, message)
-            .about("form")
-            .hint("send its definition without form"));
+            .with_param("form")
+            .with_hint("send its definition without form"));
     }
     Ok(DefinitionContent {
         text: text.into(),
@@ -119,8 +119,8 @@ fn object(text: &str) -> Result<Map<String, Tree>, ApiError> {
             json_error::json_error_message(&error)
         );
         problem(ErrorCode::RequestBody, message)
-            .at(error.line(), error.column())
-            .hint("send a script, or an agent in YAML, with Content-Type: application/yaml")
+            .with_location(error.line(), error.column())
+            .with_hint("send a script, or an agent in YAML, with Content-Type: application/yaml")
     })
 }
 

@@ -7,7 +7,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{DefinitionPath, body};
-use crate::api::json;
+use crate::api::json_body;
 use crate::error::{ApiError, ProblemDetails};
 use crate::extract::QueryParams;
 use crate::request_context::RequestContext;
@@ -38,5 +38,5 @@ pub(crate) async fn check(
     let content = body::definition(&call, (kind, &id), &form, request).await?;
     let key = call.app.definitions.key(kind, &id).await?;
     let diagnostics = call.app.definitions.check(kind, &key, &content);
-    json(&CheckResponse { diagnostics })
+    json_body(&CheckResponse { diagnostics })
 }

@@ -103,7 +103,7 @@ fn tag(text: &str) -> Result<EntityTag, ApiError> {
 
 fn unreadable(header: &str) -> ApiError {
     let message = format!("invalid header {header}: it names no version");
-    problem(ErrorCode::HistoryMark, message).hint(
+    problem(ErrorCode::HistoryMark, message).with_hint(
         "send a version number (\"7\"), \"sha256:DIGITS\", a value of Quillet-Revision or ETag, \
          or *",
     )
@@ -138,7 +138,7 @@ fn is_answer(
     tag: Revision,
     content: &DefinitionContent,
 ) -> bool {
-    let shown = catalogue::shown(call, kind, id, content);
+    let shown = catalogue::current_body(call, kind, id, content);
     shown.is_some_and(|bytes| Revision::of(&bytes) == tag)
 }
 

@@ -15,7 +15,7 @@ use super::response::AllLabels;
 use super::write::RemoveParams;
 use super::{DefinitionPath, VersionPath, mark};
 use crate::api::body::JsonBody;
-use crate::api::json;
+use crate::api::json_body;
 use crate::error::{ApiError, ProblemDetails, problem};
 use crate::extract::QueryParams;
 use crate::request_context::RequestContext;
@@ -38,7 +38,7 @@ pub(crate) struct LabelBody {
     salt: Option<String>,
     /// The expected current target, as `GET` shows it: a number, an object with `versions`, or
     /// `null` if the label is not set.
-    #[serde(default, deserialize_with = "given")]
+    #[serde(default, deserialize_with = "deserialize_nullable")]
     #[schema(value_type = Option<Object>)]
     expect: Option<Tree>,
     /// Why.
@@ -47,7 +47,9 @@ pub(crate) struct LabelBody {
 }
 
 /// Tells `null` from what is not there.
-fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Tree>, D::Error> {
+fn deserialize_nullable<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Tree>, D::Error> {
     Tree::deserialize(deserializer).map(Some)
 }
 
@@ -82,7 +84,7 @@ pub(crate) async fn put(
 ) -> Result<Response, ApiError> {
     let expect = body.expect.clone().map(target).transpose()?;
     let message = body.message.clone();
-    let wanted = wanted(body)?;
+    let wanted = label_change(body)?;
     relabel(&call, &part, wanted, expect, &message).await
 }
 
@@ -160,10 +162,10 @@ async fn answer(
 ) -> Result<Response, ApiError> {
     let newest = call.app.definitions.versions(kind, id, None, 1).await?;
     let newest = newest.first().filter(|newest| !newest.removed);
-    json(&AllLabels::new(id, newest.map(|one| one.number), labels))
+    json_body(&AllLabels::new(id, newest.map(|one| one.number), labels))
 }
 
-fn wanted(body: LabelBody) -> Result<LabelChange, ApiError> {
+fn label_change(body: LabelBody) -> Result<LabelChange, ApiError> {
     let LabelBody { by, salt, .. } = body;
     match (body.version, body.versions) {
         (Some(version), None) if by.is_none() && salt.is_none() => match &version {
@@ -204,6 +206,7 @@ fn target(expect: Tree) -> Result<Option<LabelTarget>, ApiError> {
 }
 
 fn wrong(message: &str) -> ApiError {
-    problem(ErrorCode::RequestBody, message)
-        .hint("send {\"version\": 7}, or {\"versions\": {\"3\": 90, \"4\": 10}, \"by\": \"user\"}")
+    problem(ErrorCode::RequestBody, message).with_hint(
+        "send {\"version\": 7}, or {\"versions\": {\"3\": 90, \"4\": 10}, \"by\": \"user\"}",
+    )
 }

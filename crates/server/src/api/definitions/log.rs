@@ -11,7 +11,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::limit;
 use super::response::time;
-use crate::api::json;
+use crate::api::json_body;
 use crate::error::{ApiError, ProblemDetails, problem};
 use crate::extract::QueryParams;
 use crate::request_context::RequestContext;
@@ -110,7 +110,7 @@ pub(crate) async fn read(
     let known = asked.kind.as_deref().map(kind).transpose()?;
     let is_own = |id: &str| call.rights().has(Permission::Admin, id);
     if !asked.id.as_deref().is_some_and(is_own) {
-        call.may_everywhere(Permission::Admin).await?;
+        call.require_everywhere(Permission::Admin).await?;
     }
     let filter = LogFilter {
         kind: known.map(|kind| kind.word().into()),
@@ -120,7 +120,7 @@ pub(crate) async fn read(
     let lines = call.app.definitions.log(&filter, asked.before, limit);
     let lines = lines.await?;
     let last = lines.last().map(|line| line.number);
-    json(&LogResponse {
+    json_body(&LogResponse {
         // Number 1 is the first entry ever, so nothing can follow it.
         next: last.filter(|number| lines.len() == limit && *number > 1),
         lines: lines.into_iter().map(AuditLogItem::from).collect(),
@@ -134,8 +134,8 @@ fn kind(word: &str) -> Result<EntryKind, ApiError> {
     let wrong = || {
         let message = format!("unknown kind {word:?}");
         problem(ErrorCode::RequestQuery, message)
-            .about("kind")
-            .hint("expected prompt, tool, extension, agent or database")
+            .with_param("kind")
+            .with_hint("expected prompt, tool, extension, agent or database")
     };
     kinds.find(|kind| kind.word() == word).ok_or_else(wrong)
 }

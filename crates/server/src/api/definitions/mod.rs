@@ -23,7 +23,7 @@ use serde_json::Value as Tree;
 use crate::error::{ApiError, problem};
 use crate::request_context::RouteState;
 
-pub(super) use response::marked;
+pub(super) use response::with_version_headers;
 
 /// Most lines of a page.
 const MOST_LINES: usize = 1000;
@@ -63,7 +63,7 @@ impl FromRequestParts<RouteState> for VersionPath {
         let path = Path::<(String, String)>::from_request_parts(parts, at).await;
         let Ok(Path((id, name))) = path else {
             let message = "the id or the name in the path is not UTF-8";
-            return Err(problem(ErrorCode::RequestPath, message).hint("percent-encode it"));
+            return Err(problem(ErrorCode::RequestPath, message).with_hint("percent-encode it"));
         };
         Ok(VersionPath {
             kind: kind(at)?,
@@ -93,7 +93,7 @@ fn limit(given: Option<usize>, usual: usize) -> Result<usize, ApiError> {
         limit @ 1..=MOST_LINES => Ok(limit),
         limit => {
             let message = format!("invalid limit {limit}: expected 1 to {MOST_LINES}");
-            Err(problem(ErrorCode::RequestQuery, message).about("limit"))
+            Err(problem(ErrorCode::RequestQuery, message).with_param("limit"))
         }
     }
 }

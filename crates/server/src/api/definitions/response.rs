@@ -57,7 +57,7 @@ impl VersionResponse {
     ) -> Self {
         // Digest and length of a connection would help to guess its password.
         let is_open = !has_secrets(kind);
-        let own = labels.of(version.number).map(str::to_owned);
+        let own = labels.labels_at(version.number).map(str::to_owned);
         let latest = (is_latest && !version.removed).then(|| LATEST.to_owned());
         VersionResponse {
             version: version.number,
@@ -114,14 +114,18 @@ impl AllLabels {
 }
 
 /// Says in the headers which version an answer is about, and which text it has.
-pub(crate) fn marked(mut response: Response, version: Option<u64>, text: Option<&str>) -> Response {
+pub(crate) fn with_version_headers(
+    mut response: Response,
+    version: Option<u64>,
+    text: Option<&str>,
+) -> Response {
     if let Some(version) = version {
         let headers = response.headers_mut();
         headers.insert(&VERSION, HeaderValue::from(version));
     }
     match text {
         Some(text) => {
-            crate::revision::say(
+            crate::revision::set_revision_header(
                 response.headers_mut(),
                 &Revision::of(text.as_bytes()).digits(),
             );

@@ -12,13 +12,13 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::response::{VersionResponse, has_secrets};
 use super::{DefinitionPath, VersionPath, limit, tree};
-use crate::api::json;
+use crate::api::json_body;
 use crate::error::{ApiError, ProblemDetails};
 use crate::extract::QueryParams;
 use crate::request_context::RequestContext;
 
 pub(crate) use super::mark;
-pub(crate) use super::response::marked;
+pub(crate) use super::response::with_version_headers;
 
 /// Default number of entries per page.
 const USUAL: usize = 50;
@@ -63,7 +63,7 @@ pub(crate) struct VersionDetail {
 /// Which versions are compared.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-pub(crate) struct Sides {
+pub(crate) struct CompareQuery {
     /// A number, a label or `sha256:…`; the version before `to`.
     pub(crate) from: Option<String>,
     /// The same; `latest`.
@@ -81,11 +81,11 @@ pub(crate) async fn list(
     DefinitionPath { kind, id }: DefinitionPath,
     QueryParams(page): QueryParams<VersionsQuery>,
 ) -> Result<Response, ApiError> {
-    listed(&call, kind, &id, &page).await
+    list_page(&call, kind, &id, &page).await
 }
 
 /// A page of the versions of a definition.
-pub(crate) async fn listed(
+pub(crate) async fn list_page(
     call: &RequestContext,
     kind: EntryKind,
     id: &str,
@@ -101,7 +101,7 @@ pub(crate) async fn listed(
         VersionResponse::new(kind, version, &labels, is_latest)
     });
     let last = versions.last().filter(|last| last.number > 1);
-    json(&Versions {
+    json_body(&Versions {
         id: id.to_owned(),
         versions: shown.collect(),
         next: last
@@ -119,11 +119,11 @@ pub(crate) async fn listed(
 pub(crate) async fn get(call: RequestContext, part: VersionPath) -> Result<Response, ApiError> {
     let VersionPath { kind, id, name } = part;
     let whole = |content: &DefinitionContent| tree(&content.text);
-    shown(&call, kind, &id, &mark(&name)?, whole).await
+    version_response(&call, kind, &id, &mark(&name)?, whole).await
 }
 
 /// A version with what is shown of it.
-pub(crate) async fn shown(
+pub(crate) async fn version_response(
     call: &RequestContext,
     kind: EntryKind,
     id: &str,
@@ -134,30 +134,30 @@ pub(crate) async fn shown(
     let (found, version) = definitions.ensure_version(kind, id, mark).await?;
     let newest = definitions.versions(kind, id, None, 1).await?;
     let is_latest = newest.first().map(|newest| newest.number) == Some(version.number);
-    let response = json(&VersionDetail {
+    let response = json_body(&VersionDetail {
         id: id.to_owned(),
         version: VersionResponse::new(kind, &version, &found.labels, is_latest),
         definition: show(&found.content),
         file: found.content.file.to_string(),
     })?;
     let text = (!has_secrets(kind)).then_some(&*found.content.text);
-    Ok(marked(response, Some(version.number), text))
+    Ok(with_version_headers(response, Some(version.number), text))
 }
 
 /// Compares two versions in unified diff format
 ///
 /// Each member of a definition and each line of a text is a separate line.
 #[utoipa::path(get, path = "/{kind}/{id}/diff", operation_id = "diff_{kind}", tag = "definitions",
-    params(("id" = String, Path), Sides), responses(
+    params(("id" = String, Path), CompareQuery), responses(
     (status = 200, body = String, content_type = "text/plain; charset=utf-8"),
     (status = 404, body = ProblemDetails, content_type = "application/problem+json"),
 ))]
 pub(crate) async fn diff(
     call: RequestContext,
     DefinitionPath { kind, id }: DefinitionPath,
-    QueryParams(sides): QueryParams<Sides>,
+    QueryParams(sides): QueryParams<CompareQuery>,
 ) -> Result<Response, ApiError> {
-    let [from, to] = &self::sides(&call, kind, &id, &sides).await?;
+    let [from, to] = &self::resolve_sides(&call, kind, &id, &sides).await?;
     let text = unified(
         (&from.0, &readable(&from.1.content)),
         (&to.0, &readable(&to.1.content)),
@@ -166,11 +166,11 @@ pub(crate) async fn diff(
 }
 
 /// The two versions that are compared, each with its id and mark.
-pub(crate) async fn sides(
+pub(crate) async fn resolve_sides(
     call: &RequestContext,
     kind: EntryKind,
     id: &str,
-    sides: &Sides,
+    sides: &CompareQuery,
 ) -> Result<[(String, ResolvedVersion); 2], ApiError> {
     let definitions = &call.app.definitions;
     let to = mark(sides.to.as_deref().unwrap_or("latest"))?;
@@ -179,7 +179,7 @@ pub(crate) async fn sides(
         Some(from) => mark(from)?,
         None => {
             let version = to_found.version.as_ref();
-            before(call, kind, id, version.map(|version| version.number)).await?
+            previous_version(call, kind, id, version.map(|version| version.number)).await?
         }
     };
     let from_found = definitions.find(kind, id, Some(&from)).await?;
@@ -196,7 +196,7 @@ pub(crate) fn plain(text: String) -> Response {
 }
 
 /// The version that stood before another one.
-pub(crate) async fn before(
+pub(crate) async fn previous_version(
     call: &RequestContext,
     kind: EntryKind,
     id: &str,

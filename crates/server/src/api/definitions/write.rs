@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Tree};
 use utoipa::{IntoParams, ToSchema};
 
-use super::response::{VersionResponse, marked};
+use super::response::{VersionResponse, with_version_headers};
 use super::{DefinitionPath, body, expect};
-use crate::api::json;
+use crate::api::json_body;
 use crate::error::{ApiError, ProblemDetails, problem};
 use crate::extract::QueryParams;
 use crate::request_context::RequestContext;
@@ -177,7 +177,7 @@ fn merged(
 ) -> Result<String, ApiError> {
     let Ok(mut own) = serde_json::from_str::<Map<String, Tree>>(&content.text) else {
         let message = format!("{id} is stored as text, so it has no members to change");
-        return Err(problem(ErrorCode::RequestBody, message).hint("replace it with PUT"));
+        return Err(problem(ErrorCode::RequestBody, message).with_hint("replace it with PUT"));
     };
     body::merge(&mut own, changes);
     Ok(Tree::from(own).to_string())
@@ -229,7 +229,7 @@ fn answer(
 ) -> Result<Response, ApiError> {
     let committed = written.committed;
     let number = committed.version.number;
-    let mut response = json(&WrittenDefinition {
+    let mut response = json_body(&WrittenDefinition {
         id: id.to_owned(),
         version: VersionResponse::new(kind, &committed.version, &committed.labels, true),
         new: committed.is_new,
@@ -238,5 +238,5 @@ fn answer(
     if written.created {
         *response.status_mut() = StatusCode::CREATED;
     }
-    Ok(marked(response, Some(number), text))
+    Ok(with_version_headers(response, Some(number), text))
 }

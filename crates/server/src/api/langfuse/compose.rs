@@ -103,7 +103,7 @@ async fn other(
     let found = view.find(wish).await.map_err(absent)?;
     let found = found.ok_or_else(|| super::answer::not_found(name, wish))?;
     let number = found.version.as_ref().map_or(1, |version| version.number);
-    match client_fill::offer(call, &id, &found, Notation::Double).await? {
+    match client_fill::export_version(call, &id, &found, Notation::Double).await? {
         PromptBody::Text(text) => Ok((text, number)),
         PromptBody::Chat(_) => Err(wrong(format!(
             "Prompt dependency is not a text prompt: '{name}'"

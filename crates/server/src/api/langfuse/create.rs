@@ -14,7 +14,7 @@ use super::compose::compose;
 use crate::api::client_fill::{
     self, MUSTACHE, PromptBody, PromptMessage, PromptView, StoredPrompt,
 };
-use crate::api::{body, json};
+use crate::api::{body, json_body};
 use crate::error::{ApiError, problem};
 use crate::request_context::RequestContext;
 
@@ -33,7 +33,7 @@ struct CreatePromptRequest {
 
 /// Writes a version.
 pub(super) async fn create(call: RequestContext, request: Request) -> Result<Response, ApiError> {
-    let wanted = wanted(&object(&call, request).await?)?;
+    let wanted = parse_request(&object(&call, request).await?)?;
     let CreatePromptRequest {
         name,
         said,
@@ -57,12 +57,12 @@ pub(super) async fn create(call: RequestContext, request: Request) -> Result<Res
     }
     // Resolve the references first, so that a prompt with missing ones is not written.
     compose(&call, name, said.clone()).await?;
-    let mut stored = StoredPrompt::written(said, MUSTACHE, (id != *name).then_some(name));
+    let mut stored = StoredPrompt::from_body(said, MUSTACHE, (id != *name).then_some(name));
     let tags = tags.clone().or(before.as_ref().map(StoredPrompt::tags));
     stored.tag(&tags.unwrap_or_default());
     let model = config.get("model").and_then(Value::as_str);
-    stored.ask(model, options(config));
-    stored.keep("config", config.clone());
+    stored.set_model(model, options(config));
+    stored.set_metadata("config", config.clone());
     let write = Write {
         content: DefinitionContent::new(stored.to_text()),
         message,
@@ -81,7 +81,7 @@ pub(super) async fn create(call: RequestContext, request: Request) -> Result<Res
     let found = view.find(wish).await?;
     let found = found.ok_or_else(|| answer::not_found(name, wish))?;
     let answer = answer::prompt(&view, &found, said, Value::Null).await?;
-    Ok((StatusCode::CREATED, json(&answer)?).into_response())
+    Ok((StatusCode::CREATED, json_body(&answer)?).into_response())
 }
 
 /// The body, which has to be a JSON object.
@@ -96,7 +96,7 @@ pub(super) async fn object(
     let bytes = body::read(request.into_body(), config.body_bytes, config.body_time).await?;
     serde_json::from_slice(&bytes).map_err(|error| {
         let message = format!("the body must be a JSON object: {error}");
-        problem(ErrorCode::DoorRequest, message).about("body")
+        problem(ErrorCode::DoorRequest, message).with_param("body")
     })
 }
 
@@ -115,7 +115,7 @@ fn options(config: &Value) -> Map<String, Value> {
     options
 }
 
-fn wanted(body: &Map<String, Value>) -> Result<CreatePromptRequest, ApiError> {
+fn parse_request(body: &Map<String, Value>) -> Result<CreatePromptRequest, ApiError> {
     let name = text(body, "name")?.filter(|name| !name.trim().is_empty());
     let name = name.ok_or_else(|| wrong("name", "expected a string"))?;
     let mut labels = texts(body, "labels")?.unwrap_or_default();
@@ -123,7 +123,7 @@ fn wanted(body: &Map<String, Value>) -> Result<CreatePromptRequest, ApiError> {
     labels.dedup();
     Ok(CreatePromptRequest {
         name: name.to_owned(),
-        said: said(body)?,
+        said: prompt_body(body)?,
         labels,
         tags: texts(body, "tags")?,
         config: match body.get("config") {
@@ -134,7 +134,7 @@ fn wanted(body: &Map<String, Value>) -> Result<CreatePromptRequest, ApiError> {
     })
 }
 
-fn said(body: &Map<String, Value>) -> Result<PromptBody, ApiError> {
+fn prompt_body(body: &Map<String, Value>) -> Result<PromptBody, ApiError> {
     let prompt = body.get("prompt").unwrap_or(&Value::Null);
     match (text(body, "type")?.unwrap_or("text"), prompt) {
         ("text", Value::String(text)) => Ok(PromptBody::Text(text.clone())),
@@ -226,5 +226,5 @@ pub(super) fn texts(
 
 /// A member of a request that does not fit.
 pub(super) fn wrong(member: &str, why: &str) -> ApiError {
-    problem(ErrorCode::DoorRequest, format!("{member}: {why}")).about(member)
+    problem(ErrorCode::DoorRequest, format!("{member}: {why}")).with_param(member)
 }

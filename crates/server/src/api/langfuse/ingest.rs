@@ -9,13 +9,16 @@ use axum::response::Response;
 use quillet_core::ErrorCode;
 
 use super::spans;
-use crate::api::{body, json};
+use crate::api::{body, json_body};
 use crate::error::{ApiError, problem};
 use crate::request_context::RequestContext;
 
 /// Records spans, if traces are enabled. Otherwise they are read and dropped, so that the queues of
 /// clients do not fill up.
-pub(super) async fn take(call: RequestContext, request: Request) -> Result<Response, ApiError> {
+pub(super) async fn ingest_spans(
+    call: RequestContext,
+    request: Request,
+) -> Result<Response, ApiError> {
     let kind = request.headers().get(CONTENT_TYPE);
     let is_json = kind.is_some_and(|kind| kind.as_bytes().starts_with(b"application/json"));
     let config = &call.app.config;
@@ -34,7 +37,7 @@ pub(super) async fn take(call: RequestContext, request: Request) -> Result<Respo
         }
     }
     if is_json {
-        return json(&serde_json::json!({}));
+        return json_body(&serde_json::json!({}));
     }
     // An empty body is a valid ExportTraceServiceResponse in protobuf.
     let answer = Response::builder().header(CONTENT_TYPE, "application/x-protobuf");

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::answer;
 use super::create::{object, texts, wrong};
 use crate::api::client_fill::{self, PromptView, VersionRequest};
-use crate::api::json;
+use crate::api::json_body;
 use crate::error::ApiError;
 use crate::request_context::RequestContext;
 
@@ -50,6 +50,6 @@ pub(super) async fn relabel(
         .relabel_all(&actor, EntryKind::Prompt, &id, &moves, "")
         .await?;
     let view = PromptView::of(&call, &id).await?;
-    let said = client_fill::offer(&call, &id, &found, Notation::Double).await?;
-    json(&answer::prompt(&view, &found, &said, Value::Null).await?)
+    let said = client_fill::export_version(&call, &id, &found, Notation::Double).await?;
+    json_body(&answer::prompt(&view, &found, &said, Value::Null).await?)
 }

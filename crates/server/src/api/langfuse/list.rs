@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::answer::created;
 use super::create::wrong;
 use crate::api::client_fill::{PromptView, StoredPrompt, VersionRequest, name_of};
-use crate::api::json;
+use crate::api::json_body;
 use crate::error::ApiError;
 use crate::extract::QueryParams;
 use crate::request_context::RequestContext;
@@ -75,7 +75,7 @@ pub(super) async fn list(
         }
     }
     let pages = total.div_ceil(limit);
-    json(&json!({
+    json_body(&json!({
         "data": data,
         "meta": {"page": page, "limit": limit, "totalItems": total, "totalPages": pages},
     }))

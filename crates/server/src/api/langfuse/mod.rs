@@ -49,7 +49,7 @@ pub(crate) const ROUTES: &[CompatRoute] = &[
         || get(project::health),
     ),
     (RENDER, "POST", "/api/public/otel/v1/traces", || {
-        post(ingest::take)
+        post(ingest::ingest_spans)
     }),
     (READ, "GET", "/api/public/traces/{id}", || {
         get(traces::trace)

@@ -4,14 +4,14 @@ use axum::response::Response;
 use serde_json::json;
 
 use super::answer::PROJECT;
-use crate::api::json;
+use crate::api::json_body;
 use crate::error::ApiError;
 use crate::request_context::RequestContext;
 
 /// Returns the project. Clients request it to verify their keys.
 pub(super) async fn projects(_: RequestContext) -> Result<Response, ApiError> {
     let organization = json!({"id": PROJECT, "name": PROJECT});
-    json(&json!({"data": [{
+    json_body(&json!({"data": [{
         "id": PROJECT,
         "name": PROJECT,
         "organization": organization,
@@ -21,5 +21,5 @@ pub(super) async fn projects(_: RequestContext) -> Result<Response, ApiError> {
 
 /// Whether the service answers.
 pub(super) async fn health(_: RequestContext) -> Result<Response, ApiError> {
-    json(&json!({"status": "OK", "version": env!("CARGO_PKG_VERSION")}))
+    json_body(&json!({"status": "OK", "version": env!("CARGO_PKG_VERSION")}))
 }

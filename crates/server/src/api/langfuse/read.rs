@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::answer;
 use super::compose::compose;
 use crate::api::client_fill::{self, PromptView, VersionRequest};
-use crate::api::{Id, json};
+use crate::api::{Id, json_body};
 use crate::error::{ApiError, problem};
 use crate::extract::QueryParams;
 use crate::request_context::RequestContext;
@@ -34,7 +34,7 @@ impl LangfusePromptQuery {
             return Ok(label.map_or(VersionRequest::Default, VersionRequest::Label));
         };
         let number: i64 = version.parse().map_err(|_| {
-            problem(ErrorCode::DoorRequest, "version: must be a whole number").about("version")
+            problem(ErrorCode::DoorRequest, "version: must be a whole number").with_param("version")
         })?;
         match (number, label) {
             // Langfuse treats version 0 as absent.
@@ -68,11 +68,11 @@ pub(super) async fn read(
     let found = view.find(wish).await.map_err(absent)?;
     // Langfuse's own 404, which its SDKs recognize.
     let found = found.ok_or_else(|| answer::not_found(&name, wish))?;
-    let said = client_fill::offer(&call, &id, &found, Notation::Double).await?;
+    let said = client_fill::export_version(&call, &id, &found, Notation::Double).await?;
     let (said, resolved) = if query.resolves() {
         compose(&call, &name, said).await?
     } else {
         (said, Value::Null)
     };
-    json(&answer::prompt(&view, &found, &said, resolved).await?)
+    json_body(&answer::prompt(&view, &found, &said, resolved).await?)
 }

@@ -15,7 +15,7 @@ use super::answer::PROJECT;
 use super::create::wrong;
 use super::spans::KIND;
 use crate::api::client_fill::known_id;
-use crate::api::{Id, json as answer};
+use crate::api::{Id, json_body as answer};
 use crate::error::{ApiError, problem};
 use crate::extract::QueryParams;
 use crate::request_context::RequestContext;
@@ -34,20 +34,20 @@ const OUTPUT: &str = "langfuse.observation.output";
 
 /// A trace with all of its observations.
 pub(super) async fn trace(call: RequestContext, Id(id): Id) -> Result<Response, ApiError> {
-    let found = kept(&call).await?.trace(&id).await;
+    let found = trace_reader(&call).await?.trace(&id).await;
     let found = found.map_err(DefinitionError::Store)?;
     let found = found.ok_or_else(|| absent("Trace", &id))?;
-    answer(&whole(&call, &found))
+    answer(&trace_object(&call, &found))
 }
 
 /// One observation.
 pub(super) async fn observation(call: RequestContext, Id(id): Id) -> Result<Response, ApiError> {
-    let found = kept(&call).await?.trace_of_span(&id).await;
+    let found = trace_reader(&call).await?.trace_of_span(&id).await;
     let found = found.map_err(DefinitionError::Store)?;
     let found = found.as_ref();
     let span = found.and_then(|trace| Some((trace, trace.spans.iter().find(|it| it.id == id)?)));
     let (trace, span) = span.ok_or_else(|| absent("Observation", &id))?;
-    answer(&observed(&call, &trace.id, span))
+    answer(&observation_object(&call, &trace.id, span))
 }
 
 /// What stands behind `?`. All groups of members are given, whichever `fields` names, and
@@ -67,7 +67,7 @@ pub(super) async fn observations(
     call: RequestContext,
     QueryParams(query): QueryParams<LangfuseTracesQuery>,
 ) -> Result<Response, ApiError> {
-    let kept = kept(&call).await?;
+    let kept = trace_reader(&call).await?;
     let id = query
         .trace_id
         .ok_or_else(|| wrong("traceId", "required: observations are read by trace"))?;
@@ -90,7 +90,7 @@ pub(super) async fn observations(
     let spans = trace.iter().flat_map(|trace| &trace.spans);
     let count = spans.clone().count();
     let shown = spans.skip(first).take(limit).map(|span| {
-        let mut one = observed(&call, &id, span);
+        let mut one = observation_object(&call, &id, span);
         for (member, name) in [("input", INPUT), ("output", OUTPUT)] {
             one[member] = span.attributes.get(name).cloned().unwrap_or_default();
         }
@@ -104,11 +104,11 @@ pub(super) async fn observations(
 }
 
 /// The store of traces. A trace may have anything in it, of whatever prompt.
-async fn kept(call: &RequestContext) -> Result<&dyn TraceReader, ApiError> {
-    call.may_everywhere(Permission::Read).await?;
+async fn trace_reader(call: &RequestContext) -> Result<&dyn TraceReader, ApiError> {
+    call.require_everywhere(Permission::Read).await?;
     let none = || {
         let message = "traces are not enabled on this server";
-        problem(ErrorCode::NotFound, message).hint("set agent.traces to a file")
+        problem(ErrorCode::NotFound, message).with_hint("set agent.traces to a file")
     };
     call.app.traces.as_deref().ok_or_else(none)
 }
@@ -118,7 +118,7 @@ fn absent(what: &str, id: &str) -> ApiError {
     problem(ErrorCode::NotFound, message)
 }
 
-fn whole(call: &RequestContext, trace: &Trace) -> Value {
+fn trace_object(call: &RequestContext, trace: &Trace) -> Value {
     let root = trace.spans.first();
     // Attributes of the trace may be in any of its spans.
     let said = |name: &str| {
@@ -134,7 +134,7 @@ fn whole(call: &RequestContext, trace: &Trace) -> Value {
     let observations: Vec<Value> = trace
         .spans
         .iter()
-        .map(|span| observed(call, &trace.id, span))
+        .map(|span| observation_object(call, &trace.id, span))
         .collect();
     let costs = observations.iter().map(|one| &one["costDetails"]["total"]);
     let metadata: Map<String, Value> = trace
@@ -170,7 +170,7 @@ fn whole(call: &RequestContext, trace: &Trace) -> Value {
     })
 }
 
-fn observed(call: &RequestContext, trace: &str, span: &Span) -> Value {
+fn observation_object(call: &RequestContext, trace: &str, span: &Span) -> Value {
     let said = |name: &str| span.attributes.get(name);
     let object = |name: &str| said(name).map(parsed).filter(Value::is_object);
     let usage = object("langfuse.observation.usage_details").unwrap_or_else(|| usage(span));

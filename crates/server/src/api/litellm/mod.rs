@@ -17,7 +17,7 @@ use serde_json::{Map, Value, json};
 use super::client_fill::{
     self, PromptBody, PromptMessage, PromptView, StoredPrompt, VersionRequest,
 };
-use super::json;
+use super::json_body;
 use crate::compat_routes::CompatRoute;
 use crate::error::{ApiError, problem};
 use crate::extract::QueryParams;
@@ -59,7 +59,7 @@ async fn read(
     let snapshot = call.app.service.catalogue().snapshot();
     // Aliases work here, too, such as the id that a prompt had at OpenAI.
     let resolved = call.app.aliases.resolve(&snapshot, &named);
-    let (name, mark) = match (version.or(label), VersionSelector::divide(&resolved)) {
+    let (name, mark) = match (version.or(label), VersionSelector::split_id(&resolved)) {
         (Some(mark), _) => (
             resolved.as_str(),
             Some(VersionSelector::parse(&mark).map_err(wrong)?),
@@ -88,7 +88,7 @@ async fn read(
             format!("{id} has no version {mark}"),
         )
     })?;
-    let said = client_fill::offer(&call, &id, &found, Notation::Single).await?;
+    let said = client_fill::export_version(&call, &id, &found, Notation::Single).await?;
     let mut answer = Map::new();
     answer.insert("prompt_id".into(), named.into());
     answer.insert("prompt_template".into(), template(said)?.into());
@@ -100,7 +100,7 @@ async fn read(
         let name = "prompt_template_optional_params";
         answer.insert(name.into(), options.clone().into());
     }
-    json(&answer)
+    json_body(&answer)
 }
 
 fn template(said: PromptBody) -> Result<Vec<Value>, ApiError> {

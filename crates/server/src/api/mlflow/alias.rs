@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::create::{JsonObjectBody, body};
 use crate::api::client_fill::{self, PromptView, VersionRequest};
-use crate::api::json;
+use crate::api::json_body;
 use crate::error::{ApiError, problem};
 use crate::request_context::RequestContext;
 
@@ -60,5 +60,5 @@ async fn moved(
     definitions
         .relabel_all(&call.actor(), EntryKind::Prompt, id, &moves, "")
         .await?;
-    json(&json!({}))
+    json_body(&json!({}))
 }

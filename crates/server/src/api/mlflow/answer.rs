@@ -52,7 +52,7 @@ pub(super) async fn version(
     let own = stored.as_ref().and_then(StoredPrompt::of_client);
     let said = match own {
         Some(said) => said,
-        None => plain(client_fill::offer(call, &view.id, found, Notation::Double).await?)?,
+        None => plain(client_fill::export_version(call, &view.id, found, Notation::Double).await?)?,
     };
     let version = found.version.as_ref();
     let number = version.map_or(1, |version| version.number);
@@ -81,7 +81,7 @@ pub(super) async fn version(
 fn tags(own: &[(&str, String)], stored: Option<&StoredPrompt>) -> Vec<Value> {
     let tag = |key: &str, value: &str| json!({"key": key, "value": value});
     let mut all: Vec<Value> = own.iter().map(|(key, value)| tag(key, value)).collect();
-    let kept = stored.and_then(|stored| stored.kept(TAGS)?.as_object());
+    let kept = stored.and_then(|stored| stored.metadata(TAGS)?.as_object());
     let kept = kept.into_iter().flat_map(Map::iter);
     all.extend(kept.filter_map(|(key, value)| Some(tag(key, value.as_str()?))));
     all

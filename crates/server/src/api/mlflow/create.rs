@@ -12,7 +12,7 @@ use super::answer::{self, IS_PROMPT, KIND, STATEMENT, TAGS, TEXT};
 use crate::api::client_fill::{
     self, MUSTACHE, PromptBody, PromptMessage, PromptView, StoredPrompt, VersionRequest,
 };
-use crate::api::{body as bytes, json};
+use crate::api::{body as bytes, json_body};
 use crate::error::{ApiError, problem};
 use crate::request_context::RequestContext;
 
@@ -82,7 +82,7 @@ pub(super) async fn model(call: RequestContext, request: Request) -> Result<Resp
         return Err(wrong(format!("the prompt {name} already exists")));
     }
     let tags = body.0.get("tags").cloned().unwrap_or_default();
-    json(&json!({"registered_model": {"name": name, "tags": tags}}))
+    json_body(&json!({"registered_model": {"name": name, "tags": tags}}))
 }
 
 /// `registered-models/set-tag`. The tags of a prompt are those of its newest version. Clients set
@@ -92,7 +92,7 @@ pub(super) async fn tag(call: RequestContext, request: Request) -> Result<Respon
     body.text("key")?;
     let id = client_fill::known_id(&call, &body.text("name")?)?;
     PromptView::of(&call, &id).await?;
-    json(&json!({}))
+    json_body(&json!({}))
 }
 
 /// `model-versions/create`.
@@ -101,14 +101,14 @@ pub(super) async fn version(call: RequestContext, request: Request) -> Result<Re
     let name = body.text("name")?;
     let id = client_fill::known_id(&call, &name)?;
     let mut tags = body.tags()?;
-    let said = said(&mut tags)?;
+    let said = prompt_body(&mut tags)?;
     tags.shift_remove(IS_PROMPT);
     // MLflow's client decides by the text itself, so do the same.
     let format = if is_jinja(&said) { JINJA } else { MUSTACHE };
-    let mut stored = StoredPrompt::written(&said, format, (id != name).then_some(&name));
-    ask(&mut stored, &tags);
+    let mut stored = StoredPrompt::from_body(&said, format, (id != name).then_some(&name));
+    copy_model_options(&mut stored, &tags);
     if !tags.is_empty() {
-        stored.keep(TAGS, tags.into());
+        stored.set_metadata(TAGS, tags.into());
     }
     let message = body.text("description").unwrap_or_default();
     let write = Write {
@@ -130,11 +130,11 @@ pub(super) async fn version(call: RequestContext, request: Request) -> Result<Re
             "the version was deleted in the meantime",
         )
     })?;
-    json(&json!({"model_version": answer::version(&call, &view, &found).await?}))
+    json_body(&json!({"model_version": answer::version(&call, &view, &found).await?}))
 }
 
 /// What the tags of a version say.
-fn said(tags: &mut Map<String, Value>) -> Result<PromptBody, ApiError> {
+fn prompt_body(tags: &mut Map<String, Value>) -> Result<PromptBody, ApiError> {
     let kind = tags.shift_remove(KIND).unwrap_or_else(|| "text".into());
     let text = match tags.shift_remove(TEXT) {
         Some(Value::String(text)) => text,
@@ -180,7 +180,7 @@ fn is_jinja(said: &PromptBody) -> bool {
 }
 
 /// The model that the tags say, and the temperature and limit that every model takes.
-fn ask(stored: &mut StoredPrompt, tags: &Map<String, Value>) {
+fn copy_model_options(stored: &mut StoredPrompt, tags: &Map<String, Value>) {
     let config = tags.get(MODEL).and_then(Value::as_str);
     let config: Option<Value> = config.and_then(|text| serde_json::from_str(text).ok());
     let Some(config) = config else {
@@ -192,7 +192,7 @@ fn ask(stored: &mut StoredPrompt, tags: &Map<String, Value>) {
         let value = config.get(name).filter(|value| value.is_number())?;
         Some((name.to_owned(), value.clone()))
     });
-    stored.ask(model, options.collect());
+    stored.set_model(model, options.collect());
 }
 
 fn wrong(message: String) -> ApiError {

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::answer;
 use crate::api::client_fill::{self, PromptView, VersionRequest};
-use crate::api::json;
+use crate::api::json_body;
 use crate::error::{ApiError, problem};
 use crate::extract::QueryParams;
 use crate::request_context::RequestContext;
@@ -25,10 +25,10 @@ pub(super) async fn model(
     call: RequestContext,
     QueryParams(query): QueryParams<VersionQuery>,
 ) -> Result<Response, ApiError> {
-    let name = given("name", query.name)?;
+    let name = required_param("name", query.name)?;
     let id = client_fill::readable(&call, &name).await?;
     let view = PromptView::of(&call, &id).await?;
-    json(&json!({"registered_model": answer::model(&view).await?}))
+    json_body(&json!({"registered_model": answer::model(&view).await?}))
 }
 
 /// `model-versions/get`.
@@ -36,7 +36,10 @@ pub(super) async fn version(
     call: RequestContext,
     QueryParams(query): QueryParams<VersionQuery>,
 ) -> Result<Response, ApiError> {
-    let (name, version) = (given("name", query.name)?, given("version", query.version)?);
+    let (name, version) = (
+        required_param("name", query.name)?,
+        required_param("version", query.version)?,
+    );
     let number = version.parse().map_err(|_| {
         let message = format!("version: expected a version number, not {version:?}");
         problem(ErrorCode::DoorRequest, message)
@@ -49,7 +52,10 @@ pub(super) async fn by_alias(
     call: RequestContext,
     QueryParams(query): QueryParams<VersionQuery>,
 ) -> Result<Response, ApiError> {
-    let (name, alias) = (given("name", query.name)?, given("alias", query.alias)?);
+    let (name, alias) = (
+        required_param("name", query.name)?,
+        required_param("alias", query.alias)?,
+    );
     found(&call, &name, VersionRequest::Label(&alias)).await
 }
 
@@ -68,10 +74,10 @@ async fn found(
         };
         problem(ErrorCode::HistoryVersion, format!("{name} has no {what}"))
     })?;
-    json(&json!({"model_version": answer::version(call, &view, &found).await?}))
+    json_body(&json!({"model_version": answer::version(call, &view, &found).await?}))
 }
 
-fn given(name: &str, value: Option<String>) -> Result<String, ApiError> {
+fn required_param(name: &str, value: Option<String>) -> Result<String, ApiError> {
     let missing = || problem(ErrorCode::DoorRequest, format!("{name}: required"));
     value.filter(|value| !value.is_empty()).ok_or_else(missing)
 }

@@ -6,14 +6,14 @@ use std::sync::Arc;
 use quillet_core::ErrorCode;
 use quillet_core::chat::ChatRequest;
 use quillet_host::agent::{
-    AdmissionError, AgentRequest, AgentService, Deciding, ModelSettings, Principal, RunInput,
+    AdmissionError, AgentRequest, AgentService, CallDecision, ModelSettings, Principal, RunInput,
     ToolSettings,
 };
 
-use super::run_events::begun;
+use super::run_events::start_stream;
 use super::{approval, batch_resume, models};
 use crate::api::event_stream::{PendingReply, StreamingReply};
-use crate::api::response::may_ask;
+use crate::api::response::check_permissions;
 use crate::error::{ApiError, problem};
 use crate::request_context::RequestContext;
 
@@ -29,15 +29,15 @@ pub(super) async fn ask(
     };
     if request.options.n.is_some_and(|n| n > 1) {
         let message = "n: must be 1: an agent returns a single choice";
-        return Err(problem(ErrorCode::InvalidValue, message).about("n"));
+        return Err(problem(ErrorCode::InvalidValue, message).with_param("n"));
     }
-    let (who, id) = (call.principal(), call.exchange.name(None));
+    let (who, id) = (call.principal(), call.exchange.set_agent_id(None));
     let decisions = approval::decisions(&request.messages);
     if !decisions.is_empty() {
-        return go_on(agents, who, decisions);
+        return resume_run(agents, who, decisions);
     }
     let request = of_agents(name, request);
-    may_ask(call, &agents, &request).await?;
+    check_permissions(call, &agents, &request).await?;
     Ok(begin(agents, request, (who, id), call.exchange.is_row()))
 }
 
@@ -59,7 +59,7 @@ pub(crate) fn begin(
             .begin(request, &who, &id)
             .await
             .map_err(|error| refused(&error))?;
-        let stream = begun(running, false).await?;
+        let stream = start_stream(running, false).await?;
         Ok(StreamingReply {
             stream,
             warnings: Vec::new(),
@@ -68,7 +68,7 @@ pub(crate) fn begin(
 }
 
 /// Records the decisions and resumes the run.
-pub(super) fn go_on(
+pub(super) fn resume_run(
     agents: Arc<AgentService>,
     who: Principal,
     decisions: Vec<approval::ApprovalResponse>,
@@ -78,18 +78,18 @@ pub(super) fn go_on(
     // A request can resume one run only.
     if decisions.iter().any(|other| other.response != response) {
         let message = "messages: the last results belong to calls of more than one response";
-        return Err(problem(ErrorCode::InvalidValue, message).about("messages"));
+        return Err(problem(ErrorCode::InvalidValue, message).with_param("messages"));
     }
     Ok(Box::pin(async move {
         for answered in decisions {
-            let deciding = Deciding {
+            let deciding = CallDecision {
                 call: Some(answered.call),
                 decision: answered.decision,
                 by: who.scope().to_owned(),
             };
-            agents.note(&who, &response, deciding).await?;
+            agents.record_decision(&who, &response, deciding).await?;
         }
-        let running = agents.take_up(&who.run_id(&response)).await;
+        let running = agents.resume_run(&who.run_id(&response)).await;
         let running = running.map_err(quillet_prompt::ServiceError::Store)?;
         let Some(running) = running else {
             let message = format!(
@@ -98,7 +98,7 @@ pub(super) fn go_on(
             return Err(problem(ErrorCode::DurableNotWaiting, message));
         };
         Ok(StreamingReply {
-            stream: begun(running, false).await?,
+            stream: start_stream(running, false).await?,
             warnings: Vec::new(),
         })
     }))
@@ -130,7 +130,7 @@ fn refused(refused: &AdmissionError) -> ApiError {
     let wait = refused.retry_after();
     let error = problem(refused.code(), refused.to_string());
     match wait {
-        Some(wait) => error.retry_after(wait),
+        Some(wait) => error.with_retry_after(wait),
         None => error,
     }
 }

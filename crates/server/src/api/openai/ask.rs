@@ -22,7 +22,7 @@ use crate::sql;
 use crate::warning::warnings;
 
 /// Sends the request to the target of its model name.
-pub(super) async fn ask(
+pub(super) async fn send_request(
     call: &RequestContext,
     asked: ParsedRequest,
 ) -> Result<PendingReply, ApiError> {
@@ -35,7 +35,7 @@ pub(super) async fn ask(
     } = asked;
     let name = request.model.take();
     let target = ModelTarget::of(name.as_deref());
-    if call.exchange.instead().is_some() {
+    if call.exchange.replacement_model().is_some() {
         match target {
             ModelTarget::Agent(agent) => return Err(needs_a_loop(&format!("the agent {agent}"))),
             ModelTarget::Database(name) => {
@@ -65,7 +65,7 @@ pub(super) async fn ask(
         (ModelTarget::Database(name), None) => database(call, name, &request).await,
         (ModelTarget::Prompt(_) | ModelTarget::Agent(_) | ModelTarget::Database(_), Some(_)) => {
             let message = "model: together with a prompt, it must be the name of a model";
-            Err(problem(ErrorCode::InvalidValue, message).about("model"))
+            Err(problem(ErrorCode::InvalidValue, message).with_param("model"))
         }
     }
 }
@@ -87,7 +87,7 @@ async fn database(
     name: &str,
     request: &ChatRequest,
 ) -> Result<PendingReply, ApiError> {
-    call.may(Permission::Render, EntryKind::Database, name)
+    call.require_permission(Permission::Render, EntryKind::Database, name)
         .await?;
     let said = request.messages.iter().rev();
     let mut said = said.filter(|message| message.role == Role::User);
@@ -95,7 +95,7 @@ async fn database(
     let question = question.filter(|question| !question.trim().is_empty());
     let question = question.ok_or_else(|| {
         let message = "messages: a database needs a question in the last user message";
-        problem(ErrorCode::InvalidValue, message).about("messages")
+        problem(ErrorCode::InvalidValue, message).with_param("messages")
     })?;
     let answer = sql::answer(call, name, &question).await?;
     let events = vec![
@@ -125,7 +125,7 @@ async fn database(
 fn model(call: &RequestContext, request: ChatRequest) -> PendingReply {
     let (app, exchange) = (Arc::clone(&call.app), call.exchange.clone());
     Box::pin(async move {
-        let stream = traced::send(&app, &exchange, None, request).await?;
+        let stream = traced::send_chat(&app, &exchange, None, request).await?;
         Ok(StreamingReply {
             stream,
             warnings: Vec::new(),
@@ -138,8 +138,8 @@ fn needs_a_loop(what: &str) -> ApiError {
     let message =
         format!("model: {what} calls models in a loop, which no provider's batch API supports");
     problem(ErrorCode::InvalidValue, message)
-        .about("model")
-        .hint("omit provider_batch for such rows")
+        .with_param("model")
+        .with_hint("omit provider_batch for such rows")
 }
 
 /// Runs a script with the conversation: the last user message is its input, and the messages before
@@ -171,13 +171,14 @@ async fn prompt(
 ) -> Result<PendingReply, ApiError> {
     let decisions = approval::decisions(&request.messages);
     if let (Some(agents), false) = (&call.app.agents, decisions.is_empty()) {
-        return agent::go_on(agents.clone(), call.principal(), decisions);
+        return agent::resume_run(agents.clone(), call.principal(), decisions);
     }
     let snapshot = call.app.service.catalogue().snapshot();
     let id = call.app.aliases.resolve(&snapshot, &wanted.id);
-    call.may(Permission::Render, EntryKind::Prompt, &id).await?;
+    call.require_permission(Permission::Render, EntryKind::Prompt, &id)
+        .await?;
     let (app, exchange): (Arc<App>, Arc<Exchange>) = (call.app.clone(), call.exchange.clone());
-    let (who, run) = (call.principal(), call.exchange.name(None));
+    let (who, run) = (call.principal(), call.exchange.set_agent_id(None));
     Ok(Box::pin(async move {
         let input = RenderInput {
             history: &request.messages,
@@ -186,7 +187,7 @@ async fn prompt(
             ..RenderInput::new(&wanted.variables, exchange.id())
         };
         if let Some(job) = app.service.script_in(&snapshot, &id, &input).await? {
-            if exchange.instead().is_some() {
+            if exchange.replacement_model().is_some() {
                 return Err(needs_a_loop(&format!("the script {id}")));
             }
             let model = request.model.or(job.model.clone());
@@ -206,18 +207,18 @@ async fn prompt(
         }
         let rendered = app.service.render_in(&snapshot, &id, &input).await?;
         let mut messages = app.service.messages(rendered.prompt);
-        wanted.illustrate(&mut messages);
+        wanted.insert_media(&mut messages);
         let request = ChatRequest {
             model: request.model.or(rendered.model),
             messages,
-            options: request.options.over((*rendered.options).clone()),
+            options: request.options.or_defaults((*rendered.options).clone()),
         };
         for failure in &rendered.failures {
             app.metrics.tool_failures.count(failure.code);
         }
-        let spoke = traced::spoke(&app, &id, rendered.version, &wanted.variables);
+        let spoke = traced::traced_prompt(&app, &id, rendered.version, &wanted.variables);
         Ok(StreamingReply {
-            stream: traced::send(&app, &exchange, spoke, request).await?,
+            stream: traced::send_chat(&app, &exchange, spoke, request).await?,
             warnings: warnings(&[], (&[], &rendered.absent), rendered.failures),
         })
     }))

@@ -13,7 +13,7 @@ use serde_json::Value;
 use tokio::time::sleep;
 
 use super::approval;
-use super::run_events::{begun, start};
+use super::run_events::{start, start_stream};
 use crate::error::ApiError;
 
 /// Polling interval for a run in another process.
@@ -36,28 +36,33 @@ pub(super) async fn before(
         };
         match head.standing.state {
             RunState::Running | RunState::Ready => {}
-            RunState::Waiting => return Ok(Some(told(&head, waits(&head, &who.response_id(id))))),
+            RunState::Waiting => {
+                return Ok(Some(replay_stream(
+                    &head,
+                    approval_events(&head, &who.response_id(id)),
+                )));
+            }
             RunState::Ended => {
                 let most = usize::try_from(head.last).unwrap_or(usize::MAX);
                 let (_, entries) = agents.run(who, id, most).await?;
-                return Ok(Some(told(&head, ended(&entries)?)));
+                return Ok(Some(replay_stream(&head, ended(&entries)?)));
             }
         }
         // Only one process gets the lease of the run; the others keep polling until it ends.
-        let taken = agents.take_up(&who.run_id(id)).await;
+        let taken = agents.resume_run(&who.run_id(id)).await;
         if let Some(running) = taken.map_err(ServiceError::Store)? {
-            return Ok(Some(begun(running, true).await?));
+            return Ok(Some(start_stream(running, true).await?));
         }
         sleep(LOOK).await;
     }
 }
 
-fn told(head: &RunHead, events: Vec<ChatEvent>) -> ChatStream {
+fn replay_stream(head: &RunHead, events: Vec<ChatEvent>) -> ChatStream {
     let events = std::iter::once(start(&head.title)).chain(events);
     Box::pin(iter(events.map(Ok).collect::<Vec<_>>()))
 }
 
-fn waits(head: &RunHead, response: &str) -> Vec<ChatEvent> {
+fn approval_events(head: &RunHead, response: &str) -> Vec<ChatEvent> {
     let calls = (0..).zip(&head.standing.waiting);
     let mut events: Vec<ChatEvent> = calls
         .map(|(index, waiting)| ChatEvent::ToolCall {

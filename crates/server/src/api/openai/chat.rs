@@ -12,8 +12,8 @@ use super::schema::ErrorBody;
 use super::{ask, passthrough, request};
 use crate::api::completion::ChatCompletion;
 use crate::api::event_stream;
-use crate::api::json;
-use crate::api::reply::whole;
+use crate::api::json_body;
+use crate::api::reply::collect_reply;
 use crate::error::ApiError;
 use crate::request_context::RequestContext;
 
@@ -55,14 +55,14 @@ where
     let asked = request::read(&OpenAiChat::default(), body, prompted, "messages")?;
     let (stream, include_usage) = (asked.stream, asked.include_usage);
     let name = ask::name(&asked.request);
-    let asking = ask::ask(&call, asked).await?;
+    let asking = ask::send_request(&call, asked).await?;
     if stream {
         let told = ChatEncoder::new(name, include_usage);
         return event_stream::answer(&call, asking, told).await;
     }
-    let (mut reply, warnings) = whole(&call.app, asking).await?;
+    let (mut reply, warnings) = collect_reply(&call.app, asking).await?;
     if let Some(name) = name {
         reply.model = name;
     }
-    json(&ChatCompletion::new(reply, warnings))
+    json_body(&ChatCompletion::new(reply, warnings))
 }

@@ -39,7 +39,7 @@ impl EventEncoder<WireItem> for ChatEncoder {
         match item {
             WireItem::Words(mut words) if out.is_empty() => std::mem::swap(out, &mut words),
             WireItem::Words(words) => out.extend_from_slice(&words),
-            WireItem::Turn(told) => self.chunks.go_on(told),
+            WireItem::Turn(told) => self.chunks.continue_after(told),
             WireItem::Event(event) => self.chunks.write(event, out),
         }
     }
@@ -55,7 +55,7 @@ impl EventEncoder<WireItem> for ChatEncoder {
 
 impl EventEncoder for ChatEncoder {
     fn begin(&mut self, warnings: Vec<Warning>, _: &mut Vec<u8>) {
-        self.chunks.warn(warnings);
+        self.chunks.set_warnings(warnings);
     }
 
     fn event(&mut self, event: ChatEvent, out: &mut Vec<u8>) {

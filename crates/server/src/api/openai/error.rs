@@ -83,7 +83,7 @@ fn of(error: &ApiError) -> OpenAi {
         _ => false,
     };
     let row = error.root_code().openai();
-    let told = error.of_provider().0.filter(passes);
+    let told = error.provider_status().0.filter(passes);
     OpenAi {
         status: told.unwrap_or(row.status),
         ..row
@@ -101,7 +101,7 @@ pub(crate) fn body(error: &ApiError) -> ErrorBody {
         Some(hint) => format!("{}: {hint}", error.message()),
         None => error.message().to_owned(),
     };
-    let of_provider = error.of_provider().1.map(str::to_owned);
+    let of_provider = error.provider_status().1.map(str::to_owned);
     let is_ours = class.code.is_some();
     let code = class.code.map(str::to_owned);
     let names_model = class.code == Some("model_not_found");

@@ -23,7 +23,7 @@ pub(super) fn stored(error: StoreError) -> ApiError {
 }
 
 /// Returns a file of the caller; files of others are reported as unknown.
-pub(super) async fn own(
+pub(super) async fn owned_file(
     call: &RequestContext,
     id: &str,
     param: &str,
@@ -35,6 +35,6 @@ pub(super) async fn own(
     let who = call.principal();
     file.filter(|file| file.owner == who.scope())
         .ok_or_else(|| {
-            problem(ErrorCode::FileNotFound, format!("unknown file {id:?}")).about(param)
+            problem(ErrorCode::FileNotFound, format!("unknown file {id:?}")).with_param(param)
         })
 }

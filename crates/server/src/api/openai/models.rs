@@ -8,7 +8,7 @@ use quillet_prompt::{DefinitionState, ServiceError};
 
 use super::schema::{ErrorBody, Model, ModelList};
 use super::target::{AGENT, PROMPT};
-use crate::api::{Id, json};
+use crate::api::{Id, json_body};
 use crate::app::App;
 use crate::error::{ApiError, problem};
 use crate::request_context::RequestContext;
@@ -24,7 +24,7 @@ use crate::request_context::RequestContext;
 pub(crate) async fn list(call: RequestContext) -> Result<Response, ApiError> {
     let ready = call.app.service.catalogue().ready();
     ready.map_err(ServiceError::Store)?;
-    json(&ModelList {
+    json_body(&ModelList {
         object: "list",
         data: all(&call).await,
     })
@@ -41,7 +41,7 @@ pub(crate) async fn list(call: RequestContext) -> Result<Response, ApiError> {
 pub(crate) async fn retrieve(call: RequestContext, Id(id): Id) -> Result<Response, ApiError> {
     let models = all(&call).await;
     match models.iter().find(|model| model.id == id) {
-        Some(model) => json(model),
+        Some(model) => json_body(model),
         None => {
             let names = models.iter().map(|model| model.id.as_str());
             Err(unknown(&id, nearest(&id, names)))
@@ -53,8 +53,8 @@ pub(crate) async fn retrieve(call: RequestContext, Id(id): Id) -> Result<Respons
 pub(super) fn unknown(id: &str, near: Option<&str>) -> ApiError {
     let error = problem(ErrorCode::NotFound, format!("unknown model {id:?}"));
     match near {
-        Some(near) => error.hint(format!("did you mean {near:?}?")),
-        None => error.hint("GET /v1/models lists models, prompts and agents"),
+        Some(near) => error.with_hint(format!("did you mean {near:?}?")),
+        None => error.with_hint("GET /v1/models lists models, prompts and agents"),
     }
 }
 

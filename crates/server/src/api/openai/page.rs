@@ -38,7 +38,7 @@ pub(super) fn limit(limit: Option<usize>, most: usize) -> Result<usize, ApiError
         return Ok(limit);
     }
     let message = format!("limit: must be 1 to {most}");
-    Err(problem(ErrorCode::InvalidValue, message).about("limit"))
+    Err(problem(ErrorCode::InvalidValue, message).with_param("limit"))
 }
 
 /// Whether an id may be one of ours.

@@ -16,8 +16,8 @@ use super::chat_encoder::ChatEncoder;
 use super::target::ModelTarget;
 use crate::api::completion::ChatCompletion;
 use crate::api::event_stream::{self, PendingReply, StreamingReply};
-use crate::api::reply::in_time;
-use crate::api::{json, json_of};
+use crate::api::reply::with_chat_timeout;
+use crate::api::{json_body, json_response};
 use crate::error::ApiError;
 use crate::request_context::RequestContext;
 
@@ -30,7 +30,7 @@ pub(super) async fn answer(
         return Ok(None);
     };
     // Batch rows replace the model, so the request must be parsed.
-    if call.exchange.instead().is_some() {
+    if call.exchange.replacement_model().is_some() {
         return Ok(None);
     }
     let Some(request) = quillet_llm::read_wire(body) else {
@@ -47,7 +47,7 @@ pub(super) async fn answer(
     };
     let app = &call.app;
     let started = Instant::now();
-    let answered = in_time(app, async {
+    let answered = with_chat_timeout(app, async {
         let mut stream = asking.await?;
         app.metrics.model.record(started.elapsed());
         let mut words = Vec::new();
@@ -60,9 +60,9 @@ pub(super) async fn answer(
             }
         }
         if !words.is_empty() {
-            Ok(json_of(words))
+            Ok(json_response(words))
         } else {
-            json(&ChatCompletion::new(reply, Vec::new()))
+            json_body(&ChatCompletion::new(reply, Vec::new()))
         }
     });
     answered.await.map(Some)
@@ -88,7 +88,7 @@ async fn streamed(
     let asking: PendingReply<_> = Box::pin(async move {
         let started = Instant::now();
         let asking = app.service.answering()?.pass(&request);
-        let stream = asking.ok_or_else(changed)?.await?;
+        let stream = asking.ok_or_else(model_changed)?.await?;
         app.metrics.model.record(started.elapsed());
         Ok(StreamingReply {
             stream,
@@ -99,7 +99,7 @@ async fn streamed(
 }
 
 /// The model took the request a moment ago.
-fn changed() -> ModelError {
+fn model_changed() -> ModelError {
     let message = "the model no longer accepts the request unchanged";
     ModelError::new(ModelErrorKind::Configuration, message)
 }

@@ -158,7 +158,7 @@ impl PromptReference {
     }
 
     /// Replaces placeholders by their images and files.
-    pub(super) fn illustrate(&self, messages: &mut [Message]) {
+    pub(super) fn insert_media(&self, messages: &mut [Message]) {
         if self.media.is_empty() {
             return;
         }
@@ -199,7 +199,7 @@ fn text<'b>(
 }
 
 fn wrong(place: &str, why: &str) -> ApiError {
-    problem(ErrorCode::InvalidValue, format!("{place}: {why}")).about(place)
+    problem(ErrorCode::InvalidValue, format!("{place}: {why}")).with_param(place)
 }
 
 #[cfg(test)]

@@ -99,7 +99,7 @@ fn flag(json: &Value, name: &str) -> Result<bool, ApiError> {
         Some(Value::Bool(flag)) => Ok(*flag),
         Some(_) => {
             let message = format!("{name}: must be true or false");
-            Err(problem(ErrorCode::InvalidType, message).about(name))
+            Err(problem(ErrorCode::InvalidType, message).with_param(name))
         }
     }
 }
@@ -120,7 +120,7 @@ fn variables(json: &mut Value) -> Result<Map, ApiError> {
             Some(Value::Object(given)) => all.extend(given),
             Some(_) => {
                 let message = format!("{name}: must be an object of variables");
-                return Err(problem(ErrorCode::InvalidType, message).about(name));
+                return Err(problem(ErrorCode::InvalidType, message).with_param(name));
             }
         }
     }
@@ -135,7 +135,7 @@ pub(super) fn refused(error: &ModelError) -> ApiError {
     if place.is_empty() {
         answer
     } else {
-        answer.about(place)
+        answer.with_param(place)
     }
 }
 

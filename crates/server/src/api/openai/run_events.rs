@@ -23,7 +23,10 @@ pub(super) fn start(model: &str) -> ChatEvent {
 
 /// Waits for the first event of the run, so that earlier failures still get their own HTTP status.
 /// `whole` makes a resumed run repeat the text from before.
-pub(super) async fn begun(mut running: RunHandle, whole: bool) -> Result<ChatStream, ApiError> {
+pub(super) async fn start_stream(
+    mut running: RunHandle,
+    whole: bool,
+) -> Result<ChatStream, ApiError> {
     let mut told = EventQueue {
         pending: VecDeque::from([start(running.model())]),
         whole,

@@ -176,22 +176,22 @@ impl AgentEncoder {
     pub(super) fn start(&self, model: &str) -> WireEvent {
         let created = clock::since_epoch().as_secs();
         let start = json!({"id": self.id, "model": model, "created": created});
-        told("response.start", &start)
+        wire_event("response.start", &start)
     }
 
     /// The events about one; the last of a run is a terminal one.
-    pub(super) fn tell(&mut self, event: &AgentEvent, into: &mut Vec<WireEvent>) {
+    pub(super) fn encode(&mut self, event: &AgentEvent, into: &mut Vec<WireEvent>) {
         match event {
             AgentEvent::Text(text) if text.is_empty() => {}
             AgentEvent::Text(text) => into.push(self.text(text)),
             AgentEvent::Reasoning(text) => {
-                into.push(told("reasoning.delta", &Reasoning { text }));
+                into.push(wire_event("reasoning.delta", &Reasoning { text }));
             }
             AgentEvent::ToolStarted { id, name, input } => {
                 self.blocks.call(id, name, input);
                 let display_name = display_name(name);
                 let blocks = &self.blocks;
-                into.push(told(
+                into.push(wire_event(
                     "tool.start",
                     &CallStarted {
                         id,
@@ -213,10 +213,10 @@ impl AgentEncoder {
                 why,
             } => {
                 let required = json!({"id": id, "name": name, "display_name": display_name(name), "input": input, "why": why});
-                into.push(told("approval.required", &required));
+                into.push(wire_event("approval.required", &required));
             }
             AgentEvent::Resumed { text } => {
-                into.push(told(
+                into.push(wire_event(
                     "response.resumed",
                     &json!({"id": self.id, "content": text}),
                 ));
@@ -225,7 +225,7 @@ impl AgentEncoder {
             AgentEvent::ToolLimitReached { rounds } if self.wants("tool_limit_reached") => {
                 let message = format!("the limit of {rounds} rounds of tool calls is reached");
                 let limit = json!({"max_calls": rounds, "message": message});
-                into.push(told("tool_limit_reached", &limit));
+                into.push(wire_event("tool_limit_reached", &limit));
             }
             AgentEvent::ToolLimitReached { .. } | AgentEvent::SkillLoaded { .. } => {}
             AgentEvent::Ended(outcome) => into.push(self.ended(outcome)),
@@ -244,7 +244,7 @@ impl AgentEncoder {
             block_id,
             block_offset,
         };
-        told("content.delta", &delta)
+        wire_event("content.delta", &delta)
     }
 
     fn call_done(&mut self, event: &AgentEvent, into: &mut Vec<WireEvent>) {
@@ -277,10 +277,13 @@ impl AgentEncoder {
             display_name: display_name(name),
             blocks: &self.blocks,
         };
-        into.push(told("tool.done", &done));
+        into.push(wire_event("tool.done", &done));
         if !sources.is_empty() && self.wants("sources.update") {
             self.sources.extend(sources.iter().cloned());
-            into.push(told("sources.update", &json!({"sources": self.sources})));
+            into.push(wire_event(
+                "sources.update",
+                &json!({"sources": self.sources}),
+            ));
         }
     }
 
@@ -291,7 +294,7 @@ impl AgentEncoder {
                     usage: outcome.usage.map(wire_usage),
                     ..self.failure(error)
                 };
-                told(ERROR, &failure)
+                wire_event(ERROR, &failure)
             }
             EndReason::Cancelled => {
                 self.blocks.close(true);
@@ -304,13 +307,13 @@ impl AgentEncoder {
                 if let Some(cost) = self.cost {
                     cancelled["cost_usd"] = cost.into();
                 }
-                told("response.cancelled", &cancelled)
+                wire_event("response.cancelled", &cancelled)
             }
             EndReason::Finished(_)
             | EndReason::Repeated { .. }
             | EndReason::CallsRequired
             | EndReason::ApprovalRequired
-            | EndReason::Silent { .. } => told("response.done", &self.done(outcome, false)),
+            | EndReason::Silent { .. } => wire_event("response.done", &self.done(outcome, false)),
         }
     }
 
@@ -358,7 +361,7 @@ impl AgentEncoder {
         };
         ResponseError {
             code: error.code(),
-            message: said(error),
+            message: error_message(error),
             details: Details {
                 provider: self.provider.clone(),
                 ..details
@@ -379,11 +382,11 @@ pub(super) fn interrupted(message: &str) -> String {
         },
         usage: None,
     };
-    told(ERROR, &failure).data
+    wire_event(ERROR, &failure).data
 }
 
 /// An error always says something: a reset connection has no text of its own.
-fn said(error: &AgentError) -> String {
+fn error_message(error: &AgentError) -> String {
     let text = error.to_string();
     if text.trim().is_empty() {
         format!("the run failed ({})", error.code())
@@ -395,7 +398,7 @@ fn said(error: &AgentError) -> String {
 /// The model asks the user back by a call of a tool of ours.
 fn call_required(id: &str, name: &str, input: &Map<String, serde_json::Value>) -> WireEvent {
     if name != CLARIFY {
-        return told("tool.call_required", &CallRequired { id, name, input });
+        return wire_event("tool.call_required", &CallRequired { id, name, input });
     }
     let member = |name: &str| input.get(name).cloned();
     let question = json!({
@@ -403,11 +406,11 @@ fn call_required(id: &str, name: &str, input: &Map<String, serde_json::Value>) -
         "question": member("question").unwrap_or_default(),
         "options": member("options").unwrap_or_else(|| json!([])),
     });
-    told("clarification", &question)
+    wire_event("clarification", &question)
 }
 
 fn compacted(report: &CompactionReport) -> WireEvent {
-    told("context.compacted", report)
+    wire_event("context.compacted", report)
 }
 
 fn stop_reason(ending: &EndReason) -> &'static str {
@@ -444,7 +447,7 @@ fn some(sources: &[Citation]) -> Option<&[Citation]> {
     (!sources.is_empty()).then_some(sources)
 }
 
-fn told(name: &'static str, payload: &impl Serialize) -> WireEvent {
+fn wire_event(name: &'static str, payload: &impl Serialize) -> WireEvent {
     let data = serde_json::to_string(payload)
         .unwrap_or_else(|error| json!({"error": error.to_string()}).to_string());
     WireEvent { name, data }

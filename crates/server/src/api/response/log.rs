@@ -235,7 +235,7 @@ impl LogReader {
 
     /// Writes the last event of a run whose replica is gone, so that every reader has the same.
     async fn give_up(&self) {
-        if self.will_go_on().await {
+        if self.is_resumable().await {
             return tokio::time::sleep(PAUSE).await;
         }
         // Written by the first reader that notices, so that all readers see the same last event.
@@ -252,7 +252,7 @@ impl LogReader {
     }
 
     /// Whether the run's journal says that it is not over: then somebody takes it up again.
-    async fn will_go_on(&self) -> bool {
+    async fn is_resumable(&self) -> bool {
         let Some(journal) = &self.journal else {
             return false;
         };

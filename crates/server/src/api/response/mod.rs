@@ -16,4 +16,4 @@ mod stream;
 mod validation;
 mod whole;
 
-pub(crate) use routes::{agents, may_ask, watch};
+pub(crate) use routes::{agents, check_permissions, watch};

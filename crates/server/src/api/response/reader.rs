@@ -6,7 +6,7 @@ use std::fmt::Display;
 use quillet_core::nearest;
 use serde_json::{Map, Value, json};
 
-use super::validation::{Faults, PathSegment};
+use super::validation::{PathSegment, ValidationReport};
 
 /// Characters of an unknown member's name that are shown.
 const LONGEST_NAME: usize = 64;
@@ -15,7 +15,7 @@ const LONGEST_NAME: usize = 64;
 pub(super) struct ObjectReader<'f> {
     members: Map<String, Value>,
     path: Vec<PathSegment>,
-    faults: &'f mut Faults,
+    faults: &'f mut ValidationReport,
     /// Members that somebody asked for.
     asked: Vec<String>,
 }
@@ -25,7 +25,7 @@ impl<'f> ObjectReader<'f> {
     pub(super) fn read(
         value: Value,
         path: Vec<PathSegment>,
-        faults: &'f mut Faults,
+        faults: &'f mut ValidationReport,
     ) -> Option<Self> {
         match value {
             Value::Object(members) => Some(ObjectReader {
@@ -67,7 +67,7 @@ impl<'f> ObjectReader<'f> {
     }
 
     /// The object as it is, as far as nothing was taken.
-    pub(super) fn whole(&self) -> Value {
+    pub(super) fn to_value(&self) -> Value {
         Value::Object(self.members.clone())
     }
 
@@ -104,7 +104,7 @@ impl<'f> ObjectReader<'f> {
         path
     }
 
-    pub(super) fn faults(&mut self) -> &mut Faults {
+    pub(super) fn faults(&mut self) -> &mut ValidationReport {
         self.faults
     }
 
@@ -359,7 +359,12 @@ impl<'f> ObjectReader<'f> {
 }
 
 /// Notes that a value is none of the words that it may be.
-pub(super) fn not_one_of(faults: &mut Faults, at: &[PathSegment], given: &Value, words: &[&str]) {
+pub(super) fn not_one_of(
+    faults: &mut ValidationReport,
+    at: &[PathSegment],
+    given: &Value,
+    words: &[&str],
+) {
     let quoted: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
     let expected = match quoted.as_slice() {
         [all @ .., last] if !all.is_empty() => format!("{} or {last}", all.join(", ")),

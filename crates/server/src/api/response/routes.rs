@@ -19,7 +19,7 @@ use super::events::AgentEncoder;
 use super::stream::AgentEventStream;
 use super::{log, refuse, schema, stream, validation, whole};
 use crate::api::body::{self, JsonBody};
-use crate::api::{Id, json as answer_json};
+use crate::api::{Id, json_body as answer_json};
 use crate::error::{ApiError, ProblemDetails, problem};
 use crate::extract::QueryParams;
 use crate::request_context::RequestContext;
@@ -53,7 +53,7 @@ pub(crate) async fn respond(call: RequestContext, request: Request) -> Result<Re
     drop(bytes);
     match schema::read(json, agents.parts().models.default_model().is_some()) {
         Ok(request) => {
-            may_ask(&call, &agents, &request).await?;
+            check_permissions(&call, &agents, &request).await?;
             Ok(begin(&call, &agents, request).await)
         }
         Err(faults) => Ok(refuse::unprocessable(&faults.body())),
@@ -65,7 +65,7 @@ pub(crate) async fn respond(call: RequestContext, request: Request) -> Result<Re
 ///
 /// # Errors
 /// `auth.forbidden`.
-pub(crate) async fn may_ask(
+pub(crate) async fn check_permissions(
     call: &RequestContext,
     agents: &AgentService,
     request: &AgentRequest,
@@ -74,7 +74,8 @@ pub(crate) async fn may_ask(
         return Ok(());
     }
     for (kind, id) in definitions_of(agents, request) {
-        call.may(Permission::Render, kind, &id).await?;
+        call.require_permission(Permission::Render, kind, &id)
+            .await?;
     }
     Ok(())
 }
@@ -84,7 +85,9 @@ async fn begin(
     agents: &Arc<AgentService>,
     request: AgentRequest,
 ) -> Response {
-    let id = call.exchange.name(request.metadata.request_id.as_deref());
+    let id = call
+        .exchange
+        .set_agent_id(request.metadata.request_id.as_deref());
     let who = call.principal();
     let streaming = request.features.streaming;
     let options = agents.options();
@@ -100,7 +103,7 @@ async fn begin(
     if streaming && resumable {
         running.logged();
     }
-    let telling = told(agents, running, wanted);
+    let telling = encode_run(agents, running, wanted);
     let ping = call.app.config.ping_time;
     if !streaming {
         return whole::answer(telling).await;
@@ -123,7 +126,7 @@ async fn begin(
     )
 }
 
-fn told(agents: &AgentService, running: RunHandle, wanted: Vec<String>) -> AgentEventStream {
+fn encode_run(agents: &AgentService, running: RunHandle, wanted: Vec<String>) -> AgentEventStream {
     let options = agents.options();
     let blocks = BlockOptions {
         shown_tools: options.shown_tools.clone(),
@@ -138,7 +141,7 @@ fn told(agents: &AgentService, running: RunHandle, wanted: Vec<String>) -> Agent
 pub(crate) async fn watch(agents: Arc<AgentService>) {
     let service = agents.clone();
     let go = move |running: RunHandle| {
-        let telling = told(&service, running, Vec::new());
+        let telling = encode_run(&service, running, Vec::new());
         service.spawn(log::write(service.clone(), telling));
     };
     agents.watch(go).await;
@@ -289,7 +292,7 @@ pub(crate) async fn health(call: RequestContext) -> Result<Response, ApiError> {
 
 /// Whether this process serves, as probes written for Chat Shell ask.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Serving {
+pub(crate) struct ReadinessState {
     /// `healthy`, `ready`, `started`, `shutting_down` or `runs_unavailable`.
     status: &'static str,
     /// The version of this program.
@@ -300,8 +303,8 @@ pub(crate) struct Serving {
     active_streams: u64,
 }
 
-fn serving(call: &RequestContext, status: &'static str) -> Serving {
-    Serving {
+fn serving(call: &RequestContext, status: &'static str) -> ReadinessState {
+    ReadinessState {
         status,
         version: env!("CARGO_PKG_VERSION"),
         shutting_down: call.app.is_stopping(),
@@ -310,28 +313,28 @@ fn serving(call: &RequestContext, status: &'static str) -> Serving {
 }
 
 /// Reports that the process is alive, also during shutdown
-#[utoipa::path(get, path = "/health", tag = "agent", operation_id = "process_health", responses((status = 200, body = Serving)))]
+#[utoipa::path(get, path = "/health", tag = "agent", operation_id = "process_health", responses((status = 200, body = ReadinessState)))]
 pub(crate) async fn alive(call: RequestContext) -> Result<Response, ApiError> {
     answer_json(&serving(&call, "healthy"))
 }
 
 /// Reports that the process has started
-#[utoipa::path(get, path = "/startup", tag = "agent", responses((status = 200, body = Serving)))]
+#[utoipa::path(get, path = "/startup", tag = "agent", responses((status = 200, body = ReadinessState)))]
 pub(crate) async fn startup(call: RequestContext) -> Result<Response, ApiError> {
     answer_json(&serving(&call, "started"))
 }
 
 /// Reports whether new responses can start
 #[utoipa::path(get, path = "/ready", tag = "agent", responses(
-    (status = 200, body = Serving),
-    (status = 503, body = Serving, description = "The server is shutting down, or the store of `agent.runs` is unavailable"),
+    (status = 200, body = ReadinessState),
+    (status = 503, body = ReadinessState, description = "The server is shutting down, or the store of `agent.runs` is unavailable"),
 ))]
 pub(crate) async fn ready(call: RequestContext) -> Result<Response, ApiError> {
     if call.app.is_stopping() {
         let body = serving(&call, "shutting_down");
         return Ok(refuse::answer(503, &body));
     }
-    if call.app.runs_away().is_some() {
+    if call.app.runs_outage().is_some() {
         let body = serving(&call, "runs_unavailable");
         return Ok(refuse::answer(503, &body));
     }

@@ -14,14 +14,14 @@ use serde_json::{Map, Value};
 
 use super::input::{self, text_of};
 use super::reader::{ObjectReader, not_one_of};
-use super::validation::Faults;
+use super::validation::ValidationReport;
 
 /// Longest time that a request may set, in seconds: a day.
 const LONGEST: f64 = 86_400.0;
 
 /// Reads a request. `has_model` says whether there is a model for requests that name none.
-pub(super) fn read(body: Value, has_model: bool) -> Result<AgentRequest, Faults> {
-    let mut faults = Faults::default();
+pub(super) fn read(body: Value, has_model: bool) -> Result<AgentRequest, ValidationReport> {
+    let mut faults = ValidationReport::default();
     let request = request(body, has_model, &mut faults);
     match request {
         Some(request) if faults.is_empty() => Ok(AgentRequest {
@@ -32,7 +32,7 @@ pub(super) fn read(body: Value, has_model: bool) -> Result<AgentRequest, Faults>
     }
 }
 
-fn request(body: Value, has_model: bool, faults: &mut Faults) -> Option<AgentRequest> {
+fn request(body: Value, has_model: bool, faults: &mut ValidationReport) -> Option<AgentRequest> {
     let mut body = ObjectReader::read(body, vec!["body".into()], faults)?;
     let continues = body.has("tool_results");
     let required: &[&str] = match (has_model, continues) {
@@ -103,7 +103,7 @@ fn options(body: &mut ObjectReader<'_>) -> ChatOptions {
 fn response_format(body: &mut ObjectReader<'_>) -> Option<Value> {
     const KINDS: [&str; 3] = ["text", "json_object", "json_schema"];
     let mut format = body.object("response_format")?;
-    let whole = format.whole();
+    let whole = format.to_value();
     format.require(&["type"]);
     if format.word("type", &KINDS)? == "json_schema" {
         format.require(&["json_schema"]);
@@ -238,7 +238,7 @@ fn switch(listed: &mut ObjectReader<'_>, tool: &str, settings: &mut Map<String, 
 /// `{"type": "function", "function": {"name": …, "description": …, "parameters": …}}`, or a
 /// tool that the provider runs, in its own words.
 fn offer(object: &mut ObjectReader<'_>) -> Option<ToolOffer> {
-    let Value::Object(mut extra) = object.whole() else {
+    let Value::Object(mut extra) = object.to_value() else {
         return None;
     };
     let is_function = extra.get("type").is_none_or(|kind| kind == "function");
@@ -271,7 +271,7 @@ fn offer(object: &mut ObjectReader<'_>) -> Option<ToolOffer> {
 /// A server as it is; who connects to it reads the rest.
 fn server(object: &mut ObjectReader<'_>) -> Option<RawJson> {
     object.require(&["name", "url"]);
-    let whole = object.whole();
+    let whole = object.to_value();
     object.text("name");
     object.text("url");
     Some(RawJson(whole))
@@ -303,7 +303,7 @@ fn metadata(object: &mut ObjectReader<'_>) -> Metadata {
 /// A skill as it is; who loads it reads the rest.
 fn skill(object: &mut ObjectReader<'_>) -> Option<RawJson> {
     object.require(&["name"]);
-    let whole = object.whole();
+    let whole = object.to_value();
     object.text("name");
     Some(RawJson(whole))
 }

@@ -59,7 +59,7 @@ impl AgentEventStream {
                 self.teller.cost(self.running.cost(outcome));
             }
             self.teller.warn(self.running.warnings());
-            self.teller.tell(&event, &mut self.told);
+            self.teller.encode(&event, &mut self.told);
         }
         Some(&mut self.told)
     }
@@ -69,7 +69,7 @@ impl AgentEventStream {
         self.running.next().await
     }
 
-    pub(super) fn teller(&mut self) -> &mut AgentEncoder {
+    pub(super) fn encoder(&mut self) -> &mut AgentEncoder {
         &mut self.teller
     }
 }

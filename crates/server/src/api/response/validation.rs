@@ -64,13 +64,13 @@ pub(super) struct ValidationIssue {
 
 /// Everything that is wrong, and what is reported without being refused.
 #[derive(Debug, Default)]
-pub(super) struct Faults {
+pub(super) struct ValidationReport {
     found: Vec<ValidationIssue>,
     /// Members that nobody reads, in words.
     unknown: Vec<String>,
 }
 
-impl Faults {
+impl ValidationReport {
     pub(super) fn is_empty(&self) -> bool {
         self.found.is_empty()
     }

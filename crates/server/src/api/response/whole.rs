@@ -24,11 +24,11 @@ pub(super) async fn answer(mut telling: AgentEventStream) -> Response {
         };
         // Copied, because the encoder is borrowed mutably from the same stream.
         let warnings = telling.running().warnings().to_vec();
-        let teller = telling.teller();
+        let teller = telling.encoder();
         teller.warn(&warnings);
         let AgentEvent::Ended(outcome) = &event else {
             // The blocks of the answer come from the events that are not sent.
-            teller.tell(&event, &mut said);
+            teller.encode(&event, &mut said);
             said.clear();
             continue;
         };

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use quillet_core::chat::{ChatEvent, ModelErrorKind, Usage};
-use quillet_core::runs::Allowance;
+use quillet_core::runs::RunAllowance;
 use serde_json::{Value, json};
 
 use crate::client::{Connection, request};
@@ -283,16 +283,16 @@ async fn limits_are_429_with_a_time() {
         setup.options.allowance = allowance;
         setup.start()
     };
-    let one = Allowance {
+    let one = RunAllowance {
         concurrent: Some(1),
         per_minute: None,
     };
-    let rate = Allowance {
+    let rate = RunAllowance {
         concurrent: None,
         per_minute: Some(1),
     };
     for server in [
-        limited(1, Allowance::default()).await,
+        limited(1, RunAllowance::default()).await,
         limited(50, one).await,
         limited(50, rate).await,
     ] {

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use quillet_core::chat::{ChatEvent, FinishReason};
-use quillet_core::runs::Allowance;
+use quillet_core::runs::RunAllowance;
 use quillet_core::session::StoredMessage;
 use quillet_core::{Message, Role};
 use quillet_store::{RunOptions, SessionOptions, StoreOptions};
@@ -70,7 +70,7 @@ fn post(body: &serde_json::Value, id: &str) -> String {
 async fn replicas_share_history_limits_cancellation_and_logs() {
     let redis = RedisServer::start();
     let one_at_once = |setup: &mut AgentSetup| {
-        setup.options.allowance = Allowance {
+        setup.options.allowance = RunAllowance {
             concurrent: Some(1),
             per_minute: None,
         };

@@ -43,7 +43,7 @@ const NOT_ADDED: [&str; 10] = [
 ];
 /// What a question is about, if it shares a word with a table.
 pub(super) fn plan<'a>(tables: &'a [PromptTable], intent: &Intent) -> Option<QueryPlan<'a>> {
-    let scene = Scene { tables, intent };
+    let scene = PlanInput { tables, intent };
     let orders_by = intent.greatest_first.is_some() && intent.sum.is_none();
     // `top 5 products by price`: what stands behind `by` is a number, and nothing is divided.
     let order = orders_by.then(|| scene.ordering(&intent.by)).flatten();
@@ -102,12 +102,12 @@ fn sum(
     }
 }
 
-struct Scene<'a, 'q> {
+struct PlanInput<'a, 'q> {
     tables: &'a [PromptTable],
     intent: &'q Intent,
 }
 
-impl<'a> Scene<'a, '_> {
+impl<'a> PlanInput<'a, '_> {
     /// The table that the question is about.
     fn subject(&self) -> Option<usize> {
         let asked = &self.intent.words;
@@ -274,7 +274,7 @@ impl<'a> Scene<'a, '_> {
 
 impl<'a> QueryPlan<'a> {
     /// Chooses where the query begins and what it joins; leaves out what no key leads to.
-    fn settle(&mut self, scene: &Scene<'a, '_>) {
+    fn settle(&mut self, scene: &PlanInput<'a, '_>) {
         let subject = self.from;
         match (self.sum, self.measure) {
             (Some(Aggregate::Count) | None, _) => {}

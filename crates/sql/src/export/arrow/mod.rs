@@ -98,7 +98,7 @@ impl Arrow {
         Ok(())
     }
 
-    fn failed(&self, misfit: Misfit) -> ExportError {
+    fn failed(&self, misfit: ColumnTypeError) -> ExportError {
         let (row, name) = (self.written + misfit.row + 1, misfit.column);
         let message = format!(
             "row {row} of column {name:?} is {}, but the rows before it set the column to {}; \
@@ -172,21 +172,25 @@ fn field(key: String, column: &ColumnInfo, shape: &ColumnKind) -> Field {
 }
 
 /// A value that the type of its column cannot hold.
-struct Misfit {
+struct ColumnTypeError {
     row: usize,
     column: String,
     found: String,
     fixed: String,
 }
 
-fn misfit(rows: &[Vec<Cell>], columns: &[ColumnInfo], open: &OpenExport) -> Option<Misfit> {
+fn misfit(
+    rows: &[Vec<Cell>],
+    columns: &[ColumnInfo],
+    open: &OpenExport,
+) -> Option<ColumnTypeError> {
     let columns = columns.iter().zip(&open.shapes).enumerate();
     for (place, (column, shape)) in columns {
         let mut cells = cells(rows, place);
         if let Some(row) = cells.position(|cell| !shape.holds(cell, column.value_type)) {
             let cell = rows.get(row).and_then(|row| row.get(place));
             let found = cell.and_then(|cell| ColumnKind::of_cell(cell, column.value_type));
-            return Some(Misfit {
+            return Some(ColumnTypeError {
                 row,
                 column: column.name.clone(),
                 found: found.map_or_else(String::new, |found| found.data_type().to_string()),

@@ -14,7 +14,7 @@ use quillet_core::ErrorCode;
 use rusqlite::Connection;
 use rusqlite::types::ValueRef;
 
-use super::job::{LoadJob, unread};
+use super::job::{LoadJob, read_error};
 use super::kind::{ColumnStats, Type, ValueKind};
 use super::table::TableLoader;
 use super::{FileError, names};
@@ -127,7 +127,7 @@ fn settled(path: &Path, types: &[Option<Type>], job: &mut LoadJob) -> Result<Vec
                         Cell::Text(text) => ValueKind::of_number(text).unwrap_or(ValueKind::Text),
                         _ => ValueKind::Text,
                     };
-                    seen[*place].look(kind, "", 0);
+                    seen[*place].observe(kind, "", 0);
                 }
             }
             Ok(())
@@ -135,7 +135,7 @@ fn settled(path: &Path, types: &[Option<Type>], job: &mut LoadJob) -> Result<Vec
     }
     let settled = types.iter().zip(&seen);
     Ok(settled
-        .map(|(kind, seen)| kind.unwrap_or_else(|| seen.settle(false)))
+        .map(|(kind, seen)| kind.unwrap_or_else(|| seen.infer_type(false)))
         .collect())
 }
 
@@ -161,7 +161,7 @@ fn value(cell: &Cell, kind: Type) -> Option<ValueRef<'_>> {
 
 /// Opens a file whose every column can be read.
 fn open(path: &Path) -> Result<ParquetRecordBatchReaderBuilder<File>, FileError> {
-    let file = File::open(path).map_err(|error| unread(path, &error))?;
+    let file = File::open(path).map_err(|error| read_error(path, &error))?;
     let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| {
         damaged(path, &error.to_string())
             .help("check that the file is complete and in Parquet format")
@@ -221,7 +221,7 @@ fn each(
         .map_err(|error| damaged(path, &error.to_string()))?;
     for batch in reader {
         let batch = batch.map_err(|error| damaged(path, &error.to_string()))?;
-        job.waited_for(path)?;
+        job.check_cancelled(path)?;
         give(job, &batch)?;
     }
     Ok(())

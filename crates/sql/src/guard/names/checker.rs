@@ -7,7 +7,7 @@ use quillet_core::ErrorCode;
 use sqlparser::ast::{Expr, Ident};
 use sqlparser::tokenizer::Span;
 
-use super::super::fields::clipped;
+use super::super::fields::truncate_identifier;
 use super::super::text::TokenizedQuery;
 use super::super::{GuardError, parse};
 use super::frame::{Columns, ScopeFrame};
@@ -35,8 +35,10 @@ impl Checker<'_> {
         // MySQL compares names of tables by the case rules of its file system, which the guard
         // cannot know; ignoring case never rejects a valid name.
         match (self.text.dialect, ident.quote_style) {
-            (SqlDialect::PostgreSql, Some(_)) => clipped(&ident.value).to_owned(),
-            (SqlDialect::PostgreSql, None) => clipped(&ident.value).to_ascii_lowercase(),
+            (SqlDialect::PostgreSql, Some(_)) => truncate_identifier(&ident.value).to_owned(),
+            (SqlDialect::PostgreSql, None) => {
+                truncate_identifier(&ident.value).to_ascii_lowercase()
+            }
             _ => ident.value.to_lowercase(),
         }
     }

@@ -114,7 +114,7 @@ impl Checker<'_> {
         // What SQLite does not find in double quotes it takes for a text.
         let may_be_text = dialect == SqlDialect::Sqlite && ident.quote_style == Some('"');
         match self.find(&key) {
-            ColumnMatch::Nowhere if may_be_text && !self.is_misspelt(ident) => Ok(()),
+            ColumnMatch::Nowhere if may_be_text && !self.is_near_miss(ident) => Ok(()),
             ColumnMatch::Here => Ok(()),
             ColumnMatch::Several(tables) => Err(self
                 .error(
@@ -134,7 +134,7 @@ impl Checker<'_> {
 
     /// Whether it is a column's name but for white space and marks. A text would then stand where
     /// the column was meant, in every row, and nobody would notice.
-    fn is_misspelt(&self, ident: &Ident) -> bool {
+    fn is_near_miss(&self, ident: &Ident) -> bool {
         let letters = |name: &str| -> String {
             let letters = name.chars().filter(|c| c.is_alphanumeric());
             letters.flat_map(char::to_lowercase).collect()
@@ -200,7 +200,7 @@ impl Checker<'_> {
         }
         let message = format!("{table} has no column {column}");
         let error = self.error(ErrorCode::GuardColumn, message, column.span);
-        Err(match self.meant(column, &[source]) {
+        Err(match self.suggest_column(column, &[source]) {
             Some(near) => error.help(near),
             None => error.help(list(&columns.names)),
         })
@@ -211,8 +211,8 @@ impl Checker<'_> {
         let message = format!("no table of this query has a column {ident}");
         let error = self.error(ErrorCode::GuardColumn, message, ident.span);
         match self
-            .meant(ident, &sources)
-            .or_else(|| self.elsewhere_in_catalogue(ident))
+            .suggest_column(ident, &sources)
+            .or_else(|| self.suggest_tables(ident))
         {
             Some(help) => error.help(help),
             None => error,
@@ -236,7 +236,7 @@ impl Checker<'_> {
     }
 
     /// The column that was probably meant: the same in another case of letters, or the nearest.
-    fn meant(&self, ident: &Ident, sources: &[&ScopeSource]) -> Option<String> {
+    fn suggest_column(&self, ident: &Ident, sources: &[&ScopeSource]) -> Option<String> {
         let names = || {
             sources
                 .iter()
@@ -253,7 +253,7 @@ impl Checker<'_> {
     }
 
     /// Tables of the catalogue that have the column, for a query that forgot to join one.
-    fn elsewhere_in_catalogue(&self, ident: &Ident) -> Option<String> {
+    fn suggest_tables(&self, ident: &Ident) -> Option<String> {
         let key = self.key(ident);
         let has = |table: &&crate::catalogue::DatabaseTable| {
             table

@@ -124,10 +124,10 @@ impl Checker<'_> {
             } => {
                 let columns = self.columns_of(name);
                 let columns = self.renamed(columns, alias.as_ref());
-                (self.called(alias.as_ref(), last(name)), columns)
+                (self.alias_or_name(alias.as_ref(), last(name)), columns)
             }
             TableFactor::Table { name, alias, .. } | TableFactor::Function { name, alias, .. } => {
-                (self.called(alias.as_ref(), last(name)), None)
+                (self.alias_or_name(alias.as_ref(), last(name)), None)
             }
             TableFactor::Derived {
                 lateral,
@@ -141,7 +141,7 @@ impl Checker<'_> {
                 }
                 let columns = self.outputs(subquery);
                 (
-                    self.called(alias.as_ref(), None),
+                    self.alias_or_name(alias.as_ref(), None),
                     self.renamed(columns, alias.as_ref()),
                 )
             }
@@ -155,7 +155,9 @@ impl Checker<'_> {
             | TableFactor::UNNEST { alias, .. }
             | TableFactor::TableFunction { alias, .. }
             | TableFactor::JsonTable { alias, .. }
-            | TableFactor::XmlTable { alias, .. } => (self.called(alias.as_ref(), None), None),
+            | TableFactor::XmlTable { alias, .. } => {
+                (self.alias_or_name(alias.as_ref(), None), None)
+            }
             _ => {
                 frame.open = true;
                 return;
@@ -164,7 +166,7 @@ impl Checker<'_> {
         frame.sources.push(ScopeSource { name, columns });
     }
 
-    fn called(&self, alias: Option<&TableAlias>, name: Option<&Ident>) -> Option<String> {
+    fn alias_or_name(&self, alias: Option<&TableAlias>, name: Option<&Ident>) -> Option<String> {
         let ident = alias.map(|alias| &alias.name).or(name)?;
         Some(self.key(ident))
     }

@@ -170,7 +170,7 @@ impl Checker<'_> {
     /// The table is in a schema, or in several, that a bare name does not reach.
     fn elsewhere(&self, catalogue: &Catalogue, found: &[usize], name: &ObjectName) -> GuardError {
         let names = found.iter().filter_map(|i| catalogue.tables.get(*i));
-        let names: Vec<String> = names.take(3).map(|t| self.written(t)).collect();
+        let names: Vec<String> = names.take(3).map(|t| self.query_name(t)).collect();
         let (code, message) = match names.len() {
             1 => (
                 ErrorCode::GuardTable,
@@ -200,13 +200,13 @@ impl Checker<'_> {
         let schema_name = schema.map(|schema| schema.value.as_str());
         let by_case = catalogue.find(schema_name, &table.value);
         if let Some(other) = by_case.first().and_then(|i| catalogue.tables.get(*i)) {
-            return error.help(format!("write {}", self.written(other)));
+            return error.help(format!("write {}", self.query_name(other)));
         }
         // Models often invent the schema: the same table in another schema is the most likely
         // meaning.
         let anywhere = catalogue.find(None, &table.value);
         if let Some(other) = anywhere.first().and_then(|i| catalogue.tables.get(*i)) {
-            return error.help(format!("did you mean {}?", self.written(other)));
+            return error.help(format!("did you mean {}?", self.query_name(other)));
         }
         match catalogue.nearest(&table.value) {
             Some(near) => error.help(format!("did you mean {near}?")),
@@ -215,7 +215,7 @@ impl Checker<'_> {
     }
 
     /// A table's name as a query has to write it: qualified where its schema is not on the path.
-    fn written(&self, table: &crate::catalogue::DatabaseTable) -> String {
+    fn query_name(&self, table: &crate::catalogue::DatabaseTable) -> String {
         let dialect = self.text.dialect;
         let name = crate::chain::quoted(&table.table_name, dialect);
         let needs_schema = dialect == SqlDialect::PostgreSql

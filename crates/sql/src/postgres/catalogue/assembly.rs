@@ -212,12 +212,12 @@ impl TableDraft {
 }
 
 /// Tables under construction, and where each is.
-struct Drafts {
+struct TableDrafts {
     list: Vec<TableDraft>,
     places: HashMap<Oid, usize>,
 }
 
-impl Drafts {
+impl TableDrafts {
     fn find(&mut self, relation: Oid) -> Option<&mut TableDraft> {
         let place = *self.places.get(&relation)?;
         self.list.get_mut(place)
@@ -256,8 +256,8 @@ impl CatalogueParts {
     }
 }
 
-fn drafts(relations: Vec<RelationRow>) -> Drafts {
-    let mut drafts = Drafts {
+fn drafts(relations: Vec<RelationRow>) -> TableDrafts {
+    let mut drafts = TableDrafts {
         list: Vec::with_capacity(relations.len()),
         places: HashMap::with_capacity(relations.len()),
     };
@@ -282,7 +282,7 @@ fn drafts(relations: Vec<RelationRow>) -> Drafts {
     drafts
 }
 
-fn comment(drafts: &mut Drafts, note: Note) {
+fn comment(drafts: &mut TableDrafts, note: Note) {
     let Some(draft) = drafts.find(note.relation) else {
         return;
     };
@@ -299,7 +299,7 @@ fn comment(drafts: &mut Drafts, note: Note) {
 }
 
 /// Gives the column of a CHECK the values that pass it, unless its type says them.
-fn check(drafts: &mut Drafts, check: &CheckRow) {
+fn check(drafts: &mut TableDrafts, check: &CheckRow) {
     let (Some(draft), Some([number])) = (drafts.find(check.relation), check.columns.as_deref())
     else {
         return;
@@ -314,7 +314,7 @@ fn check(drafts: &mut Drafts, check: &CheckRow) {
 }
 
 /// Puts a key on its table, unless it has columns or leads to a table that the role does not see.
-fn key(drafts: &mut Drafts, key: &KeyRow) {
+fn key(drafts: &mut TableDrafts, key: &KeyRow) {
     let foreign = match (key.kind, &key.other_columns) {
         (FOREIGN, Some(columns)) => {
             let other = drafts.find(key.other);

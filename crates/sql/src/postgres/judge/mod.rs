@@ -24,7 +24,7 @@ use std::collections::{HashMap, HashSet};
 use tokio_postgres::Row;
 
 use super::error;
-use super::query_text::without_end;
+use super::query_text::without_semicolon;
 use super::session::PostgresSession;
 use crate::database::SecondJudge;
 use crate::guard::{self, GuardMode, Policy};
@@ -45,7 +45,7 @@ const OWN_NAMES: &str = "SET LOCAL search_path = pg_catalog, pg_temp";
 
 /// The role that asks, and what the server can be asked.
 #[derive(Clone, Debug)]
-pub(super) struct Asker {
+pub(super) struct SessionRole {
     role: String,
     /// What reaches outside of the database, as a sentence goes on.
     powers: Vec<String>,
@@ -65,9 +65,9 @@ SELECT r.rolname::pg_catalog.text, r.rolsuper, r.rolreplication, r.rolbypassrls,
     )
 FROM pg_catalog.pg_roles r WHERE r.rolname = current_user";
 
-impl Asker {
+impl SessionRole {
     /// Asks who the session is.
-    pub(super) async fn of(session: &PostgresSession) -> Result<Asker, DatabaseError> {
+    pub(super) async fn of(session: &PostgresSession) -> Result<SessionRole, DatabaseError> {
         let rows = session.client.query_typed(ASKER, &[]).await;
         let rows = rows.map_err(|error| error::of(&error))?;
         let asker = rows.first().map(asker).transpose();
@@ -98,7 +98,7 @@ impl Asker {
     }
 }
 
-fn asker(row: &Row) -> Result<Asker, tokio_postgres::Error> {
+fn asker(row: &Row) -> Result<SessionRole, tokio_postgres::Error> {
     let is_super: bool = row.try_get(1)?;
     let mut powers = Vec::new();
     if is_super {
@@ -111,7 +111,7 @@ fn asker(row: &Row) -> Result<Asker, tokio_postgres::Error> {
     if !roles.is_empty() && !is_super {
         powers.push(format!("has the privileges of {}", roles.join(", ")));
     }
-    Ok(Asker {
+    Ok(SessionRole {
         role: row.try_get(0)?,
         powers,
         passes_row_security: row.try_get(3)?,
@@ -121,14 +121,14 @@ fn asker(row: &Row) -> Result<Asker, tokio_postgres::Error> {
 }
 
 /// What kind of statement a text is.
-enum Subject {
+enum CheckedStatementKind {
     /// A query, with the byte at which it begins.
     Query(usize),
     /// It shows a harmless setting.
     Shows,
 }
 
-fn subject(sql: &str) -> Subject {
+fn subject(sql: &str) -> CheckedStatementKind {
     let show = Policy {
         mode: GuardMode::Explore,
         rows: None,
@@ -140,9 +140,9 @@ fn subject(sql: &str) -> Subject {
             && guard::check(sql, SqlDialect::PostgreSql, None, &show).is_ok()
     };
     match guard::explained(sql) {
-        Some(start) => Subject::Query(start),
-        None if is_show() => Subject::Shows,
-        None => Subject::Query(0),
+        Some(start) => CheckedStatementKind::Query(start),
+        None if is_show() => CheckedStatementKind::Shows,
+        None => CheckedStatementKind::Query(0),
     }
 }
 
@@ -153,12 +153,12 @@ fn subject(sql: &str) -> Subject {
 /// It calls, makes or reads what it may not, or the server cannot be asked.
 pub(super) async fn judge(
     session: &mut PostgresSession,
-    asker: &Asker,
+    asker: &SessionRole,
     allowed: &JudgePolicy,
     sql: &str,
     begin_writing: &str,
 ) -> Result<(), DatabaseError> {
-    let Subject::Query(start) = subject(sql) else {
+    let CheckedStatementKind::Query(start) = subject(sql) else {
         return Ok(());
     };
     let query = sql.get(start..).unwrap_or_default();
@@ -167,8 +167,8 @@ pub(super) async fn judge(
     let has_views = asker.may_make_views && !asker.is_standby;
     let resolved = match (allowed.judge, has_views) {
         (SecondJudge::Off, _) => return Ok(()),
-        (_, true) => by_view(session, query, begin_writing).await?,
-        (SecondJudge::Auto, false) => by_log(session, query).await?,
+        (_, true) => analyze_with_view(session, query, begin_writing).await?,
+        (SecondJudge::Auto, false) => analyze_with_log(session, query).await?,
         (SecondJudge::View, false) => return Err(asker.cannot_be_judged()),
     };
     let case = JudgeCase {
@@ -181,11 +181,11 @@ pub(super) async fn judge(
     let nodes = nodes.map_err(|_| unreadable("the query"))?;
     let mut found = ReferencedObjects::default();
     let added = found.add(&nodes, resolved.own);
-    added.map_err(|strange| case.strange(&strange, None))?;
+    added.map_err(|strange| case.unknown_node_error(&strange, None))?;
     case.follow(session, found).await
 }
 
-impl Asker {
+impl SessionRole {
     fn cannot_be_judged(&self) -> DatabaseError {
         if self.is_standby {
             unjudged(
@@ -225,7 +225,7 @@ struct AnalyzedQuery {
 }
 
 /// Makes a view over a query and reads its rule. The requests follow each other without waiting.
-async fn by_view(
+async fn analyze_with_view(
     session: &mut PostgresSession,
     query: &str,
     begin: &str,
@@ -233,7 +233,7 @@ async fn by_view(
     const BEFORE: &str = "CREATE TEMP VIEW quillet_judge AS SELECT 1 AS one FROM (\n";
     const RULE: &str = "SELECT r.ev_class, r.ev_action::pg_catalog.text FROM pg_catalog.pg_rewrite r \
         WHERE r.ev_class = 'pg_temp.quillet_judge'::pg_catalog.regclass";
-    let text = format!("{BEFORE}{}\n) AS s", without_end(query));
+    let text = format!("{BEFORE}{}\n) AS s", without_semicolon(query));
     // CREATE VIEW needs a transaction that may write; the one before it is read only.
     let begin = format!("ROLLBACK; {begin}");
     let (begun, made, rule, named) = tokio::join!(
@@ -291,7 +291,7 @@ fn too_large(session: &PostgresSession, error: &tokio_postgres::Error) -> Databa
 }
 
 /// Has the server print what it reads.
-async fn by_log(
+async fn analyze_with_log(
     session: &mut PostgresSession,
     query: &str,
 ) -> Result<AnalyzedQuery, DatabaseError> {
@@ -301,7 +301,7 @@ async fn by_log(
     let run = |text: &'static str| session.client.batch_execute(text);
     run(ON).await.map_err(|error| error::of(&error))?;
     session.trees.begin();
-    let read = session.client.prepare(without_end(query)).await;
+    let read = session.client.prepare(without_semicolon(query)).await;
     let tree = session.trees.end();
     run(OFF).await.map_err(|error| error::of(&error))?;
     run(OWN_NAMES).await.map_err(|error| error::of(&error))?;
@@ -324,7 +324,7 @@ async fn by_log(
 
 /// A query before the judge.
 struct JudgeCase<'a> {
-    asker: &'a Asker,
+    asker: &'a SessionRole,
     allowed: &'a JudgePolicy,
     /// Where the query begins in the text that the server read, and in the caller's.
     shift: (usize, usize),
@@ -367,7 +367,7 @@ impl JudgeCase<'_> {
                 let nodes = tree::nodes(rule).map_err(|_| unreadable(&view))?;
                 let mut found = ReferencedObjects::default();
                 let added = found.add(&nodes, relation.oid);
-                added.map_err(|strange| self.strange(&strange, Some(&view)))?;
+                added.map_err(|strange| self.unknown_node_error(&strange, Some(&view)))?;
                 next.push(TextReferences {
                     found,
                     view: Some(view),
@@ -421,7 +421,7 @@ impl JudgeCase<'_> {
         oid < BY_HAND
             && match how {
                 FunctionUse::Support => true,
-                FunctionUse::Call => self.allowed.knows(oid),
+                FunctionUse::Call => self.allowed.is_known(oid),
                 FunctionUse::Cast | FunctionUse::Sample => false,
             }
     }
@@ -456,7 +456,7 @@ impl JudgeCase<'_> {
                 && self.asker.passes_row_security
                 && !self.allowed.powerful_roles
             {
-                return Err(self.asker.passes(relation));
+                return Err(self.asker.row_security_error(relation));
             }
         }
         self.verdict_on_functions(matter, author, known, next)?;
@@ -467,7 +467,7 @@ impl JudgeCase<'_> {
                 verdict.map_err(|reason| self.refused(&reason, *place, view, None))?;
             }
             if kinds(*oid).next().is_none() && !allowlist::PLAIN.contains(oid) {
-                return Err(gone());
+                return Err(dropped_object_error());
             }
         }
         if found
@@ -477,7 +477,7 @@ impl JudgeCase<'_> {
         {
             Ok(())
         } else {
-            Err(gone())
+            Err(dropped_object_error())
         }
     }
 
@@ -501,7 +501,7 @@ impl JudgeCase<'_> {
             .collect();
         let mut parts = ReferencedObjects::default();
         let mut judge = |function: Option<&&facts::FunctionFacts>, how, place: &Option<usize>| {
-            let function = function.ok_or_else(gone)?;
+            let function = function.ok_or_else(dropped_object_error)?;
             let verdict = allowlist::function(function, how, author, &self.allowed.functions);
             let name = Some(function.name.as_str());
             verdict.map_err(|reason| self.refused(&reason, *place, view.as_deref(), name))?;
@@ -525,7 +525,7 @@ impl JudgeCase<'_> {
                 .functions
                 .keys()
                 .filter(|(_, how)| *how == FunctionUse::Call);
-            self.allowed.learn(calls.map(|(oid, _)| *oid));
+            self.allowed.remember(calls.map(|(oid, _)| *oid));
         }
         if !parts.functions.is_empty() {
             next.push(TextReferences {
@@ -536,7 +536,7 @@ impl JudgeCase<'_> {
         Ok(())
     }
 
-    fn strange(&self, strange: &UnknownNode, view: Option<&str>) -> DatabaseError {
+    fn unknown_node_error(&self, strange: &UnknownNode, view: Option<&str>) -> DatabaseError {
         let message = format!("it has {}", strange.0);
         self.refused(&message, None, view, None)
     }
@@ -564,8 +564,8 @@ impl JudgeCase<'_> {
     }
 }
 
-impl Asker {
-    fn passes(&self, relation: &facts::RelationFacts) -> DatabaseError {
+impl SessionRole {
+    fn row_security_error(&self, relation: &facts::RelationFacts) -> DatabaseError {
         let message = format!(
             "rejected role {:?}: it bypasses row security (BYPASSRLS), which {}.{} has",
             self.role, relation.schema, relation.name
@@ -578,7 +578,7 @@ impl Asker {
 }
 
 /// Something that the query named went away while it was judged.
-fn gone() -> DatabaseError {
+fn dropped_object_error() -> DatabaseError {
     unjudged(
         "something that the query names was dropped during the check; try again",
         "",

@@ -35,12 +35,12 @@ impl JudgePolicy {
         }
     }
 
-    pub(super) fn knows(&self, oid: u32) -> bool {
+    pub(super) fn is_known(&self, oid: u32) -> bool {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         known.contains(&oid)
     }
 
-    pub(super) fn learn(&self, oids: impl Iterator<Item = u32>) {
+    pub(super) fn remember(&self, oids: impl Iterator<Item = u32>) {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         // Oids above are assigned by each server and may be reused after a DROP.
         known.extend(oids.filter(|oid| *oid < BY_HAND));

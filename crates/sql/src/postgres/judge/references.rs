@@ -219,7 +219,7 @@ impl ReferencedObjects {
                 // Times, and the names of the database and the schema; the others reveal users.
                 let op: Option<u32> = node.numbers("op").next();
                 if !op.is_some_and(|op| op <= 8 || op == 13 || op == 14) {
-                    self.asks_user.get_or_insert(place(node));
+                    self.asks_user.get_or_insert(location(node));
                 }
             }
             _ => {}
@@ -228,7 +228,7 @@ impl ReferencedObjects {
     }
 
     fn label(&mut self, node: &PlanNode<'_>, label: &str, own: u32) -> Result<(), UnknownNode> {
-        let place = place(node);
+        let place = location(node);
         let is_cast = matches!(node.value("funcformat"), Some("1" | "2"));
         match (node.kind, label) {
             (_, "funcid" | "aggfnoid" | "winfnoid") => {
@@ -286,7 +286,7 @@ impl ReferencedObjects {
             }
             (_, label) if is_type(label) => self.types_of(node, label, TypeUse::Seen, place)?,
             (_, label) if HARMLESS.contains(&label) => {}
-            (_, label) if is_telling(label) => {
+            (_, label) if names_an_object(label) => {
                 let message = format!("a part that is not known ({} of {})", label, node.kind);
                 return Err(UnknownNode(message));
             }
@@ -343,7 +343,7 @@ fn is_type(label: &str) -> bool {
     TYPES.contains(&label)
 }
 
-fn is_telling(label: &str) -> bool {
+fn names_an_object(label: &str) -> bool {
     let label = label.to_ascii_lowercase();
     TELLING.iter().any(|ending| label.ends_with(ending)) || label.ends_with("types")
 }
@@ -366,7 +366,7 @@ fn oids(node: &PlanNode<'_>, label: &str) -> Result<Vec<u32>, UnknownNode> {
 }
 
 /// Where a node begins in the text that the server read.
-fn place(node: &PlanNode<'_>) -> Option<usize> {
+fn location(node: &PlanNode<'_>) -> Option<usize> {
     node.numbers::<usize>("location").next()
 }
 

@@ -18,7 +18,7 @@ fn right_queries_pass_with_a_catalogue() {
         let file: Value = serde_json::from_str(&text).unwrap();
         let allowed = file["cases"].as_array().unwrap().iter();
         for case in allowed.filter(|case| case["verdict"] == "allow") {
-            let dialect = SqlDialect::named(case["dialect"].as_str().unwrap()).unwrap();
+            let dialect = SqlDialect::from_name(case["dialect"].as_str().unwrap()).unwrap();
             let mode = if case["mode"] == "explore" {
                 GuardMode::Explore
             } else {

@@ -112,7 +112,7 @@ async fn a_query_that_failed_later_goes_back_with_its_error() {
     let options = RunOptions::default();
     let ran = databases.run("shop", &before.generated_sql, &options);
     let error = ran.await.unwrap_err();
-    assert!(error.is_mendable(), "{error:?}");
+    assert!(error.is_repairable(), "{error:?}");
     let after = databases
         .repair_query("shop", question, &before, &error, &RunOptions::default())
         .await

@@ -9,7 +9,7 @@ use super::text;
 
 /// What differs from the expected rows, or from whether some were cut off.
 pub(super) fn difference(_: &Value, case: &Value) -> Option<String> {
-    let Some(dialect) = SqlDialect::named(text(case, "dialect")) else {
+    let Some(dialect) = SqlDialect::from_name(text(case, "dialect")) else {
         return Some("unknown dialect".to_owned());
     };
     let cap = case["cap"].as_u64().unwrap_or_default();

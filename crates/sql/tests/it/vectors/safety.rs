@@ -8,7 +8,7 @@ use super::text;
 
 /// What differs from the expected verdict, and from the expected code where one is named.
 pub(super) fn difference(_: &Value, case: &Value) -> Option<String> {
-    let Some(dialect) = SqlDialect::named(text(case, "dialect")) else {
+    let Some(dialect) = SqlDialect::from_name(text(case, "dialect")) else {
         return Some("unknown dialect".to_owned());
     };
     let mode = match text(case, "mode") {

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use quillet_core::chat::Bytes4;
 use quillet_sql::catalogue::{DatabaseTable, TableType};
 use quillet_sql::chain::{
-    Fallback, PreparedCatalogue, SelectionPlan, TableSelection, chosen, plan, unasked,
+    Fallback, PreparedCatalogue, SelectionPlan, TableSelection, plan, select_from_answer,
+    select_without_model,
 };
 use quillet_sql::rank::Glossary;
 use quillet_sql::{Catalogue, ChainMode, SqlConfig, SqlDialect};
@@ -37,9 +38,11 @@ pub(super) fn difference(file: &Value, case: &Value) -> Option<String> {
                 code: "call_failed",
                 message: text(case, "error").to_owned(),
             });
-            (chosen(answer, &prepared, &[], &config), 1)
+            (select_from_answer(answer, &prepared, &[], &config), 1)
         }
-        SelectionPlan::All | SelectionPlan::Nothing => (unasked(&plan, &prepared, &config), 0),
+        SelectionPlan::All | SelectionPlan::Nothing => {
+            (select_without_model(&plan, &prepared, &config), 0)
+        }
     };
     let came = came(&choice, &catalogue);
     let fits = |expected: &Value| {

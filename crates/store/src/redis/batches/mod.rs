@@ -220,7 +220,7 @@ impl RedisBatches {
         let or_none = |value: &Value| text(value.clone()).unwrap_or_else(|| "[]".to_owned());
         Ok(Some(Batch {
             order: parsed(&name, &order)?,
-            status: Status::named(&status)
+            status: Status::from_name(&status)
                 .ok_or_else(|| error::corrupt(&name, "it has no batch status"))?,
             times: parsed(&name, &or_none(times))?,
             wrong: parsed(&name, &or_none(wrong))?,
@@ -234,7 +234,7 @@ impl RedisBatches {
         }))
     }
 
-    async fn on_their_way(&self) -> Result<Vec<String>, StoreError> {
+    async fn active_ids(&self) -> Result<Vec<String>, StoreError> {
         let index = self.client.settings.layout.group("batches");
         let ids = self.listed(&index, false).await?;
         if ids.is_empty() {
@@ -247,7 +247,7 @@ impl RedisBatches {
         let replies = self.client.run(&asked).await?;
         let mut active = Vec::new();
         for (id, reply) in ids.into_iter().zip(replies) {
-            match text(reply).as_deref().and_then(Status::named) {
+            match text(reply).as_deref().and_then(Status::from_name) {
                 Some(status) if !status.is_final() => active.push(id),
                 Some(_) => drop(self.command("ZREM", &index, &[&id]).await?),
                 None => {
@@ -264,7 +264,7 @@ impl RedisBatches {
         Ok(active)
     }
 
-    async fn take_step(&self, id: &str, step: &BatchTransition) -> Result<bool, StoreError> {
+    async fn change_status(&self, id: &str, step: &BatchTransition) -> Result<bool, StoreError> {
         let wrong = match step.wrong.as_slice() {
             [] => String::new(),
             wrong => serde_json::to_string(wrong).unwrap_or_default(),
@@ -290,7 +290,7 @@ impl RedisBatches {
         Ok(taken)
     }
 
-    async fn hand_out(
+    async fn lease_unit(
         &self,
         id: &str,
         worker: &str,
@@ -312,7 +312,7 @@ impl RedisBatches {
         }))
     }
 
-    async fn write_down(
+    async fn store_results(
         &self,
         id: &str,
         report: &Report,
@@ -333,7 +333,7 @@ impl RedisBatches {
             arguments.push(result.line.clone());
         }
         let reply = self.client.ask(script(REPORT, &keys, &arguments)).await?;
-        Ok(text(reply).as_deref().and_then(Status::named))
+        Ok(text(reply).as_deref().and_then(Status::from_name))
     }
 }
 
@@ -438,7 +438,7 @@ impl Batches for RedisBatches {
     }
 
     fn active(&self) -> BoxFuture<'_, Result<Vec<String>, StoreError>> {
-        self.on_their_way().boxed()
+        self.active_ids().boxed()
     }
 
     fn step<'a>(
@@ -446,7 +446,7 @@ impl Batches for RedisBatches {
         id: &'a str,
         step: &'a BatchTransition,
     ) -> BoxFuture<'a, Result<bool, StoreError>> {
-        self.take_step(id, step).boxed()
+        self.change_status(id, step).boxed()
     }
 
     fn add_units<'a>(
@@ -470,7 +470,7 @@ impl Batches for RedisBatches {
         worker: &'a str,
         lease: Duration,
     ) -> BoxFuture<'a, Result<Option<BatchChunk>, StoreError>> {
-        self.hand_out(id, worker, lease).boxed()
+        self.lease_unit(id, worker, lease).boxed()
     }
 
     fn renew<'a>(
@@ -509,7 +509,7 @@ impl Batches for RedisBatches {
         report: &'a Report,
         at: u64,
     ) -> BoxFuture<'a, Result<Option<Status>, StoreError>> {
-        self.write_down(id, report, at).boxed()
+        self.store_results(id, report, at).boxed()
     }
 
     fn release_chunk<'a>(

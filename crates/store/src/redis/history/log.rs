@@ -52,7 +52,7 @@ pub(super) async fn below(
             break;
         };
         before = Some(last.number);
-        found.extend(entries.into_iter().filter(|entry| filter.takes(entry)));
+        found.extend(entries.into_iter().filter(|entry| filter.matches(entry)));
     }
     found.truncate(limit);
     Ok(found)

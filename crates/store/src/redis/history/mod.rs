@@ -30,7 +30,7 @@ use super::layout::DefinitionKeys;
 use super::script::number;
 use crate::address::Deployment;
 use crate::changes::ChangeBus;
-use crate::history::{VersionChain, imported, moved, stored};
+use crate::history::{VersionChain, apply_moves, imported, stored};
 use ask::ask;
 use exchange::{CurrentDefinition, DefinitionChange, DefinitionState, KeyWrite};
 
@@ -233,7 +233,7 @@ impl RedisHistory {
         let plan = |state: &DefinitionState| {
             let is_there = |number| state.numbers.contains(number) && can_be_named(number);
             let known = stored(key, state.labels.as_deref())?;
-            let labels = moved(key, &known, moves, is_there)?;
+            let labels = apply_moves(key, &known, moves, is_there)?;
             Ok((plan::relabel(state, &labels), labels))
         };
         self.change(kind, key, plan).await
@@ -323,7 +323,7 @@ impl HistoryStore for RedisHistory {
         kind: EntryKind,
         wanted: &'a [(EntryKey, u64)],
     ) -> BoxFuture<'a, Result<Vec<Option<VersionRecord>>, StoreError>> {
-        versions::kept(&self.client, kind, wanted).boxed()
+        versions::load_records(&self.client, kind, wanted).boxed()
     }
 
     fn find<'a>(

@@ -7,7 +7,7 @@ use quillet_core::history::{
 use quillet_core::store::{EntryKey, StoreError, StoreErrorKind};
 
 use super::exchange::{CurrentDefinition, DefinitionChange, DefinitionState, KeyWrite};
-use crate::history::chain::{expected, next, nothing};
+use crate::history::chain::{check_precondition, next, nothing};
 use crate::history::{committed, stored};
 
 /// A change that is being worked out.
@@ -67,7 +67,7 @@ impl ChangeBuilder {
     /// Drops all but the newest `keep` and those that labels name.
     fn bound(&mut self, keep: usize, labels: &Labels) {
         let old = self.change.numbers.below(None).skip(keep.max(1));
-        self.change.dropped = old.filter(|number| !labels.name(*number)).collect();
+        self.change.dropped = old.filter(|number| !labels.points_at(*number)).collect();
         for number in &self.change.dropped {
             self.change.numbers.remove(*number);
         }
@@ -103,7 +103,7 @@ pub(crate) fn commit(
         let message = format!("{}: the stored value is not a string now", commit.key.id());
         return Err(StoreError::new(StoreErrorKind::Conflict, message));
     }
-    expected(state.head.as_ref(), is, commit)?;
+    check_precondition(state.head.as_ref(), is, commit)?;
     let mut draft = ChangeBuilder::of(state);
     draft.see(state, STORE);
     let same = match (&commit.content, is) {

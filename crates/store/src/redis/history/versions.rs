@@ -102,7 +102,7 @@ pub(super) async fn find(
     }
 }
 
-pub(super) async fn kept(
+pub(super) async fn load_records(
     client: &RedisClient,
     kind: EntryKind,
     wanted: &[(EntryKey, u64)],

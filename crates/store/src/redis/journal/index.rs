@@ -311,12 +311,12 @@ impl JournalIndex<'_> {
                 }
             }
         }
-        self.mend(&mended).await;
+        self.repair(&mended).await;
         Ok(found)
     }
 
     /// Writes into the sets what can wait: if it fails, whoever meets the entries does it.
-    pub(super) async fn mend(&self, requests: &[KeyedCommand]) {
+    pub(super) async fn repair(&self, requests: &[KeyedCommand]) {
         if requests.is_empty() {
             return;
         }

@@ -117,7 +117,7 @@ impl RedisJournal {
         if let Ok(Some(facts)) = &begun {
             noted.extend(self.index().note(run, facts));
         }
-        self.index().mend(&noted).await;
+        self.index().repair(&noted).await;
         let facts = begun?.ok_or_else(|| exists(run))?;
         Ok(facts.claim())
     }
@@ -127,7 +127,7 @@ impl RedisJournal {
         let Some(facts) = self.on_run(CLAIM, run, &[lease]).await? else {
             return Ok(None);
         };
-        self.index().mend(&self.index().note(run, &facts)).await;
+        self.index().repair(&self.index().note(run, &facts)).await;
         Ok(Some(facts.claim()))
     }
 
@@ -137,7 +137,7 @@ impl RedisJournal {
             return Ok(false);
         };
         let noted = self.index().note_renewal(run, &facts);
-        self.index().mend(&[noted]).await;
+        self.index().repair(&[noted]).await;
         Ok(true)
     }
 
@@ -169,7 +169,7 @@ impl RedisJournal {
         };
         match facts.code {
             1 => {}
-            2 => self.index().mend(&self.index().note(run, &facts)).await,
+            2 => self.index().repair(&self.index().note(run, &facts)).await,
             _ => return Err(self.options.too_many(run, facts.last, steps.len())),
         }
         Ok(Some(facts.last))
@@ -239,7 +239,7 @@ impl RedisJournal {
                     Err(error) => tracing::warn!(run = %id, %error, "run ignored in a list"),
                 }
             }
-            index.mend(&gone).await;
+            index.repair(&gone).await;
         }
         found.truncate(filter.most);
         Ok(found)
@@ -252,7 +252,7 @@ impl RedisJournal {
         if facts.code != 1 {
             return Err(not_ended(run));
         }
-        self.index().mend(&self.index().forget(run, &facts)).await;
+        self.index().repair(&self.index().forget(run, &facts)).await;
         Ok(true)
     }
 }
@@ -298,7 +298,7 @@ fn head(name: &str, reply: Value) -> Result<Option<RunHead>, StoreError> {
     if head == Value::Nil {
         return Ok(None);
     }
-    let state = text(state).and_then(|state| RunState::named(&state));
+    let state = text(state).and_then(|state| RunState::from_name(&state));
     Ok(Some(RunHead {
         updated_ms: count(&updated),
         last: count(&last),

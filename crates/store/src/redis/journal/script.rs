@@ -169,7 +169,7 @@ impl RunStatus {
             last: count(&last),
             epoch: count(&epoch),
             free: (free != Value::Nil).then(|| count(&free)),
-            state: RunState::named(&text(state)?)?,
+            state: RunState::from_name(&text(state)?)?,
             scope: text(scope)?,
             created: count(&created),
             now: count(&now),

@@ -44,7 +44,7 @@ impl Syntax for GoSyntax {
         condition: ConditionExpr<'_>,
         around: &WriteContext<'_>,
     ) -> Result<String, WriteError> {
-        Ok(format!("{{{{if {}}}}}", asked(condition, around)?))
+        Ok(format!("{{{{if {}}}}}", condition_text(condition, around)?))
     }
 
     fn else_if(
@@ -52,7 +52,7 @@ impl Syntax for GoSyntax {
         condition: ConditionExpr<'_>,
         around: &WriteContext<'_>,
     ) -> Option<Result<String, WriteError>> {
-        Some(asked(condition, around).map(|asked| format!("{{{{else if {asked}}}}}")))
+        Some(condition_text(condition, around).map(|asked| format!("{{{{else if {asked}}}}}")))
     }
 
     fn otherwise(&self, _: ConditionExpr<'_>, _: &WriteContext<'_>) -> Result<String, WriteError> {
@@ -112,7 +112,10 @@ fn literal(text: &str, before_tag: bool) -> String {
     text
 }
 
-fn asked(condition: ConditionExpr<'_>, around: &WriteContext<'_>) -> Result<String, WriteError> {
+fn condition_text(
+    condition: ConditionExpr<'_>,
+    around: &WriteContext<'_>,
+) -> Result<String, WriteError> {
     // The first item has index 0, which is false in Go.
     let index = match condition.path.start {
         PathStart::Loop(depth, LoopPosition::First) => {

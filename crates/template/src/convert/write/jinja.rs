@@ -45,7 +45,7 @@ impl Syntax for Jinja {
         condition: ConditionExpr<'_>,
         around: &WriteContext<'_>,
     ) -> Result<String, WriteError> {
-        Ok(format!("{{% if {} %}}", asked(condition, around)?))
+        Ok(format!("{{% if {} %}}", condition_text(condition, around)?))
     }
 
     fn else_if(
@@ -53,7 +53,7 @@ impl Syntax for Jinja {
         condition: ConditionExpr<'_>,
         around: &WriteContext<'_>,
     ) -> Option<Result<String, WriteError>> {
-        Some(asked(condition, around).map(|asked| format!("{{% elif {asked} %}}")))
+        Some(condition_text(condition, around).map(|asked| format!("{{% elif {asked} %}}")))
     }
 
     fn otherwise(&self, _: ConditionExpr<'_>, _: &WriteContext<'_>) -> Result<String, WriteError> {
@@ -149,7 +149,10 @@ fn literal(text: &str, before_tag: bool) -> String {
     out
 }
 
-fn asked(condition: ConditionExpr<'_>, around: &WriteContext<'_>) -> Result<String, WriteError> {
+fn condition_text(
+    condition: ConditionExpr<'_>,
+    around: &WriteContext<'_>,
+) -> Result<String, WriteError> {
     let operand = operand(condition.path, around)?;
     Ok(match (condition.equals, condition.negated) {
         (Some(text), true) => format!("{operand} != {}", quoted(text)),

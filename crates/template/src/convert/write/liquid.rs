@@ -72,7 +72,7 @@ impl Syntax for Liquid {
         condition: ConditionExpr<'_>,
         around: &WriteContext<'_>,
     ) -> Result<String, WriteError> {
-        let (word, asked) = asked(condition, around)?;
+        let (word, asked) = condition_tag(condition, around)?;
         Ok(format!("{{% {word} {asked} %}}"))
     }
 
@@ -85,7 +85,7 @@ impl Syntax for Liquid {
         condition: ConditionExpr<'_>,
         around: &WriteContext<'_>,
     ) -> Result<String, WriteError> {
-        let (word, _) = asked(condition, around)?;
+        let (word, _) = condition_tag(condition, around)?;
         Ok(format!("{{% end{word} %}}"))
     }
 
@@ -110,7 +110,7 @@ impl Syntax for Liquid {
         Err(format!("liquid has no message role such as {role}"))
     }
 
-    fn mind(
+    fn caution(
         &self,
         path: &VariablePath,
         around: &WriteContext<'_>,
@@ -153,7 +153,7 @@ impl Syntax for Liquid {
 }
 
 /// Writes the tag of a condition, with its test.
-fn asked(
+fn condition_tag(
     condition: ConditionExpr<'_>,
     around: &WriteContext<'_>,
 ) -> Result<(&'static str, String), WriteError> {

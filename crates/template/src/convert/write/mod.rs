@@ -44,7 +44,7 @@ pub(super) fn write(
         language,
         syntax,
         findings,
-        taken: UsedNames::by(nodes),
+        taken: UsedNames::collect(nodes),
         pieces: Vec::new(),
         around: WriteContext {
             loops: Vec::new(),
@@ -55,7 +55,7 @@ pub(super) fn write(
     writer.nodes(nodes);
     let pieces = joined_texts(writer.pieces);
     syntax.join(&pieces).unwrap_or_else(|why| {
-        findings.refuse(Span::default(), why);
+        findings.reject(Span::default(), why);
         String::new()
     })
 }
@@ -111,7 +111,7 @@ impl<'t> TemplateWriter<'t, '_, '_> {
     }
 
     fn mind(&mut self, path: &VariablePath, span: Span, condition: bool) {
-        if let Some(message) = self.syntax.mind(path, &self.around, condition) {
+        if let Some(message) = self.syntax.caution(path, &self.around, condition) {
             let help = "declare the kinds, or check the result";
             self.findings.note(span, message, help);
         }
@@ -125,7 +125,7 @@ impl<'t> TemplateWriter<'t, '_, '_> {
     ) {
         match tag {
             Ok(tag) => self.pieces.push(piece(tag)),
-            Err(why) => self.findings.refuse(span, why),
+            Err(why) => self.findings.reject(span, why),
         }
     }
 

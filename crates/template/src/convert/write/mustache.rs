@@ -89,7 +89,7 @@ impl Syntax for Mustache {
         Err(format!("mustache has no message role such as {role}"))
     }
 
-    fn mind(
+    fn caution(
         &self,
         path: &VariablePath,
         around: &WriteContext<'_>,

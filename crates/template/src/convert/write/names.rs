@@ -12,13 +12,13 @@ pub(super) struct UsedNames<'t>(HashSet<&'t str>);
 
 impl<'t> UsedNames<'t> {
     /// Collects the names that a tree uses.
-    pub(super) fn by(nodes: &'t [TreeNode]) -> Self {
+    pub(super) fn collect(nodes: &'t [TreeNode]) -> Self {
         let mut taken = UsedNames(HashSet::new());
         visit(nodes, &mut |mention| {
             let name = match mention {
                 // Handlebars can refer to a field of an item without a path.
-                Mention::Path(path) => path.keys.first(),
-                Mention::Function(name) => Some(name),
+                NameMention::Path(path) => path.keys.first(),
+                NameMention::Function(name) => Some(name),
             };
             taken.0.extend(name.map(String::as_str));
         });
@@ -45,7 +45,8 @@ pub(super) fn used_inside(body: &[TreeNode], depth: usize) -> bool {
     let inner = body.iter().flat_map(inner_loops);
     for nodes in inner {
         visit(nodes, &mut |mention| {
-            used |= matches!(mention, Mention::Path(path) if path.start == PathStart::Item(depth));
+            used |=
+                matches!(mention, NameMention::Path(path) if path.start == PathStart::Item(depth));
         });
     }
     used
@@ -56,7 +57,7 @@ pub(super) fn used_inside(body: &[TreeNode], depth: usize) -> bool {
 pub(super) fn asks_index(body: &[TreeNode], depth: usize) -> bool {
     let mut asks = false;
     visit(body, &mut |mention| {
-        if let Mention::Path(path) = mention {
+        if let NameMention::Path(path) = mention {
             asks |= [LoopPosition::Index, LoopPosition::First]
                 .map(|knows| PathStart::Loop(depth, knows))
                 .contains(&path.start);
@@ -82,22 +83,22 @@ fn inner_loops(node: &TreeNode) -> Vec<&[TreeNode]> {
     }
 }
 
-enum Mention<'t> {
+enum NameMention<'t> {
     Path(&'t VariablePath),
     Function(&'t String),
 }
 
-fn visit<'t>(nodes: &'t [TreeNode], see: &mut impl FnMut(Mention<'t>)) {
+fn visit<'t>(nodes: &'t [TreeNode], see: &mut impl FnMut(NameMention<'t>)) {
     for node in nodes {
         match &node.kind {
-            NodeKind::Print(path) => see(Mention::Path(path)),
+            NodeKind::Print(path) => see(NameMention::Path(path)),
             NodeKind::Call(call) => visit_call(call, see),
             NodeKind::If {
                 condition,
                 then,
                 otherwise,
             } => {
-                see(Mention::Path(&condition.path));
+                see(NameMention::Path(&condition.path));
                 visit(then, see);
                 visit(otherwise, see);
             }
@@ -107,7 +108,7 @@ fn visit<'t>(nodes: &'t [TreeNode], see: &mut impl FnMut(Mention<'t>)) {
                 otherwise,
                 ..
             } => {
-                see(Mention::Path(list));
+                see(NameMention::Path(list));
                 visit(body, see);
                 visit(otherwise, see);
             }
@@ -116,11 +117,11 @@ fn visit<'t>(nodes: &'t [TreeNode], see: &mut impl FnMut(Mention<'t>)) {
     }
 }
 
-fn visit_call<'t>(call: &'t TreeCall, see: &mut impl FnMut(Mention<'t>)) {
-    see(Mention::Function(&call.name));
+fn visit_call<'t>(call: &'t TreeCall, see: &mut impl FnMut(NameMention<'t>)) {
+    see(NameMention::Function(&call.name));
     for argument in call.arguments() {
         if let Argument::Path(path) = argument {
-            see(Mention::Path(path));
+            see(NameMention::Path(path));
         }
     }
 }

@@ -102,7 +102,7 @@ pub(super) trait Syntax {
     }
     fn role(&self, role: &str) -> Result<String, WriteError>;
     /// Returns a caution for a path that is exact for some values only.
-    fn mind(
+    fn caution(
         &self,
         _path: &VariablePath,
         _around: &WriteContext<'_>,

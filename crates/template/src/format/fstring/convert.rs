@@ -26,7 +26,7 @@ pub(crate) fn read(
             Piece::Field(field) => nodes.extend(print(field, findings)),
             Piece::Refused(problem) => {
                 let found = problem.clone().diagnostic(source);
-                findings.refuse(found.span.unwrap_or_default(), found.message);
+                findings.reject(found.span.unwrap_or_default(), found.message);
             }
         }
     }
@@ -36,7 +36,7 @@ pub(crate) fn read(
 fn print(field: &Field, findings: &mut ConvertFindings<'_>) -> Option<TreeNode> {
     if !field.is_plain() {
         let message = "a conversion or a layout has no exact counterpart in other formats";
-        findings.refuse(field.whole, message);
+        findings.reject(field.whole, message);
         return None;
     }
     let mut path = VariablePath::root(&[&field.name]);
@@ -45,7 +45,7 @@ fn print(field: &Field, findings: &mut ConvertFindings<'_>) -> Option<TreeNode> 
             Index::Key(key) => path.keys.push(key.to_string()),
             Index::Number(_) => {
                 let message = "an index has no exact counterpart in other formats";
-                findings.refuse(field.span, message);
+                findings.reject(field.span, message);
                 return None;
             }
         }

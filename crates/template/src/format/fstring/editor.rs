@@ -3,7 +3,9 @@
 use quillet_core::TokenKind;
 
 use super::parser::{FieldPlace, places};
-use crate::editor::{CompletionItem, CompletionList, ExternalNames, MOST_FAULTS, Spot, TokenScan};
+use crate::editor::{
+    CompletionItem, CompletionList, CompletionSpot, ExternalNames, MOST_FAULTS, TokenScan,
+};
 
 /// Returns the tokens of a text; for an unclosed field, its brace and its name.
 pub(super) fn scan(text: &str) -> TokenScan {
@@ -93,7 +95,7 @@ fn path(name: &str, start: usize, mut at: usize, scan: &mut TokenScan) {
 
 /// Returns the completion items at a byte: variable names.
 pub(super) fn completions(text: &str, at: usize, names: &ExternalNames<'_>) -> Vec<CompletionItem> {
-    let Some(spot) = Spot::find(text, at, scan) else {
+    let Some(spot) = CompletionSpot::find(text, at, scan) else {
         return Vec::new();
     };
     let mut list = CompletionList::new(spot.span);

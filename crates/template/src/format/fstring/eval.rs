@@ -171,8 +171,8 @@ impl<'v> Evaluator<'_, '_, 'v> {
         if let Value::Map(map) = value
             && map.is_fallback()
         {
-            let found = match (map.meant(), index) {
-                (None, Index::Key(key)) => return Ok(Cow::Owned(map.field_standing_in(key))),
+            let found = match (map.represented_value(), index) {
+                (None, Index::Key(key)) => return Ok(Cow::Owned(map.fallback_field(key))),
                 (None, Index::Number(_)) => None,
                 (Some(meant), index) => self.item(meant, index).ok().map(Cow::into_owned),
             };
@@ -275,11 +275,11 @@ impl<'v> Evaluator<'_, '_, 'v> {
 /// Returns the value that replaces an object in print, see [`Map::printed_as`].
 fn printed(value: Cow<'_, Value>) -> Cow<'_, Value> {
     match value {
-        Cow::Borrowed(Value::Map(map)) => match map.printed() {
+        Cow::Borrowed(Value::Map(map)) => match map.display_value() {
             Some(printed) => Cow::Borrowed(printed),
             None => value,
         },
-        Cow::Owned(Value::Map(ref map)) => match map.printed() {
+        Cow::Owned(Value::Map(ref map)) => match map.display_value() {
             Some(printed) => Cow::Owned(printed.clone()),
             None => value,
         },

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use quillet_core::{Span, Value};
 
 use super::function::GoFunction;
-use super::literal::{Ideal, NumberLiteral};
+use super::literal::{NumberLiteral, UntypedKind};
 use super::value::GoStr;
 
 /// Index of an operation.
@@ -189,7 +189,7 @@ impl FieldNames {
 pub(super) struct NumberNode {
     pub(super) text: Box<str>,
     pub(super) number: NumberLiteral,
-    pub(super) ideal: Ideal,
+    pub(super) ideal: UntypedKind,
 }
 
 #[derive(Debug)]

@@ -54,7 +54,7 @@ pub(crate) fn read(
             "the definition of the template {:?} has no counterpart",
             definition.name
         );
-        findings.refuse_with(span, message, "replace its calls with its text");
+        findings.reject_with_help(span, message, "replace its calls with its text");
     }
     let mut reader = Reader {
         ops: &main.ops,
@@ -109,7 +109,7 @@ impl Reader<'_, '_> {
                     start: *start,
                     end: *end,
                 };
-                let text = self.findings.at(span).to_owned();
+                let text = self.findings.slice(span).to_owned();
                 nodes.push(TreeNode::new(NodeKind::Text(text), span));
             }
             // Marks exist only if message syntax is enabled.
@@ -135,11 +135,11 @@ impl Reader<'_, '_> {
                     call.name
                 );
                 let help = "replace the call with the template's text";
-                self.findings.refuse_with(call.span, message, help);
+                self.findings.reject_with_help(call.span, message, help);
             }
             Op::EndWith { .. } | Op::Next | Op::Break | Op::Jump(_) => {
                 let message = "break and continue have no counterpart";
-                self.findings.refuse(self.next_jump(), message);
+                self.findings.reject(self.next_jump(), message);
             }
         }
         at + 1
@@ -161,7 +161,7 @@ impl Reader<'_, '_> {
 
     fn comments_before(&mut self, start: usize, nodes: &mut Nodes) {
         while let Some(span) = self.comments.pop_if(|span| span.start < start) {
-            let text = self.findings.at(span).trim().to_owned();
+            let text = self.findings.slice(span).trim().to_owned();
             nodes.push(TreeNode::new(NodeKind::Comment(text), span));
         }
     }
@@ -260,7 +260,7 @@ impl Reader<'_, '_> {
                 StringText::Text(Value::Str(text)) => NodeKind::Text(text.to_string()),
                 _ => return self.refuse(operand, "a text that is not UTF-8"),
             },
-            Kind::Number(number) if whole(number).is_some() => {
+            Kind::Number(number) if plain_integer(number).is_some() => {
                 NodeKind::Text(number.text.to_string())
             }
             Kind::Bool(value) => NodeKind::Text((*value == Value::Bool(true)).to_string()),
@@ -282,7 +282,7 @@ impl Reader<'_, '_> {
     fn declare(&mut self, pipe: &Pipe) {
         if pipe.assign {
             let message = "an assignment to a variable has no counterpart";
-            return self.findings.refuse(pipe.span, message);
+            return self.findings.reject(pipe.span, message);
         }
         let path = match pipe.operand_of_declaration() {
             Some(operand) => self.path(plain(operand)),
@@ -410,7 +410,7 @@ impl Reader<'_, '_> {
                 StringText::Text(Value::Str(text)) => Argument::Text(text.to_string()),
                 _ => return self.refuse(operand, "a text that is not UTF-8"),
             },
-            Kind::Number(number) => match whole(number) {
+            Kind::Number(number) => match plain_integer(number) {
                 Some(number) => Argument::Int(number),
                 None => return self.refuse(operand, "a number with a fraction"),
             },
@@ -466,7 +466,7 @@ fn names(fields: &FieldNames) -> impl Iterator<Item = String> + '_ {
 }
 
 /// Returns a number whose notation equals its printed form.
-fn whole(number: &NumberNode) -> Option<i64> {
+fn plain_integer(number: &NumberNode) -> Option<i64> {
     let value: i64 = number.text.parse().ok()?;
     (value.to_string() == *number.text).then_some(value)
 }

@@ -4,7 +4,9 @@ use memchr::memmem;
 use quillet_core::TokenKind;
 
 use super::lexer::{Kind, Lexer};
-use crate::editor::{CompletionItem, CompletionList, ExternalNames, MOST_FAULTS, Spot, TokenScan};
+use crate::editor::{
+    CompletionItem, CompletionList, CompletionSpot, ExternalNames, MOST_FAULTS, TokenScan,
+};
 
 /// The left delimiter of an action.
 const ACTIONS: &[&str] = &[
@@ -131,7 +133,7 @@ pub(super) fn completions(
     names: &ExternalNames<'_>,
     own: &[&str],
 ) -> Vec<CompletionItem> {
-    let Some(spot) = Spot::find(text, at, scan) else {
+    let Some(spot) = CompletionSpot::find(text, at, scan) else {
         return Vec::new();
     };
     let mut list = CompletionList::new(spot.span);
@@ -146,7 +148,7 @@ pub(super) fn completions(
             let fields = names.variables.iter().map(|name| format!(".{name}"));
             list.add(TokenKind::Variable, "variable", fields);
             let declared = spot
-                .seen(TokenKind::Variable)
+                .names_before(TokenKind::Variable)
                 .filter(|name| name.len() > 1 && name.starts_with('$'));
             list.add(TokenKind::Variable, "variable", declared);
             list.functions(names, own, "built-in function");

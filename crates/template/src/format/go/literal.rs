@@ -16,7 +16,7 @@ pub(super) struct NumberLiteral {
 
 /// Default type of a number without a requested type.
 #[derive(Clone, Debug)]
-pub(super) enum Ideal {
+pub(super) enum UntypedKind {
     /// An `int` or a `float64`.
     Real(Value),
     Complex(f64, f64),
@@ -110,17 +110,17 @@ impl NumberLiteral {
     }
 
     /// Returns its value without a requested type; the notation decides.
-    pub(super) fn ideal(&self, text: &str) -> Ideal {
+    pub(super) fn ideal(&self, text: &str) -> UntypedKind {
         if let Some((real, imaginary)) = self.complex {
-            return Ideal::Complex(real, imaginary);
+            return UntypedKind::Complex(real, imaginary);
         }
         let hex = (text.starts_with("0x") || text.starts_with("0X")) && !text.contains(['p', 'P']);
         let written_as_float =
             !hex && !text.starts_with('\'') && text.contains(['.', 'e', 'E', 'p', 'P']);
         match (self.int, self.float) {
-            (_, Some(float)) if written_as_float => Ideal::Real(Value::Float(float)),
-            (Some(int), _) => Ideal::Real(Value::Int(int)),
-            _ => Ideal::Overflow,
+            (_, Some(float)) if written_as_float => UntypedKind::Real(Value::Float(float)),
+            (Some(int), _) => UntypedKind::Real(Value::Int(int)),
+            _ => UntypedKind::Overflow,
         }
     }
 }
@@ -387,7 +387,7 @@ mod tests {
     fn the_way_a_number_is_written_decides_its_type() {
         let is_float = |text: &str| {
             let ideal = NumberLiteral::parse(text).unwrap().ideal(text);
-            matches!(ideal, Ideal::Real(Value::Float(_)))
+            matches!(ideal, UntypedKind::Real(Value::Float(_)))
         };
         assert!(is_float("1.0") && is_float("1e3") && is_float("0x1p4"));
         assert!(!is_float("1") && !is_float("0x1e"));

@@ -216,7 +216,8 @@ impl GoValue {
             GoValue::Complex(real, imaginary) => *real != 0.0 || *imaginary != 0.0,
             GoValue::Str(text) => !text.as_bytes().is_empty(),
             GoValue::List(list) => !list.is_empty(),
-            GoValue::Map(map) => match map.as_core().and_then(quillet_core::Map::meant) {
+            GoValue::Map(map) => match map.as_core().and_then(quillet_core::Map::represented_value)
+            {
                 Some(meant) => GoValue::from(meant).is_true(),
                 None => !map.is_empty(),
             },
@@ -377,7 +378,7 @@ impl GoValue {
     }
 
     /// Whether it replaces the result of a failed call.
-    pub(super) fn stands_in(&self) -> bool {
+    pub(super) fn is_fallback(&self) -> bool {
         let map = self.as_map().and_then(GoMap::as_core);
         map.is_some_and(quillet_core::Map::is_fallback)
     }
@@ -385,7 +386,7 @@ impl GoValue {
     /// Returns the value that functions receive, see [`Value::meant`].
     pub(super) fn meant(self) -> GoValue {
         let map = self.as_map().and_then(GoMap::as_core);
-        match map.and_then(quillet_core::Map::meant) {
+        match map.and_then(quillet_core::Map::represented_value) {
             Some(meant) => meant.into(),
             None => self,
         }

@@ -27,7 +27,7 @@ pub(super) enum Node {
     Partial(Box<Partial>),
     Inline(Box<InlinePartial>),
     /// A comment; used only while white space is removed.
-    Comment(Strip),
+    Comment(TrimMarkers),
 }
 
 /// Literal text: a range of the source, which white space control shrinks.
@@ -44,7 +44,7 @@ pub(super) struct Text {
 
 /// Whether a tag removes the white space before and after it (`~`).
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Strip {
+pub(super) struct TrimMarkers {
     pub(super) open: bool,
     pub(super) close: bool,
 }
@@ -54,29 +54,29 @@ pub(super) struct Strip {
 pub(super) struct Print {
     pub(super) call: CallExpr,
     pub(super) escaped: bool,
-    pub(super) strip: Strip,
+    pub(super) strip: TrimMarkers,
 }
 
 /// `{{#…}}…{{/…}}` with all its branches.
 #[derive(Debug)]
 pub(super) struct Block {
     /// The opening tag and every `else …` with a call; never empty.
-    pub(super) arms: Vec<Arm>,
+    pub(super) arms: Vec<BranchArm>,
     /// Rendered if no arm is: `{{else}}`, or the body of `{{^…}}`.
     pub(super) otherwise: Option<BlockBody>,
     /// Whether it was written `{{^…}}`: then `otherwise` is first in the source.
     pub(super) inverted: bool,
     /// Strip marks of `{{else}}`.
-    pub(super) else_strip: Strip,
-    pub(super) close: Strip,
+    pub(super) else_strip: TrimMarkers,
+    pub(super) close: TrimMarkers,
 }
 
 #[derive(Debug)]
-pub(super) struct Arm {
+pub(super) struct BranchArm {
     pub(super) call: CallExpr,
     /// None in `{{^…}}` without an `{{else}}`.
     pub(super) body: Option<BlockBody>,
-    pub(super) strip: Strip,
+    pub(super) strip: TrimMarkers,
 }
 
 /// A name that is called or looked up, with its arguments.
@@ -138,8 +138,8 @@ pub(super) struct Partial {
     pub(super) named: Vec<(Arc<str>, Expr)>,
     /// The body of `@partial-block`, rendered instead if the partial does not exist.
     pub(super) body: Option<BlockBody>,
-    pub(super) open: Strip,
-    pub(super) close: Strip,
+    pub(super) open: TrimMarkers,
+    pub(super) close: TrimMarkers,
     /// Indentation of the tag, added to each line of the partial.
     pub(super) indent: Option<(usize, usize)>,
     pub(super) span: Span,
@@ -159,8 +159,8 @@ pub(super) enum PartialName {
 pub(super) struct InlinePartial {
     pub(super) name: Expr,
     pub(super) body: BlockBody,
-    pub(super) open: Strip,
-    pub(super) close: Strip,
+    pub(super) open: TrimMarkers,
+    pub(super) close: TrimMarkers,
 }
 
 impl Text {

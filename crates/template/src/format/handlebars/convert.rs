@@ -4,7 +4,7 @@ use quillet_core::{Diagnostic, Span, Value};
 
 use super::HandlebarsFormat;
 use super::ast::{
-    Arm, Block, BlockBody, CallExpr, CallKind, Expr, Node as Piece, Path as Written, Root,
+    Block, BlockBody, BranchArm, CallExpr, CallKind, Expr, Node as Piece, Path as Written, Root,
 };
 use super::helper::Callee;
 use crate::convert::{Argument, ConvertFindings, DEEPEST, LoopPosition, NodeKind, Nodes};
@@ -51,7 +51,7 @@ impl Reader<'_, '_> {
                         start: text.start,
                         end: text.end,
                     };
-                    let text = self.findings.at(span).to_owned();
+                    let text = self.findings.slice(span).to_owned();
                     nodes.push(TreeNode::new(NodeKind::Text(text), span));
                 }
                 Piece::Print(print) => {
@@ -124,12 +124,12 @@ impl Reader<'_, '_> {
         self.arm(first, rest, block)
     }
 
-    fn arm(&mut self, arm: &Arm, rest: &[Arm], block: &Block) -> Option<TreeNode> {
+    fn arm(&mut self, arm: &BranchArm, rest: &[BranchArm], block: &Block) -> Option<TreeNode> {
         let call = &arm.call;
         let CallKind::Helper(callee) = &call.kind else {
             let message = "a section without a helper is a condition or a loop depending on its value, which has no counterpart";
             let help = "write {{#if …}} or {{#each …}}";
-            self.findings.refuse_with(call.span, message, help);
+            self.findings.reject_with_help(call.span, message, help);
             return None;
         };
         if !call.named.is_empty() {
@@ -157,7 +157,7 @@ impl Reader<'_, '_> {
     }
 
     /// Reads the else branch: the following arms, or the last one.
-    fn otherwise(&mut self, rest: &[Arm], block: &Block) -> Nodes {
+    fn otherwise(&mut self, rest: &[BranchArm], block: &Block) -> Nodes {
         match rest.split_first() {
             Some((next, rest)) => self.arm(next, rest, block).into_iter().collect(),
             None => self.body_of(block.otherwise.as_ref()),
@@ -166,8 +166,8 @@ impl Reader<'_, '_> {
 
     fn condition(
         &mut self,
-        arm: &Arm,
-        rest: &[Arm],
+        arm: &BranchArm,
+        rest: &[BranchArm],
         block: &Block,
         negated: bool,
     ) -> Option<NodeKind> {
@@ -178,8 +178,8 @@ impl Reader<'_, '_> {
     /// Reads `{{#ifEquals x "a"}}`, with the text in either position.
     fn equality(
         &mut self,
-        arm: &Arm,
-        rest: &[Arm],
+        arm: &BranchArm,
+        rest: &[BranchArm],
         block: &Block,
         negated: bool,
     ) -> Option<NodeKind> {
@@ -197,8 +197,8 @@ impl Reader<'_, '_> {
     fn parts(
         &mut self,
         condition: Option<TreeCondition>,
-        arm: &Arm,
-        rest: &[Arm],
+        arm: &BranchArm,
+        rest: &[BranchArm],
         block: &Block,
         negated: bool,
     ) -> Option<NodeKind> {
@@ -216,7 +216,7 @@ impl Reader<'_, '_> {
         })
     }
 
-    fn with(&mut self, arm: &Arm, rest: &[Arm], block: &Block) -> Option<NodeKind> {
+    fn with(&mut self, arm: &BranchArm, rest: &[BranchArm], block: &Block) -> Option<NodeKind> {
         let mut condition = self.subject(&arm.call);
         if let Some(PathStart::Loop(..)) = condition.as_ref().map(|path| path.start) {
             condition = self.refuse(arm.call.span, "a field of a loop variable");
@@ -231,7 +231,7 @@ impl Reader<'_, '_> {
         })
     }
 
-    fn each(&mut self, arm: &Arm, rest: &[Arm], block: &Block) -> Option<NodeKind> {
+    fn each(&mut self, arm: &BranchArm, rest: &[BranchArm], block: &Block) -> Option<NodeKind> {
         let list = self.subject(&arm.call);
         let item = VariablePath::item(self.loops, &[]);
         self.loops += 1;
@@ -247,7 +247,7 @@ impl Reader<'_, '_> {
     }
 
     /// Reads the body of an arm in another context.
-    fn inside(&mut self, arm: &Arm, context: VariablePath) -> Nodes {
+    fn inside(&mut self, arm: &BranchArm, context: VariablePath) -> Nodes {
         let names = arm.body.as_ref().is_some_and(|body| body.params > 0);
         self.contexts.push(context.clone());
         self.params.extend(names.then_some(context));
@@ -295,7 +295,7 @@ impl Reader<'_, '_> {
             }
             Some(found) => Some(found),
             None => {
-                let text = self.findings.at(path.span).to_owned();
+                let text = self.findings.slice(path.span).to_owned();
                 self.refuse(path.span, &text)
             }
         }

@@ -2,8 +2,10 @@
 
 use quillet_core::TokenKind;
 
-use super::lexer::{Kind, Lexer, Opening, Token};
-use crate::editor::{CompletionItem, CompletionList, ExternalNames, MOST_FAULTS, Spot, TokenScan};
+use super::lexer::{Kind, Lexer, TagOpening, Token};
+use crate::editor::{
+    CompletionItem, CompletionList, CompletionSpot, ExternalNames, MOST_FAULTS, TokenScan,
+};
 
 /// Helpers that are keywords.
 const BLOCKS: &[&str] = &["if", "unless", "each", "with"];
@@ -47,9 +49,9 @@ impl<'s> Reader<'s, '_> {
         };
         let end = self.lexer.at;
         match opening {
-            Opening::Comment { .. } => self.scan.add(start, end, TokenKind::Comment),
-            Opening::Else { .. } => self.otherwise(start, end),
-            Opening::ElseCall => {
+            TagOpening::Comment { .. } => self.scan.add(start, end, TokenKind::Comment),
+            TagOpening::Else { .. } => self.otherwise(start, end),
+            TagOpening::ElseCall => {
                 self.scan.begin(start, self.before_else(start, end));
                 self.scan.add(end - 4, end, TokenKind::Keyword);
                 return self.rest(opening);
@@ -81,7 +83,7 @@ impl<'s> Reader<'s, '_> {
     }
 
     /// Reads the tokens of a tag after its opening, and its end.
-    fn rest(&mut self, opening: Opening) -> bool {
+    fn rest(&mut self, opening: TagOpening) -> bool {
         self.inside.clear();
         loop {
             let token = self.lexer.token();
@@ -89,7 +91,7 @@ impl<'s> Reader<'s, '_> {
                 Kind::Close { .. } | Kind::CloseTriple { .. } | Kind::CloseRaw => {
                     self.names(opening, false);
                     self.scan.end(token.start, token.end);
-                    return opening != Opening::Raw || self.raw();
+                    return opening != TagOpening::Raw || self.raw();
                 }
                 Kind::End => {
                     self.names(opening, true);
@@ -156,7 +158,7 @@ impl<'s> Reader<'s, '_> {
         true
     }
 
-    fn names(&mut self, opening: Opening, is_open: bool) {
+    fn names(&mut self, opening: TagOpening, is_open: bool) {
         let tokens = std::mem::take(&mut self.inside);
         let mut at = 0;
         // The name at the start of the tag.
@@ -205,7 +207,7 @@ impl<'s> Reader<'s, '_> {
     }
 
     /// Returns the token kind of a tag's first name.
-    fn head(&mut self, opening: Opening, parts: &[Token], has_arguments: bool) -> TokenKind {
+    fn head(&mut self, opening: TagOpening, parts: &[Token], has_arguments: bool) -> TokenKind {
         let name = match parts {
             [one] => self.lexer.slice(*one),
             _ => "",
@@ -216,16 +218,16 @@ impl<'s> Reader<'s, '_> {
             TokenKind::Variable
         };
         match opening {
-            Opening::Partial => TokenKind::Function,
-            Opening::PartialBlock => {
+            TagOpening::Partial => TokenKind::Function,
+            TagOpening::PartialBlock => {
                 self.blocks.push(TokenKind::Function);
                 TokenKind::Function
             }
-            Opening::Decorator | Opening::DecoratorCall => {
+            TagOpening::Decorator | TagOpening::DecoratorCall => {
                 self.blocks.push(TokenKind::Keyword);
                 TokenKind::Keyword
             }
-            Opening::Block | Opening::Inverse | Opening::Raw => {
+            TagOpening::Block | TagOpening::Inverse | TagOpening::Raw => {
                 let kind = if BLOCKS.contains(&name) {
                     TokenKind::Keyword
                 } else {
@@ -234,8 +236,8 @@ impl<'s> Reader<'s, '_> {
                 self.blocks.push(kind);
                 kind
             }
-            Opening::ElseCall if BLOCKS.contains(&name) => TokenKind::Keyword,
-            Opening::End => self.blocks.pop().unwrap_or(called),
+            TagOpening::ElseCall if BLOCKS.contains(&name) => TokenKind::Keyword,
+            TagOpening::End => self.blocks.pop().unwrap_or(called),
             _ => called,
         }
     }
@@ -326,7 +328,7 @@ pub(super) fn completions(
     is_helper: &dyn Fn(&str) -> bool,
     own: &[&str],
 ) -> Vec<CompletionItem> {
-    let Some(spot) = Spot::find(text, at, |text| scan(text, is_helper)) else {
+    let Some(spot) = CompletionSpot::find(text, at, |text| scan(text, is_helper)) else {
         return Vec::new();
     };
     let mut list = CompletionList::new(spot.span);

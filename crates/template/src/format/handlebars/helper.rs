@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use quillet_core::{Map, Value};
 
-use super::ast::{Arm, BlockBody};
-use super::eval::{Scope, Val};
+use super::ast::{BlockBody, BranchArm};
+use super::eval::{Scope, ScopedValue};
 use crate::{ErrorKind, RenderError, StopReason, structure};
 
 /// The result of a helper.
@@ -118,7 +118,7 @@ pub(super) const BUILTIN: [&str; 6] = ["each", "if", "log", "lookup", "unless", 
 pub(super) struct Branches<'c> {
     pub(super) body: Option<&'c BlockBody>,
     /// The following `else if` chain, and its final branch.
-    pub(super) rest: &'c [Arm],
+    pub(super) rest: &'c [BranchArm],
     pub(super) otherwise: Option<&'c BlockBody>,
 }
 
@@ -150,8 +150,8 @@ pub(super) trait Host {
 pub struct HelperCall<'c> {
     pub(super) host: &'c mut (dyn Host + 'c),
     pub(super) name: &'c str,
-    pub(super) positional: &'c [Val<'c>],
-    pub(super) named: &'c [(Arc<str>, Val<'c>)],
+    pub(super) positional: &'c [ScopedValue<'c>],
+    pub(super) named: &'c [(Arc<str>, ScopedValue<'c>)],
     pub(super) branches: Option<Branches<'c>>,
     pub(super) scope: &'c Scope<'c>,
 }
@@ -173,7 +173,7 @@ impl<'c> HelperCall<'c> {
     /// variable that does not exist (JavaScript's `undefined`).
     #[must_use]
     pub fn argument(&self, index: usize) -> Option<&'c Value> {
-        self.positional.get(index).and_then(Val::get)
+        self.positional.get(index).and_then(ScopedValue::get)
     }
 
     /// Returns a named argument. `None` as in [`HelperCall::argument`].
@@ -186,8 +186,9 @@ impl<'c> HelperCall<'c> {
     /// Yields all named arguments that have a value.
     #[must_use]
     pub fn all_named(&self) -> Map {
-        let given =
-            |(name, value): &(Arc<str>, Val<'_>)| Some((name.clone(), value.get()?.clone()));
+        let given = |(name, value): &(Arc<str>, ScopedValue<'_>)| {
+            Some((name.clone(), value.get()?.clone()))
+        };
         self.named.iter().filter_map(given).collect()
     }
 

@@ -9,7 +9,7 @@ use crate::format::javascript::is_space;
 
 /// Kind of a tag's start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Opening {
+pub(super) enum TagOpening {
     /// `{{`, `{{&`.
     Print { escaped: bool },
     /// `{{{`.
@@ -171,39 +171,41 @@ impl<'s> Lexer<'s> {
 
     /// Reads the start of the tag here, and whether it has a `~`. Returns `None` for an unclosed
     /// comment.
-    pub(super) fn opening(&mut self) -> Option<(Opening, bool)> {
+    pub(super) fn opening(&mut self) -> Option<(TagOpening, bool)> {
         let start = self.at;
         if self.take("{{{{") {
-            return Some((Opening::Raw, false));
+            return Some((TagOpening::Raw, false));
         }
         self.at += 2;
         let strip = self.take("~");
         let opening = match self.rest().as_bytes() {
-            [b'>', ..] => self.past(1, Opening::Partial),
-            [b'#', b'>', ..] => self.past(2, Opening::PartialBlock),
-            [b'#', b'*', ..] => self.past(2, Opening::Decorator),
-            [b'#', ..] => self.past(1, Opening::Block),
-            [b'/', ..] => self.past(1, Opening::End),
+            [b'>', ..] => self.past(1, TagOpening::Partial),
+            [b'#', b'>', ..] => self.past(2, TagOpening::PartialBlock),
+            [b'#', b'*', ..] => self.past(2, TagOpening::Decorator),
+            [b'#', ..] => self.past(1, TagOpening::Block),
+            [b'/', ..] => self.past(1, TagOpening::End),
             [b'^', ..] => {
                 self.at += 1;
-                self.closed_else().unwrap_or(Opening::Inverse)
+                self.closed_else().unwrap_or(TagOpening::Inverse)
             }
-            [b'{', ..] => self.past(1, Opening::Triple),
-            [b'&', ..] => self.past(1, Opening::Print { escaped: false }),
+            [b'{', ..] => self.past(1, TagOpening::Triple),
+            [b'&', ..] => self.past(1, TagOpening::Print { escaped: false }),
             [b'!', ..] => self.comment(start)?,
-            [b'*', ..] => self.past(1, Opening::DecoratorCall),
-            _ => self.otherwise().unwrap_or(Opening::Print { escaped: true }),
+            [b'*', ..] => self.past(1, TagOpening::DecoratorCall),
+            _ => self
+                .otherwise()
+                .unwrap_or(TagOpening::Print { escaped: true }),
         };
         Some((opening, strip))
     }
 
-    fn past(&mut self, length: usize, opening: Opening) -> Opening {
+    fn past(&mut self, length: usize, opening: TagOpening) -> TagOpening {
         self.at += length;
         opening
     }
 
     /// Reads `else`, closed or with a call; consumes nothing if it is something else.
-    fn otherwise(&mut self) -> Option<Opening> {
+    fn otherwise(&mut self) -> Option<TagOpening> {
         let start = self.at;
         self.skip_spaces();
         if self.take("else") {
@@ -212,25 +214,25 @@ impl<'s> Lexer<'s> {
             }
             let next = self.rest().bytes().next();
             if !next.is_some_and(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
-                return Some(Opening::ElseCall);
+                return Some(TagOpening::ElseCall);
             }
         }
         self.at = start;
         None
     }
 
-    fn closed_else(&mut self) -> Option<Opening> {
+    fn closed_else(&mut self) -> Option<TagOpening> {
         let start = self.at;
         self.skip_spaces();
         let close = self.take("~");
         if self.take("}}") {
-            return Some(Opening::Else { close });
+            return Some(TagOpening::Else { close });
         }
         self.at = start;
         None
     }
 
-    fn comment(&mut self, start: usize) -> Option<Opening> {
+    fn comment(&mut self, start: usize) -> Option<TagOpening> {
         let long = self.rest().starts_with("!--");
         let end = if long {
             self.long_comment_end()?
@@ -239,7 +241,7 @@ impl<'s> Lexer<'s> {
         };
         self.at = end;
         let tag = self.text.get(start..end)?;
-        Some(Opening::Comment {
+        Some(TagOpening::Comment {
             close: tag.ends_with("~}}"),
         })
     }

@@ -143,7 +143,7 @@ impl HandlebarsFormat {
         let parsed = parser::parse(source.text, &known);
         let mut body = parsed
             .map_err(|problems| -> Vec<Diagnostic> { problems.into_iter().map(place).collect() })?;
-        let control = whitespace::Control {
+        let control = whitespace::SourceState {
             source: source.text,
         };
         control.body(&mut body, true);

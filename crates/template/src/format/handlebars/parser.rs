@@ -4,10 +4,11 @@
 use quillet_core::Span;
 
 use super::ast::{
-    Arm, Block, BlockBody, Expr, InlinePartial, Node, Partial, PartialName, Print, Strip, Text,
+    Block, BlockBody, BranchArm, Expr, InlinePartial, Node, Partial, PartialName, Print, Text,
+    TrimMarkers,
 };
 use super::helper::Callee;
-use super::lexer::{Kind as Lexeme, Lexer, Opening, Token};
+use super::lexer::{Kind as Lexeme, Lexer, TagOpening, Token};
 use super::operands::{ArgumentExprs, TagHead};
 use crate::format::problem::{MOST_PROBLEMS, ParseProblem};
 
@@ -32,7 +33,7 @@ pub(super) struct OpenBlock {
     /// The nodes before it.
     pub(super) outer: Vec<Node>,
     pub(super) span: Span,
-    pub(super) strip: Strip,
+    pub(super) strip: TrimMarkers,
     /// Block parameters of the current branch.
     pub(super) params: usize,
     pub(super) named_params: bool,
@@ -40,11 +41,11 @@ pub(super) struct OpenBlock {
 
 pub(super) enum OpenKind {
     Block {
-        arms: Vec<Arm>,
+        arms: Vec<BranchArm>,
         inverted: bool,
         /// The strip marks of `{{else}}`, once it was read, and in an inverted block the body
         /// before it.
-        otherwise: Option<(Strip, Option<BlockBody>)>,
+        otherwise: Option<(TrimMarkers, Option<BlockBody>)>,
     },
     Partial(PartialName, ArgumentExprs),
     Inline(Expr),
@@ -164,25 +165,27 @@ impl Parser<'_, '_> {
             return Err(ParseProblem::new("the comment is not closed", span));
         };
         match opening {
-            Opening::Comment { close } => {
-                self.nodes.push(Node::Comment(Strip { open, close }));
+            TagOpening::Comment { close } => {
+                self.nodes.push(Node::Comment(TrimMarkers { open, close }));
                 return Ok(());
             }
-            Opening::Else { close } => return self.otherwise(start, Strip { open, close }),
+            TagOpening::Else { close } => {
+                return self.otherwise(start, TrimMarkers { open, close });
+            }
             _ => {}
         }
         self.advance();
         let result = match opening {
-            Opening::Print { escaped } => return self.print(start, open, escaped),
-            Opening::Triple => return self.triple(start, open),
-            Opening::Partial => return self.partial(start, open),
-            Opening::End => self.end(start, open),
-            Opening::ElseCall => self.else_call(start, open),
-            Opening::Block => self.block(start, open, false),
-            Opening::Inverse => self.block(start, open, true),
-            Opening::PartialBlock => self.partial_block(start, open),
-            Opening::Decorator => self.decorator(start, open),
-            Opening::Raw => return self.raw(start),
+            TagOpening::Print { escaped } => return self.print(start, open, escaped),
+            TagOpening::Triple => return self.triple(start, open),
+            TagOpening::Partial => return self.partial(start, open),
+            TagOpening::End => self.end(start, open),
+            TagOpening::ElseCall => self.else_call(start, open),
+            TagOpening::Block => self.block(start, open, false),
+            TagOpening::Inverse => self.block(start, open, true),
+            TagOpening::PartialBlock => self.partial_block(start, open),
+            TagOpening::Decorator => self.decorator(start, open),
+            TagOpening::Raw => return self.raw(start),
             _ => Err(
                 ParseProblem::new("decorators can only be blocks", self.span(start))
                     .help("only {{#*inline \"name\"}}…{{/inline}} is supported"),
@@ -196,7 +199,7 @@ impl Parser<'_, '_> {
         let head = self.head()?;
         let arguments = self.arguments()?;
         let close = self.close()?;
-        self.push_print(start, head, arguments, escaped, Strip { open, close })
+        self.push_print(start, head, arguments, escaped, TrimMarkers { open, close })
     }
 
     fn triple(&mut self, start: usize, open: bool) -> Result<(), ParseProblem> {
@@ -205,7 +208,7 @@ impl Parser<'_, '_> {
         let Lexeme::CloseTriple { strip: close } = self.token.kind else {
             return Err(self.unexpected("}}}"));
         };
-        self.push_print(start, head, arguments, false, Strip { open, close })
+        self.push_print(start, head, arguments, false, TrimMarkers { open, close })
     }
 
     fn push_print(
@@ -214,7 +217,7 @@ impl Parser<'_, '_> {
         head: TagHead<'_>,
         arguments: ArgumentExprs,
         escaped: bool,
-        strip: Strip,
+        strip: TrimMarkers,
     ) -> Result<(), ParseProblem> {
         let call = self.call(head, arguments, self.span(start), false);
         self.nodes.push(Node::Print(Box::new(Print {
@@ -249,10 +252,10 @@ impl Parser<'_, '_> {
         let params = self.block_params()?;
         let close = self.close()?;
         let span = self.span(start);
-        let arm = Arm {
+        let arm = BranchArm {
             call: self.call(head, arguments, span, false),
             body: None,
-            strip: Strip { open, close },
+            strip: TrimMarkers { open, close },
         };
         let kind = OpenKind::Block {
             arms: vec![arm],
@@ -265,7 +268,7 @@ impl Parser<'_, '_> {
             name: Some(name),
             outer,
             span,
-            strip: Strip { open, close },
+            strip: TrimMarkers { open, close },
             params: params.len(),
             named_params: self.declare(params),
         };
@@ -314,7 +317,7 @@ impl Parser<'_, '_> {
         )
     }
 
-    fn otherwise(&mut self, start: usize, strip: Strip) -> Result<(), ParseProblem> {
+    fn otherwise(&mut self, start: usize, strip: TrimMarkers) -> Result<(), ParseProblem> {
         let span = self.span(start);
         let Some(mut open) = self.open.pop() else {
             return self.stray(span, "{{else}} outside a block");
@@ -383,10 +386,10 @@ impl Parser<'_, '_> {
         if let Some(arm) = arms.last_mut() {
             arm.body = Some(part);
         }
-        arms.push(Arm {
+        arms.push(BranchArm {
             call,
             body: None,
-            strip: Strip {
+            strip: TrimMarkers {
                 open: open_strip,
                 close,
             },
@@ -426,7 +429,7 @@ impl Parser<'_, '_> {
             return Err(problem);
         }
         let part = self.part(&mut open);
-        let strip = Strip {
+        let strip = TrimMarkers {
             open: open_strip,
             close,
         };
@@ -478,7 +481,7 @@ pub(super) fn body(nodes: Vec<Node>, params: usize) -> BlockBody {
 }
 
 /// Returns the node of a block at its end tag.
-fn closed(open: OpenBlock, part: BlockBody, close: Strip) -> Node {
+fn closed(open: OpenBlock, part: BlockBody, close: TrimMarkers) -> Node {
     match open.kind {
         OpenKind::Partial(name, arguments) => {
             partial(name, arguments, Some(part), (open.strip, close), open.span)
@@ -518,7 +521,7 @@ fn closed(open: OpenBlock, part: BlockBody, close: Strip) -> Node {
     }
 }
 
-fn set_last(arms: &mut [Arm], body: BlockBody) {
+fn set_last(arms: &mut [BranchArm], body: BlockBody) {
     if let Some(arm) = arms.last_mut() {
         arm.body = Some(body);
     }
@@ -528,7 +531,7 @@ pub(super) fn partial(
     name: PartialName,
     arguments: ArgumentExprs,
     body: Option<BlockBody>,
-    (open, close): (Strip, Strip),
+    (open, close): (TrimMarkers, TrimMarkers),
     span: Span,
 ) -> Node {
     Node::Partial(Box::new(Partial {

@@ -1,6 +1,6 @@
 //! Parser for partials, inline partials and raw blocks.
 
-use super::ast::{Arm, Block, Node, PartialName, Strip, Text};
+use super::ast::{Block, BranchArm, Node, PartialName, Text, TrimMarkers};
 use super::lexer::Kind as Lexeme;
 use super::operands::ArgumentExprs;
 use super::parser::{OpenBlock, OpenKind, Parser, body, partial};
@@ -39,7 +39,7 @@ impl Parser<'_, '_> {
         let arguments = self.partial_arguments(start)?;
         let close = self.close()?;
         let span = self.span(start);
-        let strip = Strip { open, close };
+        let strip = TrimMarkers { open, close };
         self.nodes
             .push(partial(name, arguments, None, (strip, strip), span));
         Ok(())
@@ -53,7 +53,7 @@ impl Parser<'_, '_> {
             OpenKind::Partial(name, arguments),
             original,
             start,
-            Strip { open, close },
+            TrimMarkers { open, close },
         )
     }
 
@@ -62,7 +62,7 @@ impl Parser<'_, '_> {
         kind: OpenKind,
         name: Option<String>,
         start: usize,
-        strip: Strip,
+        strip: TrimMarkers,
     ) -> Result<(), ParseProblem> {
         let open = OpenBlock {
             kind,
@@ -91,7 +91,7 @@ impl Parser<'_, '_> {
             return Err(ParseProblem::new("an inline partial needs a name", span)
                 .help("{{#*inline \"name\"}}…{{/inline}}"));
         };
-        let strip = Strip { open, close };
+        let strip = TrimMarkers { open, close };
         self.begin_plain(OpenKind::Inline(partial), Some(name), start, strip)
     }
 
@@ -116,17 +116,17 @@ impl Parser<'_, '_> {
         }
         let text = |(start, end)| Node::Text(Text::new(start, end));
         let nodes = raw.pieces.into_iter().map(text).collect();
-        let arm = Arm {
+        let arm = BranchArm {
             call,
             body: Some(body(nodes, 0)),
-            strip: Strip::default(),
+            strip: TrimMarkers::default(),
         };
         self.nodes.push(Node::Block(Box::new(Block {
             arms: vec![arm],
             otherwise: None,
             inverted: false,
-            else_strip: Strip::default(),
-            close: Strip::default(),
+            else_strip: TrimMarkers::default(),
+            close: TrimMarkers::default(),
         })));
         Ok(())
     }

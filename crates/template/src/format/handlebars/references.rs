@@ -7,8 +7,8 @@ use quillet_core::{Span, Value};
 
 use super::HandlebarsTemplate;
 use super::ast::{
-    Arm, Block, BlockBody, CallExpr, CallKind, Expr, InlinePartial, Node, Partial, PartialName,
-    Path, Root,
+    Block, BlockBody, BranchArm, CallExpr, CallKind, Expr, InlinePartial, Node, Partial,
+    PartialName, Path, Root,
 };
 use super::helper::Callee;
 use crate::{FunctionReference, References, VariableReference};
@@ -222,10 +222,10 @@ impl<'a> Walk<'a> {
 
     fn arguments(&mut self, call: &'a CallExpr) {
         for expr in &call.positional {
-            self.whole(expr);
+            self.whole_argument(expr);
         }
         for (_, expr) in &call.named {
-            self.whole(expr);
+            self.whole_argument(expr);
         }
     }
 
@@ -243,7 +243,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Resolves an argument whose entire value is passed.
-    fn whole(&mut self, expr: &'a Expr) {
+    fn whole_argument(&mut self, expr: &'a Expr) {
         let known = self.argument(expr);
         self.found.dynamic |= known == ValueOrigin::At(Vec::new());
     }
@@ -374,7 +374,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn arm(&mut self, arm: &'a Arm) {
+    fn arm(&mut self, arm: &'a BranchArm) {
         let first = arm.call.positional.first();
         let (kind, value) = match (&arm.call.kind, first) {
             (CallKind::Helper(callee), Some(first)) => (Some(callee), self.argument(first)),
@@ -443,7 +443,7 @@ impl<'a> Walk<'a> {
             None => self.context(),
         };
         for (_, expr) in &partial.named {
-            self.whole(expr);
+            self.whole_argument(expr);
         }
         let defined = self.defined.len();
         if let Some(body) = &partial.body {

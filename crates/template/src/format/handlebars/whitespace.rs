@@ -2,14 +2,14 @@
 //! is that of handlebars.js and decides the output in odd cases, such as an `else if` chain or an
 //! inverted section with an `{{else}}`.
 
-use super::ast::{Block, BlockBody, Node, Strip, Text};
+use super::ast::{Block, BlockBody, Node, Text, TrimMarkers};
 use crate::format::javascript::is_space;
 use crate::format::standalone;
 
 /// Effect of a tag on the surrounding text.
 #[derive(Clone, Copy, Default)]
 struct WhitespaceRule {
-    strip: Strip,
+    strip: TrimMarkers,
     /// Whether it removes its line if it is alone on it.
     alone: bool,
     /// The same for both ends of a block.
@@ -18,11 +18,11 @@ struct WhitespaceRule {
 }
 
 /// One source with its tree.
-pub(super) struct Control<'s> {
+pub(super) struct SourceState<'s> {
     pub(super) source: &'s str,
 }
 
-impl Control<'_> {
+impl SourceState<'_> {
     /// Processes a body; `root` is the entire source.
     pub(super) fn body(&self, body: &mut BlockBody, root: bool) {
         let nodes = body.nodes.as_mut_slice();
@@ -103,7 +103,12 @@ impl Control<'_> {
     }
 
     /// Processes a block with one body.
-    fn single(&self, body: &mut BlockBody, open: Strip, close: Strip) -> WhitespaceRule {
+    fn single(
+        &self,
+        body: &mut BlockBody,
+        open: TrimMarkers,
+        close: TrimMarkers,
+    ) -> WhitespaceRule {
         self.body(body, false);
         let wanted = self.wanted(body, None, open, close);
         // After `wanted`, which must see the text with its blanks.
@@ -121,12 +126,12 @@ impl Control<'_> {
         &self,
         first: &BlockBody,
         second: Option<&BlockBody>,
-        open: Strip,
-        close: Strip,
+        open: TrimMarkers,
+        close: TrimMarkers,
     ) -> WhitespaceRule {
         let last = &second.unwrap_or(first).nodes;
         WhitespaceRule {
-            strip: Strip {
+            strip: TrimMarkers {
                 open: open.open,
                 close: close.close,
             },
@@ -179,7 +184,12 @@ impl Control<'_> {
         wanted
     }
 
-    fn borders(&self, first: &mut BlockBody, second: Option<&mut BlockBody>, strips: [Strip; 3]) {
+    fn borders(
+        &self,
+        first: &mut BlockBody,
+        second: Option<&mut BlockBody>,
+        strips: [TrimMarkers; 3],
+    ) {
         let [open, middle, close] = strips;
         if open.close {
             self.strip_start(first.nodes.first_mut(), true);

@@ -78,9 +78,9 @@ impl EvaluatedArguments {
     }
 
     /// Whether the fallback of a failed call is among them.
-    fn stands_in(&self) -> bool {
+    fn has_fallback(&self) -> bool {
         let named = self.named.iter().map(|(_, value)| value);
-        self.positional.iter().chain(named).any(Value::stands_in)
+        self.positional.iter().chain(named).any(Value::is_fallback)
     }
 
     /// Replaces fallbacks by the values inside them.
@@ -129,7 +129,7 @@ impl Evaluator<'_, '_> {
         if let (ExprKind::Name(name), Value::Undefined(_)) = (&callee.kind, &function) {
             return self.call_late(name, arguments, callee.span.start);
         }
-        let given = self.given(arguments)?;
+        let given = self.evaluate_arguments(arguments)?;
         let entered = self.pass.entered();
         self.pass.enter(callee.span.start);
         let value = self.call_value(&function, given);
@@ -153,7 +153,7 @@ impl Evaluator<'_, '_> {
             // Reports the missing function, with the nearest name.
             self.pass.call(name, crate::CallArguments::default())?;
         }
-        let given = self.given(arguments)?;
+        let given = self.evaluate_arguments(arguments)?;
         let mut bound = crate::CallArguments::default();
         for value in &given.positional {
             bound.positional.push(self.argument(value)?);
@@ -188,13 +188,13 @@ impl Evaluator<'_, '_> {
         given: EvaluatedArguments,
     ) -> Result<Value, StopReason> {
         match function {
-            value if value.stands_in() => Ok(Value::nothing()),
+            value if value.is_fallback() => Ok(Value::nothing()),
             Value::Function(function)
-                if given.stands_in() && function.name != "raise_exception" =>
+                if given.has_fallback() && function.name != "raise_exception" =>
             {
                 or_nothing((function.run)(self, &given.meant()))
             }
-            Value::Method(method) if given.stands_in() => {
+            Value::Method(method) if given.has_fallback() => {
                 or_nothing(self.method(&self.unmarked(&method.0), &method.1, &given.meant()))
             }
             Value::Macro(declared) => self.call_macro(declared, given, None),
@@ -235,7 +235,7 @@ impl Evaluator<'_, '_> {
             return Err(self.place(fail("a call block needs a call"), call.span));
         };
         let function = self.eval(callee)?;
-        let given = self.given(arguments)?;
+        let given = self.evaluate_arguments(arguments)?;
         let entered = self.pass.entered();
         self.pass.enter(call.span.start);
         let printed = match &function {
@@ -331,11 +331,11 @@ impl Evaluator<'_, '_> {
 
     /// Applies a filter.
     pub(super) fn filter(&mut self, value: &Value, call: &FilterCall) -> Result<Value, StopReason> {
-        let given = self.given(&call.arguments)?;
+        let given = self.evaluate_arguments(&call.arguments)?;
         if let Some(parameters) = call.filter.parameters {
             given.check(call.filter.name, parameters)?;
         }
-        if value.stands_in() || given.stands_in() {
+        if value.is_fallback() || given.has_fallback() {
             return self.filter_standing_in(value, call, &given.meant());
         }
         (call.filter.run)(self, &self.unmarked(value), &given)
@@ -352,7 +352,7 @@ impl Evaluator<'_, '_> {
     ) -> Result<Value, StopReason> {
         let meant = match value.meant() {
             Value::Str(text)
-                if value.stands_in()
+                if value.is_fallback()
                     && text.is_empty()
                     && matches!(call.filter.name, "default" | "d") =>
             {

@@ -69,7 +69,7 @@ impl Reader<'_, '_> {
 
     fn comments_before(&mut self, start: usize, nodes: &mut Nodes) {
         while let Some(span) = self.comments.pop_if(|span| span.start <= start) {
-            let text = self.findings.at(span).trim().to_owned();
+            let text = self.findings.slice(span).trim().to_owned();
             nodes.push(TreeNode::new(NodeKind::Comment(text), span));
         }
     }

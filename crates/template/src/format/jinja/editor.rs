@@ -4,7 +4,9 @@ use quillet_core::{Span, TokenKind};
 
 use super::lexer::{Token, survey};
 use super::syntax::JinjaPreset;
-use crate::editor::{CompletionItem, CompletionList, ExternalNames, MOST_FAULTS, Spot, TokenScan};
+use crate::editor::{
+    CompletionItem, CompletionList, CompletionSpot, ExternalNames, MOST_FAULTS, TokenScan,
+};
 
 /// Tags that open a block, with the tags that end one.
 const TAGS: &[&str] = &[
@@ -222,7 +224,7 @@ pub(super) fn completions(
     preset: JinjaPreset,
     words: &FormatNames<'_>,
 ) -> Vec<CompletionItem> {
-    let Some(spot) = Spot::find(text, at, |text| scan(text, preset)) else {
+    let Some(spot) = CompletionSpot::find(text, at, |text| scan(text, preset)) else {
         return Vec::new();
     };
     let mut list = CompletionList::new(spot.span);

@@ -395,7 +395,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
             return Ok(false);
         }
         let names = &self.names;
-        let is_text = |expr: &Expr| names.see(expr).and_then(ValueRef::as_str).is_some();
+        let is_text = |expr: &Expr| names.borrow_expr(expr).and_then(ValueRef::as_str).is_some();
         match &expr.kind {
             ExprKind::Math(first, rest) => {
                 let added = |(operator, right): &(BinaryOperator, Expr)| {
@@ -423,7 +423,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
 
     #[inline]
     fn write_seen(&mut self, expr: &Expr) -> Result<bool, StopReason> {
-        match self.names.see(expr).and_then(ValueRef::as_str) {
+        match self.names.borrow_expr(expr).and_then(ValueRef::as_str) {
             Some(text) => self.pass.write(text).map(|()| true),
             None => Ok(false),
         }
@@ -530,7 +530,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
                 }
             }
             // Unpacking a failed call gives empty values instead of an error.
-            AssignTarget::Tuple(targets) if value.stands_in() => {
+            AssignTarget::Tuple(targets) if value.is_fallback() => {
                 for target in targets {
                     self.assign_target(target, Value::nothing())?;
                 }

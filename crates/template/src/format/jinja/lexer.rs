@@ -67,7 +67,7 @@ pub(super) fn comments(source: &str, preset: JinjaPreset) -> Vec<Span> {
 }
 
 /// A text, read as far as possible.
-pub(super) struct Survey<'a> {
+pub(super) struct TemplateScan<'a> {
     /// Tokens, including literal text.
     pub(super) tokens: Tokens<'a>,
     /// Contents of comments.
@@ -79,7 +79,7 @@ pub(super) struct Survey<'a> {
 }
 
 /// Continues after errors with the next tag, for at most this number of errors.
-pub(super) fn survey(source: &str, preset: JinjaPreset, most_faults: usize) -> Survey<'_> {
+pub(super) fn survey(source: &str, preset: JinjaPreset, most_faults: usize) -> TemplateScan<'_> {
     let mut lexer = Lexer::new(source, preset, MessageSyntax::Plain);
     let mut is_open = false;
     for _ in 0..most_faults {
@@ -108,7 +108,7 @@ pub(super) fn survey(source: &str, preset: JinjaPreset, most_faults: usize) -> S
         };
         lexer.at = source.len() - rest.len() + next;
     }
-    Survey {
+    TemplateScan {
         tokens: lexer.tokens,
         comments: lexer.comments,
         raws: lexer.raws,

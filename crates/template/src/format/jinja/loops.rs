@@ -68,7 +68,11 @@ impl Evaluator<'_, '_> {
             state.changed.replace(None);
         }
         // After the scope is closed: the names that become placeholders are outside the loop.
-        if lost { self.lose(node) } else { Ok(()) }
+        if lost {
+            self.invalidate_loop(node)
+        } else {
+            Ok(())
+        }
     }
 
     /// Sets `loop`, if any source of the set uses it.

@@ -55,9 +55,9 @@ impl Evaluator<'_, '_> {
                 negated,
             } => {
                 let value = self.operand(subject, arguments.all())?;
-                let given = self.given(arguments)?;
+                let given = self.evaluate_arguments(arguments)?;
                 // Tests on a failed call have rules of their own.
-                let holds = if value.stands_in() {
+                let holds = if value.is_fallback() {
                     self.test_standing_in(test, &value, &given)?
                 } else {
                     (test.run)(self, &value, &given)?
@@ -141,7 +141,7 @@ impl Evaluator<'_, '_> {
     /// Whether an expression is true; an undefined one is false, unless strict.
     pub(super) fn condition(&mut self, expr: &Expr) -> Result<bool, StopReason> {
         // Truth of a borrowed value needs no copy, for example of a long list.
-        if let Some(truth) = self.names.see(expr).and_then(ValueRef::is_true) {
+        if let Some(truth) = self.names.borrow_expr(expr).and_then(ValueRef::is_true) {
             return Ok(truth);
         }
         let value = self.eval(expr)?;
@@ -159,7 +159,7 @@ impl Evaluator<'_, '_> {
         else {
             return Ok(None);
         };
-        let text = |expr| self.names.see(expr).and_then(ValueRef::as_str);
+        let text = |expr| self.names.borrow_expr(expr).and_then(ValueRef::as_str);
         let (Some(left), Some(right)) = (text(left), text(right)) else {
             return Ok(None);
         };
@@ -404,7 +404,7 @@ impl Evaluator<'_, '_> {
             return Err(self.undefined(path.as_deref()));
         }
         // The fallback of a failed call has items only if its inner value does.
-        if subject.stands_in() {
+        if subject.is_fallback() {
             let found = match (subject.meant(), key) {
                 (_, Value::Str(name)) => return self.attribute(subject, name),
                 (Value::Dict(_), _) => None,
@@ -564,7 +564,7 @@ impl Evaluator<'_, '_> {
     }
 
     /// Evaluates arguments.
-    pub(super) fn given(
+    pub(super) fn evaluate_arguments(
         &mut self,
         arguments: &ArgumentExprs,
     ) -> Result<super::call::EvaluatedArguments, StopReason> {
@@ -625,7 +625,7 @@ fn standing_in(subject: &Value, map: &quillet_core::Map, name: &Arc<str>) -> Val
     if methods::exists(&meant, name) {
         Value::Method((meant, Arc::clone(name)).into())
     } else {
-        Value::from(&map.field_standing_in(name))
+        Value::from(&map.fallback_field(name))
     }
 }
 

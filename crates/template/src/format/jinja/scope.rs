@@ -138,12 +138,12 @@ impl<'p> NameStack<'p> {
     /// Returns a borrowed value of an expression. `None` if there is none, or if it requires
     /// evaluation.
     #[inline]
-    pub(super) fn see<'a>(&'a self, expr: &'a Expr) -> Option<ValueRef<'a>> {
+    pub(super) fn borrow_expr<'a>(&'a self, expr: &'a Expr) -> Option<ValueRef<'a>> {
         match &expr.kind {
             ExprKind::Constant(value) => Some(ValueRef::Given(value)),
             ExprKind::Name(name) => self.see_name(name),
             ExprKind::Attribute(subject, name) => {
-                let map = self.see(subject)?.as_map()?;
+                let map = self.borrow_expr(subject)?.as_map()?;
                 if methods::of_dict(name) {
                     return None;
                 }
@@ -153,7 +153,7 @@ impl<'p> NameStack<'p> {
                 let ExprKind::Constant(core::Value::Str(key)) = &key.kind else {
                     return None;
                 };
-                let map = self.see(subject)?.as_map()?;
+                let map = self.borrow_expr(subject)?.as_map()?;
                 map.get(key).map(ValueRef::Given)
             }
             _ => None,

@@ -54,7 +54,7 @@ impl Evaluator<'_, '_> {
         self.pass.skip_since(holes);
         let mut effects = SideEffects::default();
         effects.statement(statement, SkipContext::default());
-        self.forget(&effects)?;
+        self.invalidate(&effects)?;
         Ok(if effects.leaves {
             Flow::Lost
         } else {
@@ -64,18 +64,18 @@ impl Evaluator<'_, '_> {
 
     /// Skips the rest of a loop whose last iterations are unknown.
     #[cold]
-    pub(super) fn lose(&mut self, node: &For) -> Result<(), StopReason> {
+    pub(super) fn invalidate_loop(&mut self, node: &For) -> Result<(), StopReason> {
         let mut effects = SideEffects::default();
         let inside = SkipContext {
             scope: true,
             a_loop: true,
         };
         effects.body(&node.body, inside);
-        self.forget(&effects)
+        self.invalidate(&effects)
     }
 
     /// Makes a placeholder of everything that could have been set.
-    fn forget(&mut self, effects: &SideEffects<'_>) -> Result<(), StopReason> {
+    fn invalidate(&mut self, effects: &SideEffects<'_>) -> Result<(), StopReason> {
         let nodes = effects.names.len() + effects.fields.len() + effects.called.len();
         // The scan of the syntax tree is work as well.
         self.pass.steps(nodes)?;

@@ -245,13 +245,13 @@ impl Value {
     }
 
     /// Whether it replaces the result of a failed call.
-    pub(super) fn stands_in(&self) -> bool {
+    pub(super) fn is_fallback(&self) -> bool {
         matches!(self, Value::Dict(Dict::Core(map)) if map.is_fallback())
     }
 
     /// Whether it replaces a value other than an object.
     pub(super) fn is_meant_otherwise(&self) -> bool {
-        matches!(self, Value::Dict(Dict::Core(map)) if map.meant().is_some())
+        matches!(self, Value::Dict(Dict::Core(map)) if map.represented_value().is_some())
     }
 
     /// Returns the value for operations, see [`core::Value::meant`].
@@ -423,7 +423,7 @@ impl Dict {
     /// See [`core::Map::meant`].
     pub(super) fn meant(&self) -> Option<Value> {
         match self {
-            Dict::Core(map) => map.meant().map(Value::from),
+            Dict::Core(map) => map.represented_value().map(Value::from),
             Dict::Own(_) => None,
         }
     }
@@ -431,7 +431,7 @@ impl Dict {
     /// Returns the value that replaces this object in print, see [`core::Map::printed`].
     pub(super) fn printed(&self) -> Option<Value> {
         match self {
-            Dict::Core(map) => map.printed().map(Value::from),
+            Dict::Core(map) => map.display_value().map(Value::from),
             Dict::Own(_) => None,
         }
     }

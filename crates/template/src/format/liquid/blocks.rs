@@ -91,7 +91,7 @@ impl<'t> Evaluator<'t, '_> {
             });
             self.world.loops.push(Rc::clone(&state));
             let value = Value::Loop(Rc::clone(&state));
-            self.world.bring(scope, &"forloop".into(), value);
+            self.world.set_local(scope, &"forloop".into(), value);
             state
         });
         let entered = self.pass.entered();
@@ -104,7 +104,8 @@ impl<'t> Evaluator<'t, '_> {
             if let Some(state) = &state {
                 state.index.set(turn);
             }
-            self.world.bring(scope, &node.variable, segment.get(turn));
+            self.world
+                .set_local(scope, &node.variable, segment.get(turn));
             self.body(&node.body)?;
             match self.world.interrupts.pop() {
                 Some(Interrupt::Break) => break,
@@ -120,7 +121,11 @@ impl<'t> Evaluator<'t, '_> {
         if state.is_some() {
             self.world.loops.pop();
         }
-        if lost { self.lose(&node.body) } else { Ok(()) }
+        if lost {
+            self.invalidate_loop(&node.body)
+        } else {
+            Ok(())
+        }
     }
 
     /// Evaluates a whole number, or the default of a missing one.
@@ -172,7 +177,7 @@ impl<'t> Evaluator<'t, '_> {
         });
         let scope = self.world.open();
         let value = Value::Rows(Rc::clone(&state));
-        self.world.bring(scope, &"tablerowloop".into(), value);
+        self.world.set_local(scope, &"tablerowloop".into(), value);
         let entered = self.pass.entered();
         self.pass.enter(span.start);
         self.pass.enter(0);
@@ -182,7 +187,8 @@ impl<'t> Evaluator<'t, '_> {
             self.pass.step()?;
             self.pass.turn(turn);
             state.index.set(turn);
-            self.world.bring(scope, &node.variable, segment.get(turn));
+            self.world
+                .set_local(scope, &node.variable, segment.get(turn));
             self.pass
                 .write(&format!("<td class=\"col{}\">", state.column.get()))?;
             self.body(&node.body)?;
@@ -207,7 +213,11 @@ impl<'t> Evaluator<'t, '_> {
         self.pass.write("</tr>\n")?;
         self.pass.leave(entered);
         self.world.close(scope);
-        if lost { self.lose(&node.body) } else { Ok(()) }
+        if lost {
+            self.invalidate_loop(&node.body)
+        } else {
+            Ok(())
+        }
     }
 
     pub(super) fn cycle(&mut self, node: &'t Cycle) -> Result<(), StopReason> {
@@ -249,7 +259,7 @@ impl<'t> Evaluator<'t, '_> {
             Some(Some(number)) => number,
             Some(None) => return Err(StopReason::Suspended),
             // The counter starts at the variable with its name.
-            None => match self.world.variable(name).map(Data::meant) {
+            None => match self.world.variable(name).map(Data::represented_value) {
                 None | Some(Data::Null | Data::Bool(false)) => 0,
                 Some(Data::Int(number)) => *number,
                 Some(other) => {

@@ -199,7 +199,7 @@ impl Reader<'_, '_> {
         match self.scope.shape(&path) {
             VariableType::Boolean => {}
             VariableType::Unknown => {
-                let shown = self.findings.at(expr.span).to_owned();
+                let shown = self.findings.slice(expr.span).to_owned();
                 let message = format!(
                     "exact only if {shown} is true, false or missing: only liquid treats an empty text, 0 and an empty list as true"
                 );
@@ -209,12 +209,12 @@ impl Reader<'_, '_> {
             // All formats treat an object as true, except some for an empty one.
             VariableType::Object(fields) if !fields.is_empty() => {}
             _ => {
-                let shown = self.findings.at(expr.span).to_owned();
+                let shown = self.findings.slice(expr.span).to_owned();
                 let message = format!(
                     "{shown} is not a boolean: only liquid treats an empty text, 0 and an empty list as true"
                 );
                 let help = format!("test {shown} != empty to check for an empty value");
-                self.findings.refuse_with(expr.span, message, help);
+                self.findings.reject_with_help(expr.span, message, help);
                 return None;
             }
         }
@@ -227,7 +227,7 @@ impl Reader<'_, '_> {
         match self.scope.shape(&path) {
             VariableType::Text | VariableType::List(_) => {}
             VariableType::Unknown => {
-                let shown = self.findings.at(expr.span).to_owned();
+                let shown = self.findings.slice(expr.span).to_owned();
                 let message = format!("exact only if {shown} is a text or a list");
                 let help = format!("declare it: --kind {shown}=text, or --kind {shown}=list");
                 self.findings.note(expr.span, message, help);

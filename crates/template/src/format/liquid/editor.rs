@@ -4,7 +4,7 @@ use quillet_core::TokenKind;
 
 use super::lexer::{self, Lexer, SourcePartKind, Tag};
 use super::token::{Kind, Token, is_space, known};
-use crate::editor::{CompletionItem, CompletionList, ExternalNames, Spot, TokenScan};
+use crate::editor::{CompletionItem, CompletionList, CompletionSpot, ExternalNames, TokenScan};
 
 /// Tags that open a block, with the tags that end one.
 const TAGS: &[&str] = &[
@@ -259,7 +259,7 @@ pub(super) fn completions(
     names: &ExternalNames<'_>,
     filters: &[&str],
 ) -> Vec<CompletionItem> {
-    let Some(spot) = Spot::find(text, at, scan) else {
+    let Some(spot) = CompletionSpot::find(text, at, scan) else {
         return Vec::new();
     };
     let mut list = CompletionList::new(spot.span);

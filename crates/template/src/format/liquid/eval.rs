@@ -249,7 +249,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         let Some(ExprKind::Lookup(lookup)) = piped.value.as_ref().map(|expr| &expr.kind) else {
             return Ok(false);
         };
-        match see(&self.world, lookup) {
+        match borrow_lookup(&self.world, lookup) {
             Some(Data::Str(text)) => self.pass.write(text).map(|()| true),
             Some(Data::Int(number)) => self.pass.write_int(*number).map(|()| true),
             _ => Ok(false),
@@ -261,7 +261,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
             Value::Data(Data::Str(text)) => self.pass.write(text),
             Value::Data(Data::Int(number)) => self.pass.write_int(*number),
             // Printing and inspecting differ: a printed list joins its items.
-            Value::Data(value) if matches!(value.meant(), Data::List(_)) => {
+            Value::Data(value) if matches!(value.represented_value(), Data::List(_)) => {
                 self.charge(value.weight())?;
                 let mut out = String::new();
                 value::write(value, &mut out);
@@ -279,13 +279,13 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         Ok(match value {
             Value::Data(value) => {
                 // A text is shared instead of copied.
-                if let Data::Str(text) = value.meant() {
+                if let Data::Str(text) = value.represented_value() {
                     return Ok(Arc::clone(text));
                 }
                 let weight = value.weight();
                 self.charge(weight)?;
                 let mut out = String::new();
-                match value.meant() {
+                match value.represented_value() {
                     list @ Data::List(_) => value::inspect(list, &mut out),
                     value => value::write(value, &mut out),
                 }
@@ -449,12 +449,12 @@ impl<'t, 'p> Evaluator<'t, 'p> {
 }
 
 /// Follows a path of names.
-fn see<'a>(world: &'a RenderScope<'_>, lookup: &Lookup) -> Option<&'a Data> {
+fn borrow_lookup<'a>(world: &'a RenderScope<'_>, lookup: &Lookup) -> Option<&'a Data> {
     let Name::Known(name) = &lookup.name else {
         // A computed name needs evaluation.
         return None;
     };
-    let mut found = world.see(name)?;
+    let mut found = world.borrow(name)?;
     for key in &lookup.keys {
         let Key::Name(key) = key else {
             return None;

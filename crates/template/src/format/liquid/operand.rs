@@ -14,7 +14,7 @@ use super::value::{ForLoop, TableRowLoop, Value, equal, length_of};
 use crate::{LimitKind, StopReason};
 
 /// An operand of a condition.
-enum Side {
+enum ConditionOperand {
     Value(Value),
     Empty,
     Blank,
@@ -80,7 +80,7 @@ impl<'t> Evaluator<'t, '_> {
         let name = match &lookup.name {
             Name::Known(name) => Arc::clone(name),
             Name::Computed(name) => match self.eval(name)? {
-                Value::Data(value) => match value.meant() {
+                Value::Data(value) => match value.represented_value() {
                     Data::Str(name) => Arc::clone(name),
                     _ => return self.absent(expr, optional),
                 },
@@ -145,11 +145,11 @@ impl<'t> Evaluator<'t, '_> {
             && owner.is_fallback()
         {
             let own = owner.as_map().is_some_and(|map| map.get(name).is_some());
-            let meant = Value::Data(owner.meant().clone());
-            let asked = asked(&meant, name).filter(|_| !own && !meant.stands_in());
+            let meant = Value::Data(owner.represented_value().clone());
+            let asked = property(&meant, name).filter(|_| !own && !meant.is_fallback());
             return asked.or_else(|| keyed(&Value::Data(owner.clone()), &key));
         }
-        keyed(owner, &key).or_else(|| asked(owner, name))
+        keyed(owner, &key).or_else(|| property(owner, name))
     }
 
     // Conditions.
@@ -174,7 +174,7 @@ impl<'t> Evaluator<'t, '_> {
                 Term::Expr(expr) => {
                     let value = self.optional(expr)?;
                     let meant = value.meant();
-                    meant.is_true() && !(value.stands_in() && is_empty(&meant))
+                    meant.is_true() && !(value.is_fallback() && is_empty(&meant))
                 }
                 // Alone, `empty` and `blank` are empty texts, which are true.
                 Term::Empty | Term::Blank => true,
@@ -202,10 +202,14 @@ impl<'t> Evaluator<'t, '_> {
     }
 
     /// Evaluates one side of a comparison; returns whether it replaces a failed call.
-    fn side(&mut self, term: &'t Term, optional: bool) -> Result<(Side, bool), StopReason> {
+    fn side(
+        &mut self,
+        term: &'t Term,
+        optional: bool,
+    ) -> Result<(ConditionOperand, bool), StopReason> {
         Ok(match term {
-            Term::Empty => (Side::Empty, false),
-            Term::Blank => (Side::Blank, false),
+            Term::Empty => (ConditionOperand::Empty, false),
+            Term::Blank => (ConditionOperand::Blank, false),
             Term::Expr(expr) => {
                 let value = if optional {
                     self.optional(expr)?
@@ -213,7 +217,7 @@ impl<'t> Evaluator<'t, '_> {
                     self.eval(expr)?
                 };
                 let meant = self.unmarked(&value.meant()).into_owned();
-                (Side::Value(meant), value.stands_in())
+                (ConditionOperand::Value(meant), value.is_fallback())
             }
         })
     }
@@ -221,19 +225,21 @@ impl<'t> Evaluator<'t, '_> {
     fn compare(
         &mut self,
         operator: Operator,
-        left: &Side,
-        right: &Side,
+        left: &ConditionOperand,
+        right: &ConditionOperand,
     ) -> Result<bool, StopReason> {
         if let Operator::Equal | Operator::NotEqual = operator {
             let same = self.same(left, right)?;
             return Ok(same == (operator == Operator::Equal));
         }
         let text = Value::from(String::new());
-        let value = |side: &Side| match side {
-            Side::Value(value) => value.clone(),
-            Side::Empty | Side::Blank => text.clone(),
+        let value = |side: &ConditionOperand| match side {
+            ConditionOperand::Value(value) => value.clone(),
+            ConditionOperand::Empty | ConditionOperand::Blank => text.clone(),
         };
-        let literal = |side: &Side| matches!(side, Side::Empty | Side::Blank);
+        let literal = |side: &ConditionOperand| {
+            matches!(side, ConditionOperand::Empty | ConditionOperand::Blank)
+        };
         if operator != Operator::Contains && (literal(left) || literal(right)) {
             return Ok(false);
         }
@@ -244,15 +250,19 @@ impl<'t> Evaluator<'t, '_> {
         }
     }
 
-    fn same(&mut self, left: &Side, right: &Side) -> Result<bool, StopReason> {
+    fn same(
+        &mut self,
+        left: &ConditionOperand,
+        right: &ConditionOperand,
+    ) -> Result<bool, StopReason> {
         match (left, right) {
-            (Side::Value(value), Side::Empty) | (Side::Empty, Side::Value(value)) => {
-                Ok(is_empty(value))
+            (ConditionOperand::Value(value), ConditionOperand::Empty)
+            | (ConditionOperand::Empty, ConditionOperand::Value(value)) => Ok(is_empty(value)),
+            (ConditionOperand::Value(value), ConditionOperand::Blank)
+            | (ConditionOperand::Blank, ConditionOperand::Value(value)) => Ok(is_blank(value)),
+            (ConditionOperand::Value(left), ConditionOperand::Value(right)) => {
+                self.equal(left, right)
             }
-            (Side::Value(value), Side::Blank) | (Side::Blank, Side::Value(value)) => {
-                Ok(is_blank(value))
-            }
-            (Side::Value(left), Side::Value(right)) => self.equal(left, right),
             _ => Ok(false),
         }
     }
@@ -273,7 +283,7 @@ impl<'t> Evaluator<'t, '_> {
     pub(super) fn matches(&mut self, left: &Value, term: &'t Term) -> Result<bool, StopReason> {
         let (right, _) = self.side(term, true)?;
         let left = self.unmarked(&left.meant()).into_owned();
-        self.same(&Side::Value(left), &right)
+        self.same(&ConditionOperand::Value(left), &right)
     }
 
     fn contains(&mut self, left: &Value, right: &Value) -> Result<bool, StopReason> {
@@ -362,7 +372,7 @@ pub(super) fn compare_numbers(one: &Data, other: &Data) -> Option<Ordering> {
 /// Looks up a key; `None` if it does not exist.
 fn keyed(owner: &Value, key: &Value) -> Option<Value> {
     match owner {
-        Value::Data(owner) if owner.is_fallback() => Some(in_stand_in(owner, key)),
+        Value::Data(owner) if owner.is_fallback() => Some(fallback_field(owner, key)),
         Value::Data(Data::Map(map)) => match key {
             Value::Data(Data::Str(key)) => map.get(key).cloned().map(Value::Data),
             Value::Data(Data::Int(_)) => Some(Value::NIL),
@@ -392,21 +402,21 @@ fn item(list: &[Data], at: i64) -> Value {
 }
 
 /// Inside the result of a failed call there is its fallback value, or nil.
-fn in_stand_in(owner: &Data, key: &Value) -> Value {
-    let found = match (owner.meant(), key) {
+fn fallback_field(owner: &Data, key: &Value) -> Value {
+    let found = match (owner.represented_value(), key) {
         (Data::List(list), Value::Data(Data::Int(at))) => match item(list, *at) {
             value if value.is_nil() => None,
             Value::Data(value) => Some(value.into_fallback()),
             _ => None,
         },
-        (_, Value::Data(Data::Str(key))) => owner.as_map().map(|map| map.field_standing_in(key)),
+        (_, Value::Data(Data::Str(key))) => owner.as_map().map(|map| map.fallback_field(key)),
         _ => None,
     };
     Value::Data(found.unwrap_or_else(|| Data::from("").into_fallback()))
 }
 
 /// `size`, `first` and `last`.
-fn asked(owner: &Value, name: &str) -> Option<Value> {
+fn property(owner: &Value, name: &str) -> Option<Value> {
     let count = |count: usize| Value::from(i64::try_from(count).unwrap_or(i64::MAX));
     match (owner, name) {
         (Value::Data(Data::Str(text)), "size") => Some(count(text.chars().count())),

@@ -42,7 +42,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         let scope = self.world.open();
         for (key, expr) in &node.named {
             let value = self.eval(expr)?;
-            self.world.bring(scope, key, value);
+            self.world.set_local(scope, key, value);
         }
         let entered = self.pass.entered();
         self.pass.enter(span.start);
@@ -53,11 +53,11 @@ impl<'t, 'p> Evaluator<'t, 'p> {
                 self.pass.step()?;
                 self.pass.turn(turn);
                 self.world
-                    .bring(scope, &variable, Value::Data(item.clone()));
+                    .set_local(scope, &variable, Value::Data(item.clone()));
                 self.partial(source)?;
             }
         } else {
-            self.world.bring(scope, &variable, value);
+            self.world.set_local(scope, &variable, value);
             self.partial(source)?;
         }
         self.pass.leave(entered);

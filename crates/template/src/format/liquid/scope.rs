@@ -92,7 +92,7 @@ impl<'p> RenderScope<'p> {
     }
 
     /// Returns the value by reference if it is data, not a counter.
-    pub(super) fn see(&self, name: &str) -> Option<&Data> {
+    pub(super) fn borrow(&self, name: &str) -> Option<&Data> {
         let inner = self.inner.iter().rev().find(|(known, _)| **known == *name);
         let own = match inner {
             Some((_, value)) => Some(value),
@@ -133,7 +133,7 @@ impl<'p> RenderScope<'p> {
     }
 
     /// Sets a name in the innermost scope, which began at `scope`.
-    pub(super) fn bring(&mut self, scope: usize, name: &Arc<str>, value: Value) {
+    pub(super) fn set_local(&mut self, scope: usize, name: &Arc<str>, value: Value) {
         let own = self.inner.get_mut(scope..).unwrap_or_default();
         // A loop sets its item again in every iteration.
         match own.iter_mut().find(|(known, _)| known == name) {

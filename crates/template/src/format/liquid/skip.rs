@@ -36,7 +36,7 @@ impl<'t> Evaluator<'t, '_> {
         self.pass.skip_since(holes);
         let mut effects = SideEffects::default();
         effects.node(self.compiled, node, false);
-        self.forget(&effects)?;
+        self.invalidate(&effects)?;
         // Whether the loop continues is unknown.
         if effects.leaves {
             self.world.interrupts.push(Interrupt::Lost);
@@ -46,14 +46,14 @@ impl<'t> Evaluator<'t, '_> {
 
     /// Skips the rest of a loop whose last iterations are unknown.
     #[cold]
-    pub(super) fn lose(&mut self, body: &'t Body) -> Result<(), StopReason> {
+    pub(super) fn invalidate_loop(&mut self, body: &'t Body) -> Result<(), StopReason> {
         let mut effects = SideEffects::default();
         effects.body(self.compiled, body, true);
-        self.forget(&effects)
+        self.invalidate(&effects)
     }
 
     /// Makes a placeholder of everything that could have been set.
-    fn forget(&mut self, effects: &SideEffects<'_>) -> Result<(), StopReason> {
+    fn invalidate(&mut self, effects: &SideEffects<'_>) -> Result<(), StopReason> {
         // The scan of the syntax tree is work as well.
         self.pass.steps(effects.nodes)?;
         // An included template with a computed name could set anything.

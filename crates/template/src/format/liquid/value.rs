@@ -43,14 +43,16 @@ pub(super) struct TableRowLoop {
 impl Value {
     pub(super) const NIL: Value = Value::Data(core::Value::Null);
 
-    pub(super) fn stands_in(&self) -> bool {
+    pub(super) fn is_fallback(&self) -> bool {
         matches!(self, Value::Data(value) if value.is_fallback())
     }
 
     /// Returns the value itself, or the inner value of a failed call's fallback.
     pub(super) fn meant(&self) -> Value {
         match self {
-            Value::Data(value) if value.is_fallback() => Value::Data(value.meant().clone()),
+            Value::Data(value) if value.is_fallback() => {
+                Value::Data(value.represented_value().clone())
+            }
             other => other.clone(),
         }
     }
@@ -124,7 +126,7 @@ pub(super) fn length_of(from: i64, to: i64) -> usize {
 /// Whether two values are equal: numbers by value, others by type and value.
 pub(super) fn equal(one: &core::Value, other: &core::Value) -> bool {
     use core::Value::{Float, Int, List, Map};
-    match (one.meant(), other.meant()) {
+    match (one.represented_value(), other.represented_value()) {
         (Int(one), Float(other)) | (Float(other), Int(one)) => *one as f64 == *other,
         (List(one), List(other)) => {
             one.len() == other.len()
@@ -145,14 +147,14 @@ pub(super) fn equal(one: &core::Value, other: &core::Value) -> bool {
 
 /// Writes the printed form of a value; the items of a list are joined.
 pub(super) fn write(value: &core::Value, out: &mut String) {
-    match value.meant() {
+    match value.represented_value() {
         core::Value::Null => {}
         core::Value::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
         core::Value::Int(number) => out.push_str(&number.to_string()),
         core::Value::Float(number) => out.push_str(&shown(*number)),
         core::Value::Str(text) => out.push_str(text),
         core::Value::List(items) => items.iter().for_each(|item| write(item, out)),
-        core::Value::Map(map) => match map.printed() {
+        core::Value::Map(map) => match map.display_value() {
             Some(printed) if !map.is_fallback() => write(printed, out),
             _ => write_map(map, out),
         },
@@ -161,7 +163,7 @@ pub(super) fn write(value: &core::Value, out: &mut String) {
 
 /// Writes a value inside an object, or a list converted to text, like Ruby's `inspect`.
 pub(super) fn inspect(value: &core::Value, out: &mut String) {
-    match value.meant() {
+    match value.represented_value() {
         core::Value::Null => out.push_str("nil"),
         core::Value::Str(text) => inspect_text(text, out),
         core::Value::List(items) => {

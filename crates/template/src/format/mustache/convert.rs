@@ -71,7 +71,7 @@ impl Reader<'_, '_, '_> {
                 }
                 Piece::Partial(partial) => {
                     let message = "a partial has no exact counterpart in other formats";
-                    self.findings.refuse(partial.tag.span, message);
+                    self.findings.reject(partial.tag.span, message);
                 }
             }
         }
@@ -99,7 +99,8 @@ impl Reader<'_, '_, '_> {
                     "{name} is a condition or a loop depending on its value, which is not declared"
                 );
                 let help = format!("declare it: --kind {name}=list, or --kind {name}=boolean");
-                self.findings.refuse_with(section.tag.span, message, help);
+                self.findings
+                    .reject_with_help(section.tag.span, message, help);
                 self.condition(path, false, section, body);
                 None
             }
@@ -178,7 +179,7 @@ impl<'p> Reader<'p, '_, '_> {
         };
         let Some(path) = path else {
             let message = "the set of all variables has no exact counterpart in other formats";
-            self.findings.refuse(span, message);
+            self.findings.reject(span, message);
             return None;
         };
         let shape = self.declared(&path);

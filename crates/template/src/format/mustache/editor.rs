@@ -4,7 +4,9 @@ use quillet_core::TokenKind;
 
 use super::super::javascript::is_space;
 use super::lexer::{Lexer, RawTag, TagKind, Token};
-use crate::editor::{CompletionItem, CompletionList, ExternalNames, MOST_FAULTS, Spot, TokenScan};
+use crate::editor::{
+    CompletionItem, CompletionList, CompletionSpot, ExternalNames, MOST_FAULTS, TokenScan,
+};
 
 /// Returns the tokens of a text; for an unclosed tag, its opening and its name.
 pub(super) fn scan(text: &str) -> TokenScan {
@@ -96,7 +98,7 @@ fn unclosed(text: &str, start: usize, opened: usize, end: usize, scan: &mut Toke
 
 /// Returns the completion items at a byte: variable names.
 pub(super) fn completions(text: &str, at: usize, names: &ExternalNames<'_>) -> Vec<CompletionItem> {
-    let Some(spot) = Spot::find(text, at, scan) else {
+    let Some(spot) = CompletionSpot::find(text, at, scan) else {
         return Vec::new();
     };
     let mut list = CompletionList::new(spot.span);

@@ -191,7 +191,7 @@ impl<'t, 'p, 'v> Evaluator<'t, 'p, 'v> {
             NameLookup::Nothing => Cow::Owned(Value::Null),
         };
         let value = if value.is_fallback() {
-            Cow::Owned(value.meant().clone())
+            Cow::Owned(value.represented_value().clone())
         } else {
             value
         };

@@ -98,7 +98,7 @@ impl<'t> Parser<'t, '_> {
     }
 
     fn tag(&mut self, raw: RawTag<'t>) -> Result<(), ParseProblem> {
-        refuse(&raw)?;
+        reject_optional(&raw)?;
         match raw.kind {
             TagKind::Comment | TagKind::Delimiters => {}
             TagKind::Value | TagKind::RawValue => self.nodes.push(Node::Value(tag(&raw))),
@@ -227,7 +227,7 @@ fn tag(raw: &RawTag<'_>) -> Tag {
 }
 
 /// Rejects the optional modules of the specification.
-fn refuse(raw: &RawTag<'_>) -> Result<(), ParseProblem> {
+fn reject_optional(raw: &RawTag<'_>) -> Result<(), ParseProblem> {
     let (what, help) = match (raw.kind, raw.name.chars().next()) {
         (TagKind::Value, Some('<')) => ("inheritance is not supported", "use {{> partial}}"),
         (TagKind::Value, Some('$')) => (

@@ -36,14 +36,14 @@ pub(crate) fn read(
         let found = parser.problems.into_iter();
         return Err(found.map(|one| one.diagnostic(source)).collect());
     }
-    tell_elements(source.text, findings);
+    report_elements(source.text, findings);
     let program = parser.program;
     let node = |piece| node(&program, piece, findings);
     Ok(program.nodes.iter().map(node).collect())
 }
 
 /// Message tags are structure here and text in other formats.
-fn tell_elements(text: &str, findings: &mut ConvertFindings<'_>) {
+fn report_elements(text: &str, findings: &mut ConvertFindings<'_>) {
     for piece in PartScanner::new(text) {
         let scan::TemplatePart::Text(text, at) = piece else {
             continue;

@@ -5,7 +5,7 @@ use quillet_core::TokenKind as Colour;
 use super::encoding::HostLanguage;
 use super::scan::{PartScanner, TemplatePart};
 use super::token::{Token, TokenKind, read};
-use crate::editor::{CompletionItem, CompletionList, ExternalNames, Spot, TokenScan};
+use crate::editor::{CompletionItem, CompletionList, CompletionSpot, ExternalNames, TokenScan};
 
 /// Returns the tokens of a text, including those of an unclosed last block.
 pub(super) fn scan(text: &str, dialect: HostLanguage) -> TokenScan {
@@ -102,7 +102,7 @@ pub(super) fn completions(
     names: &ExternalNames<'_>,
     dialect: HostLanguage,
 ) -> Vec<CompletionItem> {
-    let Some(spot) = Spot::find(text, at, |text| scan(text, dialect)) else {
+    let Some(spot) = CompletionSpot::find(text, at, |text| scan(text, dialect)) else {
         return Vec::new();
     };
     let mut list = CompletionList::new(spot.span);

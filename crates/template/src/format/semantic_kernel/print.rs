@@ -24,7 +24,7 @@ pub(super) fn text(value: &Value, dialect: HostLanguage) -> Cow<'_, str> {
             Some(texts) => Cow::Owned(texts.join("\n")),
             None => Cow::Owned(json::to_string(value)),
         },
-        Value::Map(map) => match map.printed() {
+        Value::Map(map) => match map.display_value() {
             Some(printed) => text(printed, dialect),
             None => Cow::Owned(json::to_string(value)),
         },

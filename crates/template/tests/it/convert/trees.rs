@@ -369,5 +369,5 @@ fn look(path: &VariablePath, root: &Value, items: &[Turn]) -> Value {
         PathStart::Item(depth) => &items[depth].item,
         PathStart::Loop(depth, knows) => return items[depth].known(knows),
     };
-    start.at(&path.keys).cloned().expect("it is there")
+    start.get_path(&path.keys).cloned().expect("it is there")
 }

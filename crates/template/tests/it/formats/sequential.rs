@@ -517,10 +517,10 @@ impl FunctionHost for Tools {
                     );
                     let fields = json::parse(&text).expect("it is JSON");
                     let map = fields.as_map().expect("it is an object").clone();
-                    (number.to_string(), map.printed_as("result").into())
+                    (number.to_string(), map.with_display_key("result").into())
                 }
                 ("g", given) => {
-                    let given = given.as_map().and_then(Map::printed).unwrap_or(given);
+                    let given = given.as_map().and_then(Map::display_value).unwrap_or(given);
                     let text = json::to_string(given);
                     let text = text.trim_matches('"');
                     (text.to_owned(), format!("[{text}]").into())

@@ -22,17 +22,20 @@ impl Declared {
     }
 
     fn parameters_of(&self, name: &str) -> Vec<(String, Option<Value>)> {
-        let declared = self.functions.get(name).and_then(|f| f.at(&["params"]));
+        let declared = self
+            .functions
+            .get(name)
+            .and_then(|f| f.get_path(&["params"]));
         let Some(Value::List(parameters)) = declared else {
             return Vec::new();
         };
         let name = |p: &Value| {
-            p.at(&["name"])
+            p.get_path(&["name"])
                 .and_then(Value::as_str)
                 .unwrap_or_default()
                 .to_owned()
         };
-        let one = |p: &Value| (name(p), p.at(&["default"]).cloned());
+        let one = |p: &Value| (name(p), p.get_path(&["default"]).cloned());
         parameters.iter().map(one).collect()
     }
 
@@ -57,9 +60,9 @@ impl Declared {
 
     fn answer(&self, name: &str, arguments: &CallArguments) -> Result<Value, CallError> {
         let bound = self.bind(name, arguments)?;
-        let body = self.functions.get(name).and_then(|f| f.at(&["body"]));
+        let body = self.functions.get(name).and_then(|f| f.get_path(&["body"]));
         let field = |key: &str| {
-            body.and_then(|body| body.at(&[key]))
+            body.and_then(|body| body.get_path(&[key]))
                 .cloned()
                 .unwrap_or_default()
         };

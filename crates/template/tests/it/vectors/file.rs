@@ -22,7 +22,7 @@ pub(super) fn run(
     evaluate: impl Fn(&Vector<'_>) -> Result<String, String>,
 ) -> Result<Vec<Outcome>, String> {
     let file = json::parse(text).map_err(|error| error.to_string())?;
-    let Some(Value::List(vectors)) = file.at(&["vectors"]) else {
+    let Some(Value::List(vectors)) = file.get_path(&["vectors"]) else {
         return Err("the file has no vectors".to_owned());
     };
     let outcome = |vector: &Value| {
@@ -42,12 +42,12 @@ impl Vector<'_> {
     }
 
     pub(super) fn get(&self, path: &[&str]) -> Option<&Value> {
-        self.vector.at(path)
+        self.vector.get_path(path)
     }
 
     /// The variables: the vector's own, or the dataset that it names.
     pub(super) fn data(&self) -> Value {
-        let named = || self.file.at(&["datasets", self.text("dataset")]);
+        let named = || self.file.get_path(&["datasets", self.text("dataset")]);
         self.get(&["data"])
             .or_else(named)
             .cloned()
@@ -59,7 +59,8 @@ impl Vector<'_> {
         let own = self.get(&[key]).and_then(Value::as_map).cloned();
         let own = own.unwrap_or_default();
         let named = own.get("$ref").and_then(Value::as_str);
-        let shared = named.and_then(|name| self.file.at(&["shared", name])?.as_map().cloned());
+        let shared =
+            named.and_then(|name| self.file.get_path(&["shared", name])?.as_map().cloned());
         shared.unwrap_or(own)
     }
 

@@ -36,7 +36,7 @@ fn declared_helper(
     declared: &Value,
     call: &mut HelperCall<'_>,
 ) -> Result<HelperResult, StopReason> {
-    let field = |key: &str| declared.at(&[key]).cloned().unwrap_or_default();
+    let field = |key: &str| declared.get_path(&[key]).cloned().unwrap_or_default();
     let text = |key: &str| field(key).as_str().unwrap_or_default().to_owned();
     match text("op").as_str() {
         "upper" => Ok(call.text(0)?.to_uppercase().into()),
@@ -113,7 +113,7 @@ fn sum(call: &HelperCall<'_>) -> Value {
 }
 
 fn this(call: &HelperCall<'_>, key: &str) -> Value {
-    let value = call.this().and_then(|this| this.at(&[key]));
+    let value = call.this().and_then(|this| this.get_path(&[key]));
     value.cloned().unwrap_or_default()
 }
 

@@ -32,7 +32,7 @@ fn rendered(template: &str, partials: &Map, variables: &Map) -> Result<String, S
 /// The specification, of which the modules with a tilde are optional.
 pub(super) fn run_specification(text: &str) -> Result<Vec<Outcome>, String> {
     let file = json::parse(text).map_err(|error| error.to_string())?;
-    let suites = file.at(&["suites"]).and_then(Value::as_map);
+    let suites = file.get_path(&["suites"]).and_then(Value::as_map);
     let suites = suites.ok_or("the file has no suites")?;
     let required = suites.iter().filter(|(name, _)| !name.starts_with('~'));
     let mut outcomes = Vec::new();
@@ -46,10 +46,14 @@ pub(super) fn run_specification(text: &str) -> Result<Vec<Outcome>, String> {
 }
 
 fn specified(suite: &str, test: &Value) -> Outcome {
-    let text = |key: &str| test.at(&[key]).and_then(Value::as_str).unwrap_or_default();
-    let map = |key: &str| test.at(&[key]).and_then(Value::as_map).cloned();
+    let text = |key: &str| {
+        test.get_path(&[key])
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+    };
+    let map = |key: &str| test.get_path(&[key]).and_then(Value::as_map).cloned();
     // Where the data is no object, it is what `.` gives.
-    let root = test.at(&["data"]).cloned().unwrap_or_default();
+    let root = test.get_path(&["data"]).cloned().unwrap_or_default();
     let (template, data) = match &root {
         Value::Map(map) => (text("template").to_owned(), map.clone()),
         other => {

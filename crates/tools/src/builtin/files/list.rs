@@ -47,7 +47,7 @@ impl BuiltinHandler for ListFiles {
             let told = json!({"directory": directory, "pattern": pattern});
             let work = move || list(&workspace, &directory, pattern.as_deref());
             let answer = blocking(work).await;
-            answer.map_err(|refusal| refusal.told("list_files", told))
+            answer.map_err(|refusal| refusal.into_tool_error("list_files", told))
         })
     }
 }

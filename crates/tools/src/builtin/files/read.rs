@@ -46,14 +46,14 @@ impl BuiltinHandler for ReadFile {
         Box::pin(async move {
             let told = json!({"file_path": path});
             let answer = blocking(move || read(&workspace, &path, offset, limit)).await;
-            answer.map_err(|refusal| refusal.told("read_file", told))
+            answer.map_err(|refusal| refusal.into_tool_error("read_file", told))
         })
     }
 }
 
 impl PathError {
     /// Error for the model: the problem and its path.
-    pub(super) fn told(self, tool: &str, mut about: Json) -> ToolError {
+    pub(super) fn into_tool_error(self, tool: &str, mut about: Json) -> ToolError {
         about["error"] = self.why.clone().into();
         failure(self.kind, format!("{tool}: {}", self.why), &about)
     }

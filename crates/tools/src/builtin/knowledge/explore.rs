@@ -56,7 +56,7 @@ impl BuiltinHandler for ListCollections {
             let answer = self.0.list(&name(arguments)).await;
             answer
                 .map(Value::from)
-                .map_err(|error| told("kb_ls", &error))
+                .map_err(|error| to_model_error("kb_ls", &error))
         })
     }
 }
@@ -72,12 +72,12 @@ impl BuiltinHandler for ReadDocument {
             let answer = self.0.head(&documents(arguments), offset, limit).await;
             answer
                 .map(Value::from)
-                .map_err(|error| told("kb_head", &error))
+                .map_err(|error| to_model_error("kb_head", &error))
         })
     }
 }
 
-fn told(tool: &str, error: &ToolError) -> ToolError {
+fn to_model_error(tool: &str, error: &ToolError) -> ToolError {
     let told = json!({"error": error.for_model});
     failure(error.kind, format!("{tool}: {}", error.message), &told)
 }

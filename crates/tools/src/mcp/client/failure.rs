@@ -19,7 +19,7 @@ pub(super) fn kind(error: &ServiceError) -> ToolErrorKind {
 }
 
 /// A failure in the words of the server, where it has some.
-pub(super) fn said(error: &ServiceError) -> String {
+pub(super) fn error_text(error: &ServiceError) -> String {
     match error {
         ServiceError::McpError(error) => error.message.to_string(),
         other => other.to_string(),

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use quillet_core::tool::ToolErrorKind;
 use rmcp::model::{PaginatedRequestParams, Tool};
 
-use super::failure::{kind, said};
+use super::failure::{error_text, kind};
 use super::handler::McpSession;
 
 /// Maximum number of tools of one server; no model can choose among more.
@@ -52,7 +52,7 @@ pub(super) async fn list(
     for _ in 0..MOST_PAGES {
         let params = PaginatedRequestParams::default().with_cursor(cursor.take());
         let page = session.list_tools(Some(params)).await;
-        let page = page.map_err(|error| (kind(&error), said(&error)))?;
+        let page = page.map_err(|error| (kind(&error), error_text(&error)))?;
         for tool in page.tools {
             bytes += serde_json::to_vec(&tool).map_or(0, |text| text.len());
             tools.push(tool);

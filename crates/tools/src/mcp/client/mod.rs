@@ -23,7 +23,7 @@ use serde_json::Value as Json;
 use crate::http::too_large;
 use crate::parameters::{self, CallArguments};
 use crate::returns::Returns;
-use failure::{http_failure, kind, said};
+use failure::{error_text, http_failure, kind};
 pub(crate) use session::McpServer;
 pub(crate) use single_flight::McpTimeouts;
 
@@ -53,7 +53,9 @@ pub(crate) async fn call(
     };
     let value = decode(server, name, result, returns)?;
     Ok(match (value, wrapped) {
-        (Value::Map(map), Some(key)) if map.get(&key).is_some() => map.printed_as(&key).into(),
+        (Value::Map(map), Some(key)) if map.get(&key).is_some() => {
+            map.with_display_key(&key).into()
+        }
         (value, _) => value,
     })
 }
@@ -198,7 +200,7 @@ fn failed(server: &McpServer, error: &ServiceError) -> ToolError {
     {
         return known;
     }
-    let said = said(error);
+    let said = error_text(error);
     ToolError {
         kind: kind(error),
         message: format!("{}: {}{}", server.endpoint, said, server.last_words()),

@@ -65,7 +65,7 @@ impl McpServer {
 
     /// Initializes the server and lists its tools in the background, so that the first call finds
     /// both ready. Must be called inside a Tokio runtime.
-    pub(crate) fn greet(self: &Arc<Self>) {
+    pub(crate) fn connect_ahead(self: &Arc<Self>) {
         let server = self.clone();
         tokio::spawn(async move {
             if let Err(error) = server.listing().await {

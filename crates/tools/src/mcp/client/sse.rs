@@ -165,7 +165,9 @@ impl Transport<RoleClient> for SseTransport {
             })?;
             let posted = post(&http, url, headers, body.into());
             let posted = tokio::time::timeout(POST_TIME, posted).await;
-            posted.unwrap_or_else(|_| Err(late())).map_err(SendError)
+            posted
+                .unwrap_or_else(|_| Err(timeout_error()))
+                .map_err(SendError)
         }
     }
 
@@ -188,7 +190,7 @@ impl Transport<RoleClient> for SseTransport {
     }
 }
 
-fn late() -> ToolError {
+fn timeout_error() -> ToolError {
     let text = format!("the server did not accept the message within {POST_TIME:?}");
     ToolError::new(ToolErrorKind::Timeout, text)
 }

@@ -45,7 +45,7 @@ impl Tools {
     /// Initializes these servers in the background and keeps them. From now on every server is
     /// initialized when a definition first refers to it. A service calls this at its start, so that
     /// no request waits for a server. Must be called inside a Tokio runtime.
-    pub fn greet(&self, servers: &McpServers) {
+    pub fn connect_ahead(&self, servers: &McpServers) {
         self.servers.look_ahead();
         // Servers of tasks have a session per task, which is opened when a request names it.
         let whole = servers.servers.iter();
@@ -66,7 +66,7 @@ impl Tools {
         };
         let server = self.servers.pooled(endpoint);
         // Initialization and listing are limited like a call.
-        let listing = limit.hold("listing its tools", limit.time, server.listing());
+        let listing = limit.run("listing its tools", limit.time, server.listing());
         let listing = listing.await.map_err(|error| error.message)?;
         Ok(ListedServer {
             listed: listing.tools.clone(),
@@ -185,7 +185,7 @@ impl Tool for McpTool {
         Box::pin(async move { Ok(self.ask(&arguments, context, false).await?.value) })
     }
 
-    fn answer<'a>(
+    fn call_for_model<'a>(
         &'a self,
         arguments: Map,
         context: &'a ToolContext,
@@ -202,11 +202,11 @@ impl McpTool {
         shows: bool,
     ) -> Result<ToolAnswer, ToolError> {
         let name = self.spec.name.as_str();
-        let left = self.limit.left(context);
+        let left = self.limit.remaining(context);
         let answer = super::answer(&self.server, name, &self.theirs, arguments);
-        let answer = self.limit.hold(name, left, answer).await;
+        let answer = self.limit.run(name, left, answer).await;
         let result = answer.and_then(|result| self.result(result, shows));
-        result.map_err(|error| self.told(error, left.as_secs_f64()))
+        result.map_err(|error| self.to_model_error(error, left.as_secs_f64()))
     }
 
     fn result(&self, result: CallToolResult, shows: bool) -> Result<ToolAnswer, ToolError> {
@@ -241,7 +241,7 @@ impl McpTool {
     }
 
     /// Error for the model, in Chat Shell's words and with the name of the tool that failed.
-    fn told(&self, error: ToolError, waited: f64) -> ToolError {
+    fn to_model_error(&self, error: ToolError, waited: f64) -> ToolError {
         let name = &self.spec.name;
         let for_model = match error.kind {
             ToolErrorKind::Timeout => format!("MCP tool '{name}' timed out after {waited:.1}s"),

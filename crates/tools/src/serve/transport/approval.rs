@@ -44,7 +44,7 @@ pub(super) fn way(context: &RequestContext<RoleServer>) -> ApprovalChannel {
 }
 
 /// Result that requests decisions; the client returns the run's id.
-pub(super) fn wanted(run: String, calls: &[PendingApproval]) -> InputRequiredResult {
+pub(super) fn input_required(run: String, calls: &[PendingApproval]) -> InputRequiredResult {
     let requests = calls.iter().filter_map(|call| {
         let request = ElicitRequest::new(form(call)?);
         Some((call.call.to_string(), InputRequest::Elicitation(request)))

@@ -94,7 +94,7 @@ impl Handler {
         let text = match asked {
             Ok((AgentReply::Done(text), _)) => Ok(Value::from(text)),
             Ok((AgentReply::Waits { run, calls }, ApprovalChannel::InResult)) => {
-                return Ok(CallToolResponse::InputRequired(approval::wanted(
+                return Ok(CallToolResponse::InputRequired(approval::input_required(
                     run, &calls,
                 )));
             }

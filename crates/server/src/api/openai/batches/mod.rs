@@ -11,11 +11,11 @@ use serde_json::{Map, Value};
 use utoipa::{IntoParams, ToSchema};
 
 use self::shape::{BatchList, BatchObject};
-use super::file_access::{batching, own, stored};
+use super::file_access::{batching, owned_file, stored};
 use super::page::{self, PageParams};
 use super::request;
 use super::schema::ErrorBody;
-use crate::api::{Id, json};
+use crate::api::{Id, json_body};
 use crate::batch::{ENDPOINTS, order, seconds, window};
 use crate::error::{ApiError, problem};
 use crate::extract::QueryParams;
@@ -78,13 +78,13 @@ pub(crate) async fn create_batch(
             "endpoint: {endpoint:?} does not support batches, only {}",
             ENDPOINTS.join(" and ")
         );
-        return Err(problem(ErrorCode::InvalidValue, message).about("endpoint"));
+        return Err(problem(ErrorCode::InvalidValue, message).with_param("endpoint"));
     }
     let words = text(&members, "completion_window")?;
     let time = window(words).ok_or_else(|| {
         let message =
             format!("completion_window: invalid time {words:?}; expected a time such as \"24h\"");
-        problem(ErrorCode::InvalidValue, message).about("completion_window")
+        problem(ErrorCode::InvalidValue, message).with_param("completion_window")
     })?;
     let metadata = metadata(members.get("metadata"))?;
     let provider = match members.get("provider_batch") {
@@ -92,16 +92,16 @@ pub(crate) async fn create_batch(
         Some(Value::Bool(provider)) => *provider,
         Some(_) => {
             let message = "provider_batch: must be true or false";
-            return Err(problem(ErrorCode::InvalidType, message).about("provider_batch"));
+            return Err(problem(ErrorCode::InvalidType, message).with_param("provider_batch"));
         }
     };
-    let file = own(&call, input, "input_file_id").await?;
+    let file = owned_file(&call, input, "input_file_id").await?;
     if file.purpose != "batch" {
         let message = format!(
             "input_file_id: the file has purpose {:?}; expected \"batch\"",
             file.purpose
         );
-        return Err(problem(ErrorCode::InvalidValue, message).about("input_file_id"));
+        return Err(problem(ErrorCode::InvalidValue, message).with_param("input_file_id"));
     }
     let batching = batching(&call.app)?;
     let order = order(
@@ -114,10 +114,10 @@ pub(crate) async fn create_batch(
     // Otherwise the input could vanish in the middle of the batch.
     if file.expires < order.expires {
         let message = "input_file_id: the file expires before the batch does: upload it again, or shorten completion_window";
-        return Err(problem(ErrorCode::InvalidValue, message).about("input_file_id"));
+        return Err(problem(ErrorCode::InvalidValue, message).with_param("input_file_id"));
     }
     batching.store.begin(&order).await.map_err(stored)?;
-    json(&BatchObject::of(find(&call, &order.id).await?))
+    json_body(&BatchObject::of(find(&call, &order.id).await?))
 }
 
 /// Returns a batch with its progress
@@ -126,7 +126,7 @@ pub(crate) async fn create_batch(
     (status = 404, body = ErrorBody, description = "Unknown batch"),
 ))]
 pub(crate) async fn retrieve_batch(call: RequestContext, Id(id): Id) -> Result<Response, ApiError> {
-    json(&BatchObject::of(find(&call, &id).await?))
+    json_body(&BatchObject::of(find(&call, &id).await?))
 }
 
 /// Lists the batches of the caller, newest first
@@ -153,7 +153,7 @@ pub(crate) async fn list_batches(
         let batch = store.batch(id).await.map_err(stored)?;
         batches.extend(batch.map(BatchObject::of));
     }
-    json(&BatchList::of(batches, has_more))
+    json_body(&BatchList::of(batches, has_more))
 }
 
 /// Cancels a batch
@@ -181,7 +181,7 @@ pub(crate) async fn cancel_batch(call: RequestContext, Id(id): Id) -> Result<Res
         let message = format!("the batch {id} is already {}", batch.status.word());
         return Err(problem(ErrorCode::BatchEnded, message));
     }
-    json(&BatchObject::of(batch))
+    json_body(&BatchObject::of(batch))
 }
 
 /// Returns a batch of the caller; batches of others are reported as unknown.
@@ -194,7 +194,8 @@ async fn find(call: &RequestContext, id: &str) -> Result<Batch, ApiError> {
     batch
         .filter(|batch| batch.order.owner == who.scope())
         .ok_or_else(|| {
-            problem(ErrorCode::BatchNotFound, format!("unknown batch {id:?}")).about("batch_id")
+            problem(ErrorCode::BatchNotFound, format!("unknown batch {id:?}"))
+                .with_param("batch_id")
         })
 }
 
@@ -203,18 +204,18 @@ fn text<'a>(members: &'a Map<String, Value>, name: &str) -> Result<&'a str, ApiE
         Some(Value::String(text)) => Ok(text),
         None | Some(Value::Null) => {
             let message = format!("{name}: required");
-            Err(problem(ErrorCode::InvalidValue, message).about(name))
+            Err(problem(ErrorCode::InvalidValue, message).with_param(name))
         }
         Some(_) => {
             let message = format!("{name}: must be a string");
-            Err(problem(ErrorCode::InvalidType, message).about(name))
+            Err(problem(ErrorCode::InvalidType, message).with_param(name))
         }
     }
 }
 
 fn metadata(value: Option<&Value>) -> Result<Option<Map<String, Value>>, ApiError> {
     let refused = |message: String| {
-        Err(problem(ErrorCode::InvalidValue, format!("metadata: {message}")).about("metadata"))
+        Err(problem(ErrorCode::InvalidValue, format!("metadata: {message}")).with_param("metadata"))
     };
     let pairs = match value {
         None | Some(Value::Null) => return Ok(None),

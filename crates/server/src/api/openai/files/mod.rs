@@ -14,10 +14,10 @@ use quillet_core::store::StoreError;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::file_access::{batching, own, stored};
+use super::file_access::{batching, owned_file, stored};
 use super::page::{self, PageParams};
 use super::schema::ErrorBody;
-use crate::api::{Id, json};
+use crate::api::{Id, json_body};
 use crate::error::{ApiError, problem};
 use crate::extract::QueryParams;
 use crate::request_context::RequestContext;
@@ -124,7 +124,7 @@ pub(crate) async fn upload_file(
     call: RequestContext,
     request: Request,
 ) -> Result<Response, ApiError> {
-    json(&FileObject::of(upload::take(&call, request).await?))
+    json_body(&FileObject::of(upload::take(&call, request).await?))
 }
 
 /// Lists the files of the caller
@@ -154,7 +154,7 @@ pub(crate) async fn list_files(
     };
     let (files, has_more) = listed.of(files, |file| &file.id);
     let data: Vec<FileObject> = files.into_iter().map(FileObject::of).collect();
-    json(&FileList {
+    json_body(&FileList {
         object: "list",
         first_id: data.first().map(|file| file.id.clone()),
         last_id: data.last().map(|file| file.id.clone()),
@@ -169,7 +169,7 @@ pub(crate) async fn list_files(
     (status = 404, body = ErrorBody, description = "Unknown file"),
 ))]
 pub(crate) async fn retrieve_file(call: RequestContext, Id(id): Id) -> Result<Response, ApiError> {
-    json(&FileObject::of(own(&call, &id, "file_id").await?))
+    json_body(&FileObject::of(owned_file(&call, &id, "file_id").await?))
 }
 
 /// Returns the content of a file
@@ -178,7 +178,7 @@ pub(crate) async fn retrieve_file(call: RequestContext, Id(id): Id) -> Result<Re
     (status = 404, body = ErrorBody, description = "Unknown file"),
 ))]
 pub(crate) async fn file_content(call: RequestContext, Id(id): Id) -> Result<Response, ApiError> {
-    let file = own(&call, &id, "file_id").await?;
+    let file = owned_file(&call, &id, "file_id").await?;
     let store = batching(&call.app)?.store.clone();
     // Stream it: a file may be larger than memory.
     let pages = stream::try_unfold(Some(1), move |from: Option<u64>| {
@@ -211,7 +211,7 @@ pub(crate) async fn file_content(call: RequestContext, Id(id): Id) -> Result<Res
     (status = 409, body = ErrorBody, description = "A batch still reads the file"),
 ))]
 pub(crate) async fn delete_file(call: RequestContext, Id(id): Id) -> Result<Response, ApiError> {
-    own(&call, &id, "file_id").await?;
+    owned_file(&call, &id, "file_id").await?;
     let store = &batching(&call.app)?.store;
     for active in store.active().await.map_err(stored)? {
         // A race with a new batch is harmless: its validation fails with a missing file.
@@ -221,11 +221,11 @@ pub(crate) async fn delete_file(call: RequestContext, Id(id): Id) -> Result<Resp
                 "the batch {} still reads from the file {id}",
                 batch.order.id
             );
-            return Err(problem(ErrorCode::FileInUse, message).about("file_id"));
+            return Err(problem(ErrorCode::FileInUse, message).with_param("file_id"));
         }
     }
     store.remove_file(&id).await.map_err(stored)?;
-    json(&FileDeleted {
+    json_body(&FileDeleted {
         id,
         object: "file",
         deleted: true,

@@ -51,8 +51,8 @@ pub(super) async fn take(call: &RequestContext, request: Request) -> Result<File
             return Err(error);
         }
     };
-    let (name, bytes) = form.file.ok_or_else(|| lacks("file"))?;
-    let keep = keep(form.seconds.as_deref(), batching);
+    let (name, bytes) = form.file.ok_or_else(|| missing_field("file"))?;
+    let keep = retention_seconds(form.seconds.as_deref(), batching);
     let keep = match (form.purpose.as_deref(), keep) {
         (Some("batch"), Ok(keep)) => keep,
         (Some("batch"), Err(error)) => {
@@ -62,11 +62,11 @@ pub(super) async fn take(call: &RequestContext, request: Request) -> Result<File
         (purpose, _) => {
             discard(batching, &id).await;
             return Err(purpose.map_or_else(
-                || lacks("purpose"),
+                || missing_field("purpose"),
                 |purpose| {
                     let message =
                         format!("purpose: unsupported value {purpose:?}; expected \"batch\"");
-                    problem(ErrorCode::InvalidValue, message).about("purpose")
+                    problem(ErrorCode::InvalidValue, message).with_param("purpose")
                 },
             ));
         }
@@ -97,7 +97,7 @@ async fn form(
         match field.name() {
             Some("file") if form.file.is_some() => {
                 let message = "file: only one file is allowed";
-                return Err(problem(ErrorCode::InvalidValue, message).about("file"));
+                return Err(problem(ErrorCode::InvalidValue, message).with_param("file"));
             }
             Some("file") => {
                 let name = field.file_name().unwrap_or("file.jsonl").to_owned();
@@ -130,14 +130,14 @@ async fn pieces(
                 "the file is larger than the limit of {} bytes (batch.file_bytes)",
                 options.file_bytes
             );
-            return Err(problem(ErrorCode::FileTooLarge, message).about("file"));
+            return Err(problem(ErrorCode::FileTooLarge, message).with_param("file"));
         }
         cutter.add(&chunk, &mut waiting).map_err(|long| {
             let message = format!(
                 "line {} is longer than the limit of {} bytes (batch.line_bytes)",
                 long.line, options.line_bytes
             );
-            problem(ErrorCode::LineTooLong, message).about("file")
+            problem(ErrorCode::LineTooLong, message).with_param("file")
         })?;
         size += chunk.len();
         if size >= WRITTEN {
@@ -194,16 +194,16 @@ async fn in_time<T>(
     }
 }
 
-fn lacks(member: &str) -> ApiError {
+fn missing_field(member: &str) -> ApiError {
     problem(
         ErrorCode::InvalidValue,
         format!("{member}: missing from the form"),
     )
-    .about(member)
+    .with_param(member)
 }
 
 /// How long the file is kept.
-fn keep(wish: Option<&str>, batching: &BatchService) -> Result<u64, ApiError> {
+fn retention_seconds(wish: Option<&str>, batching: &BatchService) -> Result<u64, ApiError> {
     let Some(wish) = wish else {
         return Ok(batching.options.keep.as_secs());
     };
@@ -212,7 +212,7 @@ fn keep(wish: Option<&str>, batching: &BatchService) -> Result<u64, ApiError> {
     let seconds = seconds.filter(|seconds| (least..=most).contains(seconds));
     seconds.ok_or_else(|| {
         let message = format!("expires_after: seconds must be {least} to {most}");
-        problem(ErrorCode::InvalidValue, message).about("expires_after")
+        problem(ErrorCode::InvalidValue, message).with_param("expires_after")
     })
 }
 

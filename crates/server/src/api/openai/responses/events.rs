@@ -76,22 +76,22 @@ impl ResponsesEncoder {
     }
 
     /// An event with these members besides its own.
-    fn tell(&mut self, kind: &str, mut members: Value, out: &mut Vec<u8>) {
+    fn write_event(&mut self, kind: &str, mut members: Value, out: &mut Vec<u8>) {
         members["type"] = kind.into();
         members["sequence_number"] = self.sequence.into();
         self.frame(kind, &members, out);
     }
 
-    fn tell_response(&mut self, kind: &str, out: &mut Vec<u8>) {
+    fn write_response(&mut self, kind: &str, out: &mut Vec<u8>) {
         let response = json!({"response": self.object.members()});
-        self.tell(kind, response, out);
+        self.write_event(kind, response, out);
     }
 
     fn begun(&mut self, out: &mut Vec<u8>) {
         if !self.has_begun {
             self.has_begun = true;
-            self.tell_response("response.created", out);
-            self.tell_response("response.in_progress", out);
+            self.write_response("response.created", out);
+            self.write_response("response.in_progress", out);
         }
     }
 
@@ -141,10 +141,10 @@ impl ResponsesEncoder {
         let index = self.items.len();
         let item = OutputItem::new(&self.object.id, index, kind);
         let added = json!({"output_index": index, "item": item.json("in_progress")});
-        self.tell("response.output_item.added", added, out);
+        self.write_event("response.output_item.added", added, out);
         if let Some((added, _)) = part_events(&item.kind) {
             let event = part_event(index, &item, "");
-            self.tell(added, event, out);
+            self.write_event(added, event, out);
         }
         self.items.push(item);
         index
@@ -219,11 +219,11 @@ impl ResponsesEncoder {
                 done["arguments"] = text.into();
             }
         }
-        self.tell(kind, done, out);
+        self.write_event(kind, done, out);
         if let Some(after) = after {
-            self.tell(after, part, out);
+            self.write_event(after, part, out);
         }
-        self.tell("response.output_item.done", whole, out);
+        self.write_event("response.output_item.done", whole, out);
     }
 
     /// Ends every item, the reasoning with the turn's own words.
@@ -250,7 +250,7 @@ impl ResponsesEncoder {
         item.is_open = false;
         for kind in ["response.output_item.added", "response.output_item.done"] {
             let event = json!({"output_index": index, "item": item.json("completed")});
-            self.tell(kind, event, out);
+            self.write_event(kind, event, out);
         }
         self.items.push(item);
     }
@@ -360,21 +360,21 @@ impl EventEncoder for ResponsesEncoder {
         self.object
             .end(self.reason, self.output(status), self.usage);
         let kind = format!("response.{}", self.object.status());
-        self.tell_response(&kind, out);
+        self.write_response(&kind, out);
         let mut answer = items::message(&self.items);
         answer.native = self.native.take();
         self.keeper
-            .keep(&self.object.id, answer, self.object.members())
+            .store_response(&self.object.id, answer, self.object.members())
     }
 
     fn fail(&mut self, error: &ApiError, out: &mut Vec<u8>) {
         if !self.has_begun {
             let body = error::body(error).error;
             let event = json!({"code": body.code, "message": body.message, "param": body.param});
-            return self.tell("error", event, out);
+            return self.write_event("error", event, out);
         }
         let output = self.output("incomplete");
         self.object.fail(error, output, self.usage);
-        self.tell_response("response.failed", out);
+        self.write_response("response.failed", out);
     }
 }

@@ -26,8 +26,8 @@ use super::request::ParsedRequest;
 use super::schema::ErrorBody;
 use super::{ask, request};
 use crate::api::event_stream::{self, EventEncoder, PendingReply};
-use crate::api::reply::in_time;
-use crate::api::{Id, json};
+use crate::api::reply::with_chat_timeout;
+use crate::api::{Id, json_body};
 use crate::error::ApiError;
 use crate::request_context::RequestContext;
 
@@ -54,21 +54,21 @@ pub(crate) async fn create_response(
     let mut asked = request::read(&OpenAiResponses, body, prompted, "input")?;
     native::read_back(&mut asked.request.messages)?;
     let mut keeper = ResponseRecorder::new(&call, &wish);
-    go_on(&mut asked, &wish, &mut keeper).await?;
+    load_previous(&mut asked, &wish, &mut keeper).await?;
     let stream = asked.stream;
     let object = ResponseObject::new(&wish, ask::name(&asked.request).is_some(), keeper.is_on());
     let teller = ResponsesEncoder::new(object, wish.with_native, keeper);
-    let asking = ask::ask(&call, asked).await?;
+    let asking = ask::send_request(&call, asked).await?;
     if stream {
         return event_stream::answer(&call, asking, teller).await;
     }
-    let answer = in_time(&call.app, whole(asking, teller)).await?;
-    json(&answer)
+    let answer = with_chat_timeout(&call.app, collect_response(asking, teller)).await?;
+    json_body(&answer)
 }
 
 /// Puts what was said before between the instructions and the new input, and says which part of it
 /// all is to be stored: instructions hold for one response only.
-async fn go_on(
+async fn load_previous(
     asked: &mut ParsedRequest,
     wish: &ResponseOptions,
     keeper: &mut ResponseRecorder,
@@ -77,14 +77,17 @@ async fn go_on(
     // OpenAI's rule: instructions of an earlier response do not carry over.
     let first = usize::from(wish.has_instructions).min(messages.len());
     if let Some(previous) = &wish.previous {
-        let earlier = keeper.earlier(previous).await?;
+        let earlier = keeper.load_conversation(previous).await?;
         messages.splice(first..first, earlier);
     }
-    keeper.asked(messages.get(first..).unwrap_or_default());
+    keeper.set_messages(messages.get(first..).unwrap_or_default());
     Ok(())
 }
 
-async fn whole(asking: PendingReply, mut teller: ResponsesEncoder) -> Result<Value, ApiError> {
+async fn collect_response(
+    asking: PendingReply,
+    mut teller: ResponsesEncoder,
+) -> Result<Value, ApiError> {
     let mut answer = asking.await?;
     let mut unsent = Vec::new();
     while let Some(event) = answer.stream.next().await {
@@ -106,7 +109,7 @@ pub(crate) async fn retrieve_response(
     call: RequestContext,
     Id(id): Id,
 ) -> Result<Response, ApiError> {
-    json(&recorder::find(&call, &id).await?)
+    json_body(&recorder::find(&call, &id).await?)
 }
 
 /// What became of a response that was to be forgotten.
@@ -131,7 +134,7 @@ pub(crate) async fn delete_response(
     Id(id): Id,
 ) -> Result<Response, ApiError> {
     recorder::forget(&call, &id).await?;
-    json(&DeleteResponse {
+    json_body(&DeleteResponse {
         id,
         object: "response",
         deleted: true,

@@ -42,7 +42,7 @@ pub(super) fn read_back(messages: &mut [Message]) -> Result<(), ApiError> {
         });
         let own = encrypted.next_back().transpose().map_err(|cause| {
             let message = format!("input: encrypted_content was modified: {cause}");
-            problem(ErrorCode::InvalidEncryptedContent, message).about("input")
+            problem(ErrorCode::InvalidEncryptedContent, message).with_param("input")
         })?;
         if own.is_some() || items.iter().any(is_made_here) {
             message.native = own;

@@ -112,12 +112,12 @@ fn text(members: &Map<String, Value>, name: &str) -> Result<Option<String>, ApiE
         Some(Value::String(text)) => Ok(Some(text.clone())),
         Some(_) => {
             let message = format!("{name}: must be a string");
-            Err(problem(ErrorCode::InvalidType, message).about(name))
+            Err(problem(ErrorCode::InvalidType, message).with_param(name))
         }
     }
 }
 
 fn unsupported(name: &str, instead: &str) -> ApiError {
     let message = format!("{name}: not supported; {instead}");
-    problem(ErrorCode::UnsupportedParameter, message).about(name)
+    problem(ErrorCode::UnsupportedParameter, message).with_param(name)
 }

@@ -44,12 +44,12 @@ impl ResponseRecorder {
     }
 
     /// The conversation that a response belongs to.
-    pub(super) async fn earlier(&self, id: &str) -> Result<Vec<Message>, ApiError> {
+    pub(super) async fn load_conversation(&self, id: &str) -> Result<Vec<Message>, ApiError> {
         let turns = match &self.sessions {
             None => Vec::new(),
             // The store of sessions rejects such ids with an error; to the client they are just
             // unknown.
-            Some(_) if given(id).is_err() => Vec::new(),
+            Some(_) if check_id(id).is_err() => Vec::new(),
             Some(sessions) => {
                 let session = self.who.session_of(id);
                 let turns = sessions.load(&session, self.most.saturating_add(1)).await;
@@ -60,14 +60,14 @@ impl ResponseRecorder {
             let message =
                 format!("unknown response {id:?}: it was not stored, or is no longer available");
             let error = problem(ErrorCode::PreviousResponseNotFound, message);
-            return Err(error.about("previous_response_id"));
+            return Err(error.with_param("previous_response_id"));
         }
         let said = turns.into_iter().filter(|turn| turn.id != OBJECT);
         Ok(said.map(|turn| turn.message).collect())
     }
 
     /// What the response answers.
-    pub(super) fn asked(&mut self, messages: &[Message]) {
+    pub(super) fn set_messages(&mut self, messages: &[Message]) {
         if self.is_on() {
             self.asked = messages.to_vec();
         }
@@ -75,7 +75,7 @@ impl ResponseRecorder {
 
     /// Keeps the response. That it could not be stored is for the operator to know; the answer
     /// itself was given.
-    pub(super) fn keep(
+    pub(super) fn store_response(
         &mut self,
         id: &str,
         answer: Message,
@@ -109,7 +109,7 @@ impl ResponseRecorder {
 /// The object of a stored response.
 pub(super) async fn find(call: &RequestContext, id: &str) -> Result<Value, ApiError> {
     let agents = call.app.agents.as_ref().ok_or_else(|| unknown(id))?;
-    given(id)?;
+    check_id(id)?;
     let session = call.principal().session_of(id);
     let turns = agents.parts().sessions.load(&session, 1).await;
     let turns = turns.map_err(ServiceError::Store)?;
@@ -122,7 +122,7 @@ pub(super) async fn find(call: &RequestContext, id: &str) -> Result<Value, ApiEr
 /// Deletes a response
 pub(super) async fn forget(call: &RequestContext, id: &str) -> Result<(), ApiError> {
     let agents = call.app.agents.as_ref().ok_or_else(|| unknown(id))?;
-    given(id)?;
+    check_id(id)?;
     let session = call.principal().session_of(id);
     let removed = agents.parts().sessions.remove(&session).await;
     if removed.map_err(ServiceError::Store)? {
@@ -136,7 +136,7 @@ pub(super) async fn forget(call: &RequestContext, id: &str) -> Result<(), ApiErr
 const LONGEST_ID: usize = 128;
 
 /// Whether an id may be one of ours; a store of sessions refuses to look for others.
-fn given(id: &str) -> Result<(), ApiError> {
+fn check_id(id: &str) -> Result<(), ApiError> {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
     if (1..=LONGEST_ID).contains(&id.len()) && id.bytes().all(plain) {
         Ok(())
@@ -150,5 +150,5 @@ fn unknown(id: &str) -> ApiError {
         ErrorCode::ResponseNotFound,
         format!("unknown response {id:?}"),
     )
-    .about("response_id")
+    .with_param("response_id")
 }

@@ -6,7 +6,7 @@ use crate::call::CallArguments;
 use crate::pass::{CallState, StopReason};
 
 use super::super::ast::{BuiltinFunction, FunctionBinding, FunctionNode, Node, NodeKind};
-use super::super::fmt::{self, Full};
+use super::super::fmt::{self, BufferFullError};
 use super::super::function::{Effect, FunctionContext, FunctionError, GoFunction};
 use super::super::literal::NumberLiteral;
 use super::super::types::GoType;
@@ -129,7 +129,7 @@ impl<'a> Executor<'a, '_, '_> {
             return Ok(DotValue::Pending);
         }
         // A fallback value takes part as the value inside it.
-        let stood = items.iter().any(DotValue::stands_in);
+        let stood = items.iter().any(DotValue::is_fallback);
         if stood {
             for item in &mut *items {
                 let taken = std::mem::replace(item, DotValue::Missing);
@@ -240,7 +240,7 @@ impl<'a> Executor<'a, '_, '_> {
         }
         // An included template handles fallback values itself.
         let includes = function.effect == Effect::Includes;
-        let stood = !includes && self.values[base..].iter().any(GoValue::stands_in);
+        let stood = !includes && self.values[base..].iter().any(GoValue::is_fallback);
         if stood {
             for value in &mut self.values[base..] {
                 *value = std::mem::take(value).meant();
@@ -292,7 +292,7 @@ impl<'a> Executor<'a, '_, '_> {
             self.pass.enter(caller.place);
         }
         for inner in &self.loops {
-            let (body, turns) = inner.at();
+            let (body, turns) = inner.location();
             self.pass.enter(body);
             self.pass.enter(turns);
         }
@@ -351,7 +351,7 @@ impl<'a> Executor<'a, '_, '_> {
         let limit = self.pass.limits().memory_bytes;
         let full = append_formatted(builtin, &mut text, limit, &self.values[base..]);
         self.values.truncate(base);
-        full.map_err(|Full| self.pass.limit(LimitKind::MemoryBytes))?;
+        full.map_err(|BufferFullError| self.pass.limit(LimitKind::MemoryBytes))?;
         self.pass.charge(text.len())?;
         Ok(DotValue::own(GoValue::Str(GoStr::from(text))))
     }
@@ -443,7 +443,7 @@ impl<'a> Executor<'a, '_, '_> {
         let limit = self.pass.limits().memory_bytes;
         let full = fmt::print(&mut text, limit, &self.values[base..]);
         self.values.truncate(base);
-        full.map_err(|Full| self.pass.limit(LimitKind::MemoryBytes))?;
+        full.map_err(|BufferFullError| self.pass.limit(LimitKind::MemoryBytes))?;
         // Escaping turns one byte into at most six.
         // Charged before the escaped text is built.
         self.pass.charge(text.len().saturating_mul(6))?;
@@ -543,7 +543,7 @@ impl<'a> Executor<'a, '_, '_> {
             DotValue::Missing => Err(self.fail(format!("invalid value; expected {go_type}"))),
             // A fallback value of the wrong type becomes the zero value, so a failed call does not
             // fail the render.
-            _ if item.stands_in() => {
+            _ if item.is_fallback() => {
                 let meant = item.meant();
                 Ok(if meant.go_type() == Some(go_type) {
                     meant
@@ -599,7 +599,7 @@ fn append_formatted(
     out: &mut Vec<u8>,
     limit: usize,
     values: &[GoValue],
-) -> Result<(), Full> {
+) -> Result<(), BufferFullError> {
     match (builtin, values) {
         (BuiltinFunction::Printf, [GoValue::Str(format), operands @ ..]) => {
             fmt::printf(out, limit, format.as_bytes(), operands)

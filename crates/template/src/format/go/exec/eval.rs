@@ -11,7 +11,7 @@ use super::super::ast::{
 };
 use super::super::collection::GoMap;
 use super::super::function::FunctionError;
-use super::super::literal::Ideal;
+use super::super::literal::UntypedKind;
 use super::super::types::GoType;
 use super::super::value::GoValue;
 use super::item::DotValue;
@@ -207,7 +207,7 @@ impl<'a> Executor<'a, '_, '_> {
                 StringText::Text(value) => Ok(DotValue::core(value)),
             },
             NodeKind::Number(number) => match number.ideal {
-                Ideal::Complex(real, imaginary) => {
+                UntypedKind::Complex(real, imaginary) => {
                     Ok(DotValue::own(GoValue::Complex(real, imaginary)))
                 }
                 // The only other literal without a value is an integer above 64 bits.
@@ -285,7 +285,7 @@ impl<'a> Executor<'a, '_, '_> {
     fn field_of_map(&mut self, map: &GoMap, name: &str) -> Result<DotValue<'a>, StopReason> {
         // Inside a fallback value every field exists, so templates continue after a failed call.
         if let Some(core) = map.as_core().filter(|core| core.is_fallback()) {
-            let value = core.field_standing_in(name);
+            let value = core.fallback_field(name);
             return Ok(DotValue::own_element(value.into(), GoType::Any));
         }
         match map.get(name.as_bytes()) {
@@ -361,7 +361,7 @@ fn literal(node: &Node) -> Option<&Value> {
             StringText::Bytes(_) => None,
         },
         NodeKind::Number(number) => match &number.ideal {
-            Ideal::Real(value) => Some(value),
+            UntypedKind::Real(value) => Some(value),
             _ => None,
         },
         _ => None,

@@ -81,8 +81,8 @@ impl<'a> DotValue<'a> {
     }
 
     /// Whether it replaces the result of a failed call.
-    pub(super) fn stands_in(&self) -> bool {
-        matches!(self, DotValue::Own(value, _) if value.stands_in())
+    pub(super) fn is_fallback(&self) -> bool {
+        matches!(self, DotValue::Own(value, _) if value.is_fallback())
     }
 
     /// Returns the value that functions receive.

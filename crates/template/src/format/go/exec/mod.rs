@@ -26,7 +26,7 @@ use crate::limits::LimitKind;
 use crate::pass::{Pass, StopReason};
 
 use super::ast::{Node, Op, OpIndex, Pipe, TemplateCall, TemplateDefinition};
-use super::fmt::{self, Full, quoted as quote};
+use super::fmt::{self, BufferFullError, quoted as quote};
 use super::function::FunctionState;
 use super::template::GoTemplate;
 use super::value::GoValue;
@@ -123,7 +123,7 @@ impl<'a> Executor<'a, '_, '_> {
                 // The end of a template returns to its caller; the operations need no explicit
                 // return.
                 match self.callers.pop() {
-                    Some(caller) => self.go_back(&caller),
+                    Some(caller) => self.return_to(&caller),
                     None => return Ok(()),
                 }
                 continue;
@@ -156,7 +156,7 @@ impl<'a> Executor<'a, '_, '_> {
                     }
                 }
                 Op::EndWith { next } => {
-                    self.take_back_dot();
+                    self.restore_dot();
                     self.place = *next;
                 }
                 Op::Range {
@@ -213,7 +213,7 @@ impl<'a> Executor<'a, '_, '_> {
         self.at = ErrorContext::Node(node);
     }
 
-    fn take_back_dot(&mut self) {
+    fn restore_dot(&mut self) {
         if let Some(dot) = self.dots.pop() {
             self.dot = dot;
         }
@@ -257,12 +257,12 @@ impl<'a> Executor<'a, '_, '_> {
         Ok(())
     }
 
-    fn go_back(&mut self, caller: &CallFrame<'a>) {
+    fn return_to(&mut self, caller: &CallFrame<'a>) {
         self.slots.truncate(self.base);
         self.definition = caller.definition;
         self.place = caller.place;
         self.base = caller.base;
-        self.take_back_dot();
+        self.restore_dot();
     }
 
     /// Prints a value like an action.
@@ -309,7 +309,7 @@ impl<'a> Executor<'a, '_, '_> {
 
     fn print_core(&mut self, value: &quillet_core::Value) -> Result<(), StopReason> {
         // A tool's result may name a field that represents it in print.
-        let printed = value.as_map().and_then(quillet_core::Map::printed);
+        let printed = value.as_map().and_then(quillet_core::Map::display_value);
         let limit = self.pass.limits().output_bytes;
         let result = fmt::append_core(self.pass.out(), limit, printed.unwrap_or(value));
         self.check_output(result)
@@ -333,8 +333,8 @@ impl<'a> Executor<'a, '_, '_> {
         self.check_output(result)
     }
 
-    fn check_output(&mut self, result: Result<(), Full>) -> Result<(), StopReason> {
-        result.map_err(|Full| self.pass.limit(LimitKind::OutputBytes))?;
+    fn check_output(&mut self, result: Result<(), BufferFullError>) -> Result<(), StopReason> {
+        result.map_err(|BufferFullError| self.pass.limit(LimitKind::OutputBytes))?;
         self.pass.check_output()
     }
 }
@@ -342,7 +342,7 @@ impl<'a> Executor<'a, '_, '_> {
 /// Returns the text that replaces a tool's result in print, if any.
 fn printed(value: &GoValue) -> Option<GoValue> {
     let map = value.as_map()?.as_core()?;
-    map.printed().map(GoValue::from)
+    map.display_value().map(GoValue::from)
 }
 
 /// Formats values for an error message, truncated to a readable length.

@@ -40,7 +40,7 @@ enum RangeItems<'a> {
 
 impl LoopState<'_> {
     /// The loop's location in the template, and the current iteration.
-    pub(super) fn at(&self) -> (OpIndex, usize) {
+    pub(super) fn location(&self) -> (OpIndex, usize) {
         (self.body, self.turns)
     }
 
@@ -157,7 +157,7 @@ impl<'a> Executor<'a, '_, '_> {
                 RangeItems::Entries(entries)
             }
             DotValue::Own(GoValue::List(list), _) => RangeItems::List(list),
-            DotValue::Own(value, _) if value.stands_in() => match value.meant() {
+            DotValue::Own(value, _) if value.is_fallback() => match value.meant() {
                 GoValue::List(list) => RangeItems::List(list),
                 GoValue::Map(map) => RangeItems::Built(map.sorted(), map.element()),
                 _ => return Ok(None),
@@ -238,7 +238,7 @@ impl<'a> Executor<'a, '_, '_> {
             return;
         };
         self.dots.truncate(ended.dots + 1);
-        self.take_back_dot();
+        self.restore_dot();
         self.place = ended.end;
     }
 }

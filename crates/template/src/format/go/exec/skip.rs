@@ -51,7 +51,7 @@ impl Executor<'_, '_, '_> {
     ) -> Result<(), StopReason> {
         self.pass.skip_since(holes);
         self.place = ops.end;
-        if !self.forget(ops, inside)? {
+        if !self.invalidate_assigned(ops, inside)? {
             return Ok(());
         }
         // The skipped operation might have ended the loop.
@@ -61,7 +61,7 @@ impl Executor<'_, '_, '_> {
         };
         let end = ops.end;
         // The rest of the loop may contain a `break` of an outer loop.
-        if self.forget(ops, end)? {
+        if self.invalidate_assigned(ops, end)? {
             return Err(self.pass.stop());
         }
         self.end_loop();
@@ -70,7 +70,11 @@ impl Executor<'_, '_, '_> {
 
     /// Makes a placeholder of every variable that the operations could set. Returns whether they
     /// could leave the enclosing loop.
-    fn forget(&mut self, ops: Range<OpIndex>, mut inside: OpIndex) -> Result<bool, StopReason> {
+    fn invalidate_assigned(
+        &mut self,
+        ops: Range<OpIndex>,
+        mut inside: OpIndex,
+    ) -> Result<bool, StopReason> {
         let definition = self.definition;
         let mut leaves = false;
         for at in ops.clone() {

@@ -4,7 +4,7 @@
 use std::io::Write;
 
 use super::integer::{Integer, decimal};
-use super::sink::Sink;
+use super::sink::LimitedBuffer;
 use super::spec::Spec;
 
 /// Maximum number of decimal places and of significant digits of a finite number; further requested
@@ -13,7 +13,7 @@ const MOST_FRACTION: usize = 1074;
 const MOST_SIGNIFICANT: usize = 767;
 
 /// Writes a number under a verb. Returns `false` for a verb of another type.
-pub(super) fn float(sink: &mut Sink<'_>, value: f64, verb: char, spec: &Spec) -> bool {
+pub(super) fn float(sink: &mut LimitedBuffer<'_>, value: f64, verb: char, spec: &Spec) -> bool {
     let (form, precision) = match verb {
         'v' => ('g', None),
         'b' | 'g' | 'G' | 'x' | 'X' => (verb, None),
@@ -31,7 +31,7 @@ pub(super) fn float(sink: &mut Sink<'_>, value: f64, verb: char, spec: &Spec) ->
 }
 
 /// Writes a number like `%v` without flags.
-pub(super) fn shortest(sink: &mut Sink<'_>, value: f64) {
+pub(super) fn shortest(sink: &mut LimitedBuffer<'_>, value: f64) {
     // Most numbers of prompts are small and whole.
     if value.fract() == 0.0 && value.abs() < 1e6 && (value != 0.0 || value.is_sign_positive()) {
         return decimal(sink, Integer::from(value as i64));
@@ -44,7 +44,7 @@ pub(super) fn shortest(sink: &mut Sink<'_>, value: f64) {
 }
 
 /// Infinity always shows its sign, and neither is padded with zeros.
-fn not_finite(sink: &mut Sink<'_>, value: f64, spec: &Spec) {
+fn not_finite(sink: &mut LimitedBuffer<'_>, value: f64, spec: &Spec) {
     let start = sink.position();
     let sign = spec.sign(value == f64::NEG_INFINITY);
     let default = value.is_infinite().then_some(b'+');
@@ -55,7 +55,13 @@ fn not_finite(sink: &mut Sink<'_>, value: f64, spec: &Spec) {
     sink.pad(start, &spec.without_zero());
 }
 
-fn finite(sink: &mut Sink<'_>, value: f64, form: char, precision: Option<usize>, spec: &Spec) {
+fn finite(
+    sink: &mut LimitedBuffer<'_>,
+    value: f64,
+    form: char,
+    precision: Option<usize>,
+    spec: &Spec,
+) {
     let start = sink.position();
     if let Some(sign) = spec.sign(value.is_sign_negative()) {
         sink.byte(sign);
@@ -315,7 +321,7 @@ fn hexadecimal_fraction(out: &mut Vec<u8>, fraction: u64, digits: usize, upper: 
 
 /// The `#` flag: always a point, and the zeros that `%g` omits. Like Go, this counts the `x` of a
 /// hexadecimal number as a digit.
-fn keep_zeros(sink: &mut Sink<'_>, start: usize, form: char, precision: Option<usize>) {
+fn keep_zeros(sink: &mut LimitedBuffer<'_>, start: usize, form: char, precision: Option<usize>) {
     let text = sink.since(start);
     let is_tail = |b: &u8| match b {
         b'p' | b'P' => true,

@@ -2,7 +2,7 @@
 
 use super::printable::is_printable;
 use super::quote::quote_char;
-use super::sink::Sink;
+use super::sink::LimitedBuffer;
 use super::spec::Spec;
 
 /// Digits in both cases; the last one is the letter of `0x`.
@@ -44,7 +44,12 @@ impl Integer {
 }
 
 /// Writes an integer under a verb. Returns `false` for a verb of another type.
-pub(super) fn integer(sink: &mut Sink<'_>, value: Integer, verb: char, spec: &Spec) -> bool {
+pub(super) fn integer(
+    sink: &mut LimitedBuffer<'_>,
+    value: Integer,
+    verb: char,
+    spec: &Spec,
+) -> bool {
     match verb {
         'v' | 'd' => in_base(sink, value, 10, verb, spec),
         'b' => in_base(sink, value, 2, verb, spec),
@@ -59,7 +64,7 @@ pub(super) fn integer(sink: &mut Sink<'_>, value: Integer, verb: char, spec: &Sp
 }
 
 /// Writes the decimal digits of an integer, without any flags.
-pub(super) fn decimal(sink: &mut Sink<'_>, value: Integer) {
+pub(super) fn decimal(sink: &mut LimitedBuffer<'_>, value: Integer) {
     let mut buffer = [0; 64];
     if value.negative {
         sink.byte(b'-');
@@ -67,7 +72,7 @@ pub(super) fn decimal(sink: &mut Sink<'_>, value: Integer) {
     sink.write(digits(&mut buffer, value.magnitude, 10, LOWER));
 }
 
-fn in_base(sink: &mut Sink<'_>, value: Integer, base: u64, verb: char, spec: &Spec) {
+fn in_base(sink: &mut LimitedBuffer<'_>, value: Integer, base: u64, verb: char, spec: &Spec) {
     let spaces = spec.without_zero();
     let start = sink.position();
     if spec.precision == Some(0) && value.magnitude == 0 {
@@ -119,20 +124,20 @@ fn digits<'b>(buffer: &'b mut [u8; 64], mut value: u64, base: u64, table: &[u8; 
     }
 }
 
-fn character(sink: &mut Sink<'_>, c: char, spec: &Spec) {
+fn character(sink: &mut LimitedBuffer<'_>, c: char, spec: &Spec) {
     let start = sink.position();
     sink.char(c);
     sink.pad(start, spec);
 }
 
-fn quoted(sink: &mut Sink<'_>, c: char, spec: &Spec) {
+fn quoted(sink: &mut LimitedBuffer<'_>, c: char, spec: &Spec) {
     let start = sink.position();
     sink.append(12, |out| quote_char(out, c, spec.plus));
     sink.pad(start, spec);
 }
 
 /// Writes `U+0078`, and with `#` the character after it.
-fn code_point(sink: &mut Sink<'_>, value: Integer, spec: &Spec) {
+fn code_point(sink: &mut LimitedBuffer<'_>, value: Integer, spec: &Spec) {
     let start = sink.position();
     let code = if value.negative {
         value.magnitude.wrapping_neg()

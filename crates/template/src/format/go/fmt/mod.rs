@@ -1,6 +1,6 @@
 //! Go's `fmt`: formatting of values.
 //!
-//! Text is appended to a buffer that must not exceed `limit` bytes; the caller converts [`Full`]
+//! Text is appended to a buffer that must not exceed `limit` bytes; the caller converts [`BufferFullError`]
 //! into the error of the limit that the buffer belongs to. Addresses are never printed: a verb for
 //! which Go shows one is rejected.
 
@@ -18,18 +18,22 @@ mod verb;
 
 use super::value::GoValue;
 use shape::PrintShape;
-use sink::Sink;
+use sink::LimitedBuffer;
 
 /// The text would exceed the limit. The buffer may contain the part that fitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Full;
+pub struct BufferFullError;
 
 /// Appends one value like `%v`, the form in which actions print.
 ///
 /// # Errors
 /// Returns an error at the limit.
 #[inline]
-pub fn append_value(out: &mut Vec<u8>, limit: usize, value: &GoValue) -> Result<(), Full> {
+pub fn append_value(
+    out: &mut Vec<u8>,
+    limit: usize,
+    value: &GoValue,
+) -> Result<(), BufferFullError> {
     written(out, limit, |sink| {
         verb::plain(sink, &PrintShape::from(value))
     })
@@ -44,7 +48,7 @@ pub fn append_core(
     out: &mut Vec<u8>,
     limit: usize,
     value: &quillet_core::Value,
-) -> Result<(), Full> {
+) -> Result<(), BufferFullError> {
     written(out, limit, |sink| {
         verb::plain(sink, &PrintShape::from(value))
     })
@@ -54,7 +58,7 @@ pub fn append_core(
 ///
 /// # Errors
 /// Returns an error at the limit.
-pub fn print(out: &mut Vec<u8>, limit: usize, operands: &[GoValue]) -> Result<(), Full> {
+pub fn print(out: &mut Vec<u8>, limit: usize, operands: &[GoValue]) -> Result<(), BufferFullError> {
     written(out, limit, |sink| {
         let mut after_string = true;
         for operand in operands {
@@ -72,7 +76,11 @@ pub fn print(out: &mut Vec<u8>, limit: usize, operands: &[GoValue]) -> Result<()
 ///
 /// # Errors
 /// Returns an error at the limit.
-pub fn println(out: &mut Vec<u8>, limit: usize, operands: &[GoValue]) -> Result<(), Full> {
+pub fn println(
+    out: &mut Vec<u8>,
+    limit: usize,
+    operands: &[GoValue],
+) -> Result<(), BufferFullError> {
     written(out, limit, |sink| {
         for (index, operand) in operands.iter().enumerate() {
             if index > 0 {
@@ -93,7 +101,7 @@ pub fn printf(
     limit: usize,
     format: &[u8],
     operands: &[GoValue],
-) -> Result<(), Full> {
+) -> Result<(), BufferFullError> {
     written(out, limit, |sink| printf::printf(sink, format, operands))
 }
 
@@ -110,8 +118,16 @@ pub fn append_quoted(out: &mut Vec<u8>, text: &[u8]) {
 }
 
 #[inline]
-fn written(out: &mut Vec<u8>, limit: usize, write: impl FnOnce(&mut Sink<'_>)) -> Result<(), Full> {
-    let mut sink = Sink::new(out, limit);
+fn written(
+    out: &mut Vec<u8>,
+    limit: usize,
+    write: impl FnOnce(&mut LimitedBuffer<'_>),
+) -> Result<(), BufferFullError> {
+    let mut sink = LimitedBuffer::new(out, limit);
     write(&mut sink);
-    if sink.is_full() { Err(Full) } else { Ok(()) }
+    if sink.is_full() {
+        Err(BufferFullError)
+    } else {
+        Ok(())
+    }
 }

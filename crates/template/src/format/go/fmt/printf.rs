@@ -2,7 +2,7 @@
 
 use super::super::value::{GoNumber, GoValue};
 use super::shape::PrintShape;
-use super::sink::Sink;
+use super::sink::LimitedBuffer;
 use super::spec::Spec;
 use super::verb::{operand, plain};
 
@@ -20,11 +20,11 @@ struct FormatState<'f, 's, 'o> {
     numbered: bool,
     /// Whether the operand numbers of this verb are valid.
     sound: bool,
-    sink: &'s mut Sink<'o>,
+    sink: &'s mut LimitedBuffer<'o>,
 }
 
 /// Formats the operands.
-pub(super) fn printf(sink: &mut Sink<'_>, text: &[u8], operands: &[GoValue]) {
+pub(super) fn printf(sink: &mut LimitedBuffer<'_>, text: &[u8], operands: &[GoValue]) {
     let mut format = FormatState {
         text,
         at: 0,

@@ -79,7 +79,7 @@ impl<'v> From<&'v GoValue> for PrintShape<'v> {
 
 /// A tool's result may name the field that replaces it in print.
 fn core_map(map: &quillet_core::Map) -> PrintShape<'_> {
-    match map.printed() {
+    match map.display_value() {
         Some(value) => PrintShape::from(value),
         None => PrintShape::Map(FormattedMap::Core(map)),
     }

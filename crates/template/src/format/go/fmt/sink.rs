@@ -3,18 +3,18 @@
 
 use super::spec::Spec;
 
-/// Appends to a buffer until it is full; further bytes are dropped, which [`Sink::is_full`]
+/// Appends to a buffer until it is full; further bytes are dropped, which [`LimitedBuffer::is_full`]
 /// reports.
-pub(super) struct Sink<'a> {
+pub(super) struct LimitedBuffer<'a> {
     out: &'a mut Vec<u8>,
     limit: usize,
     full: bool,
 }
 
-impl<'a> Sink<'a> {
+impl<'a> LimitedBuffer<'a> {
     /// Creates a sink that lets `out` grow to `limit` bytes.
     pub(super) fn new(out: &'a mut Vec<u8>, limit: usize) -> Self {
-        Sink {
+        LimitedBuffer {
             out,
             limit,
             full: false,

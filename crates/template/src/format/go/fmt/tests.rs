@@ -184,7 +184,7 @@ fn nothing_grows_past_the_limit() {
     for format in formats {
         let mut out = b"begin".to_vec();
         let result = printf(&mut out, 20, format.as_bytes(), &operands);
-        assert_eq!(result, Err(Full), "{format}");
+        assert_eq!(result, Err(BufferFullError), "{format}");
         assert!(out.len() <= 20 && out.capacity() < 1000, "{format}");
     }
 }
@@ -192,7 +192,7 @@ fn nothing_grows_past_the_limit() {
 #[test]
 fn a_tools_answer_prints_as_its_one_value() {
     let answer: quillet_core::Map = [("title", "T".into())].into_iter().collect();
-    let value = quillet_core::Value::Map(answer.printed_as("title"));
+    let value = quillet_core::Value::Map(answer.with_display_key("title"));
     let mut out = Vec::new();
     append_value(&mut out, 100, &GoValue::from(&value)).unwrap();
     append_core(&mut out, 100, &value).unwrap();

@@ -6,7 +6,7 @@ use super::float::{float, shortest};
 use super::integer::{Integer, decimal, integer};
 use super::quote::{can_backquote, escape_text};
 use super::shape::{Elements, FormattedMap, PrintShape};
-use super::sink::{Sink, first_runes};
+use super::sink::{LimitedBuffer, first_runes};
 use super::spec::Spec;
 
 /// Long text is quoted in parts of this many bytes, so the limit is checked between them.
@@ -17,7 +17,7 @@ const PIECE: usize = 1024;
 const MAX_DEPTH: u32 = quillet_core::value::MAX_DEPTH + 1;
 
 /// Writes an operand like `print`, and like `%v` without flags.
-pub(super) fn plain(sink: &mut Sink<'_>, value: &PrintShape<'_>) {
+pub(super) fn plain(sink: &mut LimitedBuffer<'_>, value: &PrintShape<'_>) {
     match value {
         PrintShape::Str(text) => sink.write(text),
         PrintShape::Signed(value, _) => decimal(sink, Integer::from(*value)),
@@ -27,7 +27,12 @@ pub(super) fn plain(sink: &mut Sink<'_>, value: &PrintShape<'_>) {
 }
 
 /// Writes an operand of a format under its verb.
-pub(super) fn operand(sink: &mut Sink<'_>, value: &PrintShape<'_>, verb: char, spec: &Spec) {
+pub(super) fn operand(
+    sink: &mut LimitedBuffer<'_>,
+    value: &PrintShape<'_>,
+    verb: char,
+    spec: &Spec,
+) {
     match (verb, value.go_type()) {
         ('v' | 'T', None) => padded(sink, b"<nil>", spec),
         ('T', Some(go_type)) => string(sink, go_type.to_string().as_bytes(), spec),
@@ -38,7 +43,7 @@ pub(super) fn operand(sink: &mut Sink<'_>, value: &PrintShape<'_>, verb: char, s
 }
 
 /// Writes the message for a verb that the value's type does not support: `%!d(string=hi)`.
-fn bad_verb(sink: &mut Sink<'_>, value: &PrintShape<'_>, verb: char, spec: &Spec) {
+fn bad_verb(sink: &mut LimitedBuffer<'_>, value: &PrintShape<'_>, verb: char, spec: &Spec) {
     sink.write(b"%!");
     sink.char(verb);
     sink.byte(b'(');
@@ -55,7 +60,7 @@ fn bad_verb(sink: &mut Sink<'_>, value: &PrintShape<'_>, verb: char, spec: &Spec
 
 /// Writes the operand of an invalid verb. Methods such as `String` are ignored here, so a duration
 /// shows its number.
-fn bare(sink: &mut Sink<'_>, value: &PrintShape<'_>, spec: &Spec) {
+fn bare(sink: &mut LimitedBuffer<'_>, value: &PrintShape<'_>, spec: &Spec) {
     let number = match value {
         PrintShape::Object(object) => object.integer(),
         _ => None,
@@ -70,13 +75,13 @@ fn bare(sink: &mut Sink<'_>, value: &PrintShape<'_>, spec: &Spec) {
     }
 }
 
-fn padded(sink: &mut Sink<'_>, text: &[u8], spec: &Spec) {
+fn padded(sink: &mut LimitedBuffer<'_>, text: &[u8], spec: &Spec) {
     let start = sink.position();
     sink.write(text);
     sink.pad(start, spec);
 }
 
-fn string(sink: &mut Sink<'_>, text: &[u8], spec: &Spec) {
+fn string(sink: &mut LimitedBuffer<'_>, text: &[u8], spec: &Spec) {
     padded(sink, truncated(text, spec), spec);
 }
 
@@ -87,7 +92,7 @@ fn truncated<'t>(text: &'t [u8], spec: &Spec) -> &'t [u8] {
     }
 }
 
-fn quoted(sink: &mut Sink<'_>, text: &[u8], spec: &Spec) {
+fn quoted(sink: &mut LimitedBuffer<'_>, text: &[u8], spec: &Spec) {
     let text = truncated(text, spec);
     let start = sink.position();
     if spec.sharp && can_backquote(text) {
@@ -102,7 +107,7 @@ fn quoted(sink: &mut Sink<'_>, text: &[u8], spec: &Spec) {
     sink.pad(start, spec);
 }
 
-fn escaped(sink: &mut Sink<'_>, mut text: &[u8], ascii: bool) {
+fn escaped(sink: &mut LimitedBuffer<'_>, mut text: &[u8], ascii: bool) {
     while !text.is_empty() && !sink.is_full() {
         let (piece, rest) = text.split_at(piece_end(text));
         sink.append(piece.len(), |out| escape_text(out, piece, ascii));
@@ -121,7 +126,7 @@ fn piece_end(text: &[u8]) -> usize {
 }
 
 /// Writes bytes in hexadecimal: `%x`, with `0x` for `#`, separated for a space.
-fn hexadecimal(sink: &mut Sink<'_>, bytes: &[u8], verb: char, spec: &Spec) {
+fn hexadecimal(sink: &mut LimitedBuffer<'_>, bytes: &[u8], verb: char, spec: &Spec) {
     let most = spec.precision.unwrap_or(usize::MAX);
     let bytes = &bytes[..bytes.len().min(most)];
     let start = sink.position();
@@ -155,7 +160,7 @@ struct Printer {
 }
 
 impl Printer {
-    fn value(&self, sink: &mut Sink<'_>, value: &PrintShape<'_>, depth: u32) {
+    fn value(&self, sink: &mut LimitedBuffer<'_>, value: &PrintShape<'_>, depth: u32) {
         let known = match value {
             PrintShape::Nil => return self.nil(sink),
             PrintShape::Bool(value) => self.boolean(sink, *value),
@@ -178,7 +183,7 @@ impl Printer {
     }
 
     /// A nil in a container; the verb does not matter.
-    fn nil(&self, sink: &mut Sink<'_>) {
+    fn nil(&self, sink: &mut LimitedBuffer<'_>) {
         sink.write(if self.spec.go_syntax {
             b"interface {}(nil)"
         } else {
@@ -186,7 +191,7 @@ impl Printer {
         });
     }
 
-    fn boolean(&self, sink: &mut Sink<'_>, value: bool) -> bool {
+    fn boolean(&self, sink: &mut LimitedBuffer<'_>, value: bool) -> bool {
         let known = matches!(self.verb, 'v' | 't');
         if known {
             padded(sink, if value { b"true" } else { b"false" }, &self.spec);
@@ -194,7 +199,7 @@ impl Printer {
         known
     }
 
-    fn unsigned(&self, sink: &mut Sink<'_>, value: u64) -> bool {
+    fn unsigned(&self, sink: &mut LimitedBuffer<'_>, value: u64) -> bool {
         if self.verb == 'v' && self.spec.go_syntax {
             let spec = Spec {
                 sharp: true,
@@ -206,7 +211,7 @@ impl Printer {
     }
 
     /// Writes `(1+2i)`: both parts under the verb, the second always with a sign.
-    fn complex(&self, sink: &mut Sink<'_>, real: f64, imaginary: f64) -> bool {
+    fn complex(&self, sink: &mut LimitedBuffer<'_>, real: f64, imaginary: f64) -> bool {
         let known = matches!(
             self.verb,
             'v' | 'b' | 'g' | 'G' | 'x' | 'X' | 'f' | 'F' | 'e' | 'E'
@@ -224,7 +229,7 @@ impl Printer {
         known
     }
 
-    fn text(&self, sink: &mut Sink<'_>, text: &[u8]) -> bool {
+    fn text(&self, sink: &mut LimitedBuffer<'_>, text: &[u8]) -> bool {
         match self.verb {
             'v' if self.spec.go_syntax => quoted(sink, text, &self.spec),
             'v' | 's' => string(sink, text, &self.spec),
@@ -237,7 +242,7 @@ impl Printer {
 
     /// Writes a value with a `String` method: its text for string verbs, otherwise the underlying
     /// number.
-    fn object(&self, sink: &mut Sink<'_>, object: &dyn GoObject) -> bool {
+    fn object(&self, sink: &mut LimitedBuffer<'_>, object: &dyn GoObject) -> bool {
         match (self.verb, object.integer()) {
             ('v' | 's' | 'q' | 'x' | 'X', _) => self.text(sink, object.text().as_bytes()),
             (_, Some(number)) => integer(sink, number.into(), self.verb, &self.spec),
@@ -245,7 +250,7 @@ impl Printer {
         }
     }
 
-    fn list(&self, sink: &mut Sink<'_>, elements: &Elements<'_>, depth: u32) {
+    fn list(&self, sink: &mut LimitedBuffer<'_>, elements: &Elements<'_>, depth: u32) {
         if matches!(self.verb, 's' | 'q' | 'x' | 'X')
             && let Some(bytes) = elements.bytes()
         {
@@ -269,7 +274,7 @@ impl Printer {
         self.close(sink);
     }
 
-    fn map(&self, sink: &mut Sink<'_>, entries: &FormattedMap<'_>, depth: u32) {
+    fn map(&self, sink: &mut LimitedBuffer<'_>, entries: &FormattedMap<'_>, depth: u32) {
         let go_type = if self.spec.go_syntax {
             entries.go_type().to_string()
         } else {
@@ -288,7 +293,7 @@ impl Printer {
         self.close(sink);
     }
 
-    fn open(&self, sink: &mut Sink<'_>, go_type: &str, bracket: &[u8]) {
+    fn open(&self, sink: &mut LimitedBuffer<'_>, go_type: &str, bracket: &[u8]) {
         if self.spec.go_syntax {
             sink.write(go_type.as_bytes());
             sink.byte(b'{');
@@ -297,11 +302,11 @@ impl Printer {
         }
     }
 
-    fn separator(&self, sink: &mut Sink<'_>) {
+    fn separator(&self, sink: &mut LimitedBuffer<'_>) {
         sink.write(if self.spec.go_syntax { b", " } else { b" " });
     }
 
-    fn close(&self, sink: &mut Sink<'_>) {
+    fn close(&self, sink: &mut LimitedBuffer<'_>) {
         sink.byte(if self.spec.go_syntax { b'}' } else { b']' });
     }
 }

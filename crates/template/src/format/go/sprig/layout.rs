@@ -19,21 +19,21 @@ pub(super) enum TimeField {
     /// `January`, or `Jan` if short.
     MonthName { short: bool },
     /// `1` or `01`.
-    Month(Pad),
+    Month(NumberPadding),
     /// `Monday`, or `Mon` if short.
     Weekday { short: bool },
     /// `2`, `_2` or `02`.
-    Day(Pad),
+    Day(NumberPadding),
     /// `__2` or `002`.
-    YearDay(Pad),
+    YearDay(NumberPadding),
     /// `15`.
     Hour,
     /// `3` or `03`.
-    Hour12(Pad),
+    Hour12(NumberPadding),
     /// `4` or `04`.
-    Minute(Pad),
+    Minute(NumberPadding),
     /// `5` or `05`.
-    Second(Pad),
+    Second(NumberPadding),
     /// `.000`, or `.999` if trimmed; the number of digits.
     Fraction { digits: usize, trimmed: bool },
     /// `PM`, or `pm` if lower.
@@ -51,7 +51,7 @@ pub(super) enum TimeField {
 
 /// Padding of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Pad {
+pub(super) enum NumberPadding {
     None,
     Space,
     Zero,
@@ -87,22 +87,22 @@ const FIELDS: &[(&str, TimeField)] = &[
     ("Monday", TimeField::Weekday { short: false }),
     ("Mon", TimeField::Weekday { short: true }),
     ("MST", TimeField::ZoneName),
-    ("002", TimeField::YearDay(Pad::Zero)),
-    ("01", TimeField::Month(Pad::Zero)),
-    ("02", TimeField::Day(Pad::Zero)),
-    ("03", TimeField::Hour12(Pad::Zero)),
-    ("04", TimeField::Minute(Pad::Zero)),
-    ("05", TimeField::Second(Pad::Zero)),
+    ("002", TimeField::YearDay(NumberPadding::Zero)),
+    ("01", TimeField::Month(NumberPadding::Zero)),
+    ("02", TimeField::Day(NumberPadding::Zero)),
+    ("03", TimeField::Hour12(NumberPadding::Zero)),
+    ("04", TimeField::Minute(NumberPadding::Zero)),
+    ("05", TimeField::Second(NumberPadding::Zero)),
     ("06", TimeField::ShortYear),
     ("15", TimeField::Hour),
-    ("1", TimeField::Month(Pad::None)),
+    ("1", TimeField::Month(NumberPadding::None)),
     ("2006", TimeField::Year),
-    ("2", TimeField::Day(Pad::None)),
-    ("__2", TimeField::YearDay(Pad::Space)),
-    ("_2", TimeField::Day(Pad::Space)),
-    ("3", TimeField::Hour12(Pad::None)),
-    ("4", TimeField::Minute(Pad::None)),
-    ("5", TimeField::Second(Pad::None)),
+    ("2", TimeField::Day(NumberPadding::None)),
+    ("__2", TimeField::YearDay(NumberPadding::Space)),
+    ("_2", TimeField::Day(NumberPadding::Space)),
+    ("3", TimeField::Hour12(NumberPadding::None)),
+    ("4", TimeField::Minute(NumberPadding::None)),
+    ("5", TimeField::Second(NumberPadding::None)),
     ("PM", TimeField::HalfDay { lower: false }),
     ("pm", TimeField::HalfDay { lower: true }),
 ];

@@ -6,7 +6,7 @@ use jiff::Zoned;
 use jiff::civil::{Date, DateTime};
 use jiff::tz::{Offset, TimeZone};
 
-use super::layout::{LayoutPart, Pad, TimeField, pieces};
+use super::layout::{LayoutPart, NumberPadding, TimeField, pieces};
 use crate::format::calendar::{MONTHS, WEEKDAYS};
 
 /// Formats a time by a layout.
@@ -24,8 +24,13 @@ pub(super) fn format(time: &Zoned, layout: &str) -> String {
 fn write_field(out: &mut String, time: &Zoned, field: TimeField, text: &str) {
     let hour12 = (time.hour() + 11) % 12 + 1;
     match field {
-        TimeField::Year => number(out, time.year().into(), 4, Pad::Zero),
-        TimeField::ShortYear => number(out, i64::from(time.year()).rem_euclid(100), 2, Pad::Zero),
+        TimeField::Year => number(out, time.year().into(), 4, NumberPadding::Zero),
+        TimeField::ShortYear => number(
+            out,
+            i64::from(time.year()).rem_euclid(100),
+            2,
+            NumberPadding::Zero,
+        ),
         TimeField::MonthName { short } => name(out, &MONTHS, time.month() - 1, short),
         TimeField::Month(pad) => number(out, time.month().into(), 2, pad),
         TimeField::Weekday { short } => {
@@ -38,7 +43,7 @@ fn write_field(out: &mut String, time: &Zoned, field: TimeField, text: &str) {
         }
         TimeField::Day(pad) => number(out, time.day().into(), 2, pad),
         TimeField::YearDay(pad) => number(out, time.day_of_year().into(), 3, pad),
-        TimeField::Hour => number(out, time.hour().into(), 2, Pad::Zero),
+        TimeField::Hour => number(out, time.hour().into(), 2, NumberPadding::Zero),
         TimeField::Hour12(pad) => number(out, hour12.into(), 2, pad),
         TimeField::Minute(pad) => number(out, time.minute().into(), 2, pad),
         TimeField::Second(pad) => number(out, time.second().into(), 2, pad),
@@ -57,12 +62,12 @@ fn write_field(out: &mut String, time: &Zoned, field: TimeField, text: &str) {
     }
 }
 
-fn number(out: &mut String, number: i64, width: usize, pad: Pad) {
+fn number(out: &mut String, number: i64, width: usize, pad: NumberPadding) {
     // Writing to a `String` cannot fail.
     let _ = match pad {
-        Pad::None => write!(out, "{number}"),
-        Pad::Space => write!(out, "{number:width$}"),
-        Pad::Zero => write!(out, "{number:0width$}"),
+        NumberPadding::None => write!(out, "{number}"),
+        NumberPadding::Space => write!(out, "{number:width$}"),
+        NumberPadding::Zero => write!(out, "{number:0width$}"),
     };
 }
 
@@ -276,7 +281,7 @@ impl<'a> TimeReader<'a> {
                 .padded(pad, 3)
                 .map(|day| self.parts.year_day = Some(day)),
             TimeField::Hour => {
-                let hour = self.padded(Pad::None, 2);
+                let hour = self.padded(NumberPadding::None, 2);
                 check(hour, 0..=23, "hour out of range")?.map(|hour| self.parts.hour = hour)
             }
             TimeField::Hour12(pad) => {
@@ -317,11 +322,11 @@ impl<'a> TimeReader<'a> {
         digits.parse().ok()
     }
 
-    fn padded(&mut self, pad: Pad, width: usize) -> Option<i64> {
+    fn padded(&mut self, pad: NumberPadding, width: usize) -> Option<i64> {
         match pad {
-            Pad::Zero => self.digits(width, width),
-            Pad::None => self.digits(1, width),
-            Pad::Space => {
+            NumberPadding::Zero => self.digits(width, width),
+            NumberPadding::None => self.digits(1, width),
+            NumberPadding::Space => {
                 let spaces = self.rest.len() - self.rest.trim_start_matches(' ').len();
                 self.rest = &self.rest[spaces.min(width - 1)..];
                 self.digits(1, width)

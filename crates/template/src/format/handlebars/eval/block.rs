@@ -3,10 +3,12 @@
 use quillet_core::Value;
 
 use super::call::CallOutput;
-use super::scope::{BlockParams, ContextStack, DataFrame, FrameData, Key, Scope, Val, same};
+use super::scope::{
+    BlockParams, ContextStack, DataFrame, FrameData, Key, Scope, ScopedValue, same,
+};
 use super::{Evaluator, fail};
 use crate::StopReason;
-use crate::format::handlebars::ast::{Arm, Block, BlockBody, CallExpr, CallKind};
+use crate::format::handlebars::ast::{Block, BlockBody, BranchArm, CallExpr, CallKind};
 use crate::format::handlebars::helper::{Branches, Callee, HelperResult};
 use crate::format::javascript;
 
@@ -25,7 +27,7 @@ impl Evaluator<'_, '_> {
     /// Evaluates the branches of a chain, up to the one that is rendered.
     pub(super) fn arms(
         &mut self,
-        arms: &[Arm],
+        arms: &[BranchArm],
         otherwise: Option<&BlockBody>,
         scope: &Scope<'_>,
     ) -> Result<(), StopReason> {
@@ -130,7 +132,11 @@ impl Evaluator<'_, '_> {
     }
 
     /// Returns the only argument of a helper.
-    fn only<'s>(&mut self, call: &'s CallExpr, scope: &Scope<'s>) -> Result<Val<'s>, StopReason> {
+    fn only<'s>(
+        &mut self,
+        call: &'s CallExpr,
+        scope: &Scope<'s>,
+    ) -> Result<ScopedValue<'s>, StopReason> {
         match call.positional.as_slice() {
             [expr] => self.value(expr, scope),
             others => {
@@ -171,7 +177,7 @@ impl Evaluator<'_, '_> {
         &mut self,
         call: &'s CallExpr,
         scope: &Scope<'s>,
-    ) -> Result<Val<'s>, StopReason> {
+    ) -> Result<ScopedValue<'s>, StopReason> {
         let value = match call.positional.as_slice() {
             [expr] => self.value(expr, scope)?,
             [] => return Err(fail("Must pass iterator to #each")),
@@ -202,7 +208,7 @@ impl Evaluator<'_, '_> {
         body: Option<&BlockBody>,
         scope: &Scope<'_>,
     ) -> Result<BranchOutcome, StopReason> {
-        match value.map(Value::meant) {
+        match value.map(Value::represented_value) {
             Some(Value::List(list)) if !list.is_empty() => {
                 for (index, item) in list.iter().enumerate() {
                     let last = index + 1 == list.len();
@@ -289,7 +295,7 @@ impl Evaluator<'_, '_> {
         &mut self,
         call: &'s CallExpr,
         scope: &Scope<'s>,
-    ) -> Result<Val<'s>, StopReason> {
+    ) -> Result<ScopedValue<'s>, StopReason> {
         let called = match &call.kind {
             CallKind::Variable => return self.head(&call.path, scope),
             CallKind::Ambiguous => match self.ambiguous(call, scope)? {
@@ -300,7 +306,7 @@ impl Evaluator<'_, '_> {
             _ => self.late(call, scope)?,
         };
         match called {
-            crate::CallState::Ready(value) => Ok(Val::Made(value)),
+            crate::CallState::Ready(value) => Ok(ScopedValue::Made(value)),
             crate::CallState::Pending => Err(StopReason::Suspended),
         }
     }
@@ -316,7 +322,7 @@ impl Evaluator<'_, '_> {
         if value.is_some_and(|value| value.is_fallback() && is_empty(value)) {
             return Ok(BranchOutcome::Next);
         }
-        match value.map(Value::meant) {
+        match value.map(Value::represented_value) {
             None | Some(Value::Null | Value::Bool(false)) => return Ok(BranchOutcome::Next),
             // `true` keeps the outer context.
             Some(Value::Bool(true)) => self.optional(body, scope)?,
@@ -329,7 +335,7 @@ impl Evaluator<'_, '_> {
 
 /// Whether handlebars.js treats a value as empty: all false values except zero, and `[]`.
 fn is_empty(value: &Value) -> bool {
-    match value.meant() {
+    match value.represented_value() {
         Value::List(list) => list.is_empty(),
         Value::Int(_) => false,
         Value::Float(number) => number.is_nan(),

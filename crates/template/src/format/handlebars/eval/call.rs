@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use quillet_core::{Value, nearest};
 
-use super::scope::{Scope, Val};
+use super::scope::{Scope, ScopedValue};
 use super::{Evaluator, fail};
 use crate::format::handlebars::ast::{CallExpr, CallKind, Expr};
 use crate::format::handlebars::helper::{
@@ -19,7 +19,7 @@ use crate::{
 
 /// The printed result of a call.
 pub(super) enum CallOutput<'s> {
-    Value(Val<'s>),
+    Value(ScopedValue<'s>),
     /// Text that is not escaped.
     Safe(String),
     /// Nothing to print: pending, or already written.
@@ -28,8 +28,8 @@ pub(super) enum CallOutput<'s> {
 
 /// Evaluated arguments.
 pub(super) struct EvaluatedArguments<'s> {
-    pub(super) positional: Vec<Val<'s>>,
-    pub(super) named: Vec<(Arc<str>, Val<'s>)>,
+    pub(super) positional: Vec<ScopedValue<'s>>,
+    pub(super) named: Vec<(Arc<str>, ScopedValue<'s>)>,
 }
 
 impl EvaluatedArguments<'_> {
@@ -40,7 +40,7 @@ impl EvaluatedArguments<'_> {
         for value in self.positional.iter_mut().chain(named) {
             if let Some(known) = value.get().filter(|value| value.is_fallback()) {
                 stood = true;
-                *value = Val::Made(known.meant().clone());
+                *value = ScopedValue::Made(known.represented_value().clone());
             }
         }
         stood
@@ -52,7 +52,7 @@ impl EvaluatedArguments<'_> {
             positional: self
                 .positional
                 .into_iter()
-                .map(Val::without_marks)
+                .map(ScopedValue::without_marks)
                 .collect(),
             named: named
                 .map(|(name, value)| (name, value.without_marks()))
@@ -67,10 +67,10 @@ impl Evaluator<'_, '_> {
         &mut self,
         expr: &'s Expr,
         scope: &Scope<'s>,
-    ) -> Result<Val<'s>, StopReason> {
+    ) -> Result<ScopedValue<'s>, StopReason> {
         match expr {
-            Expr::Literal(value) => Ok(Val::Held(value)),
-            Expr::Undefined => Ok(Val::Undefined),
+            Expr::Literal(value) => Ok(ScopedValue::Held(value)),
+            Expr::Undefined => Ok(ScopedValue::Undefined),
             Expr::Path(path) => self.path(path, scope),
             Expr::Call(call) => {
                 let value = self.used(call, scope);
@@ -80,7 +80,11 @@ impl Evaluator<'_, '_> {
     }
 
     /// Evaluates a call in parentheses.
-    fn used<'s>(&mut self, call: &'s CallExpr, scope: &Scope<'s>) -> Result<Val<'s>, StopReason> {
+    fn used<'s>(
+        &mut self,
+        call: &'s CallExpr,
+        scope: &Scope<'s>,
+    ) -> Result<ScopedValue<'s>, StopReason> {
         self.pass.step()?;
         self.levels += 1;
         // The level is not restored on an error, which ends the render.
@@ -90,7 +94,7 @@ impl Evaluator<'_, '_> {
         let value = match &call.kind {
             CallKind::Variable | CallKind::Ambiguous => self.head(&call.path, scope),
             CallKind::Function => self.late(call, scope).and_then(|called| match called {
-                CallState::Ready(value) => Ok(Val::Made(value)),
+                CallState::Ready(value) => Ok(ScopedValue::Made(value)),
                 CallState::Pending => Err(StopReason::Suspended),
             }),
             CallKind::Helper(Callee::Native(helper)) => self.captured(helper, call, scope),
@@ -107,12 +111,12 @@ impl Evaluator<'_, '_> {
         expr: &'s Expr,
         scope: &Scope<'s>,
         hole: &mut bool,
-    ) -> Result<Val<'s>, StopReason> {
+    ) -> Result<ScopedValue<'s>, StopReason> {
         match self.value(expr, scope) {
             // Stopped passes must not evaluate the remaining arguments.
             Err(StopReason::Suspended) if !self.pass.is_stopped() => {
                 *hole = true;
-                Ok(Val::Undefined)
+                Ok(ScopedValue::Undefined)
             }
             value => value,
         }
@@ -130,7 +134,7 @@ impl Evaluator<'_, '_> {
             CallKind::Function => self.late(call, scope)?,
             CallKind::Helper(Callee::Native(helper)) => {
                 return Ok(match self.native(helper, call, None, scope)? {
-                    HelperResult::Value(value) => CallOutput::Value(Val::Made(value)),
+                    HelperResult::Value(value) => CallOutput::Value(ScopedValue::Made(value)),
                     HelperResult::Safe(text) => CallOutput::Safe(text),
                     HelperResult::Written => CallOutput::Nothing,
                 });
@@ -156,7 +160,7 @@ impl Evaluator<'_, '_> {
             return Ok(printed(self.call_bound(name, call, scope)?));
         }
         let value = self.path(&call.path, scope)?;
-        if !matches!(value, Val::Undefined) {
+        if !matches!(value, ScopedValue::Undefined) {
             return Ok(CallOutput::Value(value));
         }
         if let Some(function) = self.function(name)? {
@@ -165,7 +169,7 @@ impl Evaluator<'_, '_> {
         if self.compiled.strict {
             Err(self.missing(&call.path))
         } else {
-            Ok(CallOutput::Value(Val::Undefined))
+            Ok(CallOutput::Value(ScopedValue::Undefined))
         }
     }
 
@@ -199,7 +203,7 @@ impl Evaluator<'_, '_> {
         if call.positional.is_empty() && call.named.is_empty() {
             return self.call_bound(&function, call, scope);
         }
-        let given = self.given(call, scope)?;
+        let given = self.evaluate_arguments(call, scope)?;
         let positional = given.positional.iter().map(owned);
         let positional: Vec<Value> = positional.collect();
         // A missing argument is omitted, so the function's default applies.
@@ -254,7 +258,7 @@ impl Evaluator<'_, '_> {
         error.into()
     }
 
-    pub(super) fn given<'s>(
+    pub(super) fn evaluate_arguments<'s>(
         &mut self,
         call: &'s CallExpr,
         scope: &Scope<'s>,
@@ -289,7 +293,7 @@ impl Evaluator<'_, '_> {
         scope: &Scope<'_>,
     ) -> Result<HelperResult, StopReason> {
         // A helper may transform a text and would break or leak the secret in its marks.
-        let mut given = self.given(call, scope)?.without_marks();
+        let mut given = self.evaluate_arguments(call, scope)?.without_marks();
         let stood = given.take_meant();
         let answer = helper.call(&mut HelperCall {
             host: self,
@@ -325,20 +329,20 @@ impl Evaluator<'_, '_> {
         helper: &Helper,
         call: &CallExpr,
         scope: &Scope<'_>,
-    ) -> Result<Val<'s>, StopReason> {
+    ) -> Result<ScopedValue<'s>, StopReason> {
         // As an argument, a helper's output is its value and must not reach the render's output.
         let held = self.pass.capture();
         let answer = self.native(helper, call, None, scope);
         let (written, pending) = self.pass.release(held);
         match answer? {
-            HelperResult::Value(value) => Ok(Val::Made(value)),
-            HelperResult::Safe(text) => Ok(Val::Made(text.into())),
+            HelperResult::Value(value) => Ok(ScopedValue::Made(value)),
+            HelperResult::Safe(text) => Ok(ScopedValue::Made(text.into())),
             // Text with a gap must not become a value.
             HelperResult::Written if pending => Err(StopReason::Suspended),
             HelperResult::Written => {
                 self.pass.charge(written.len())?;
                 let text = String::from_utf8_lossy(&written);
-                Ok(Val::Made(Value::from(&*text)))
+                Ok(ScopedValue::Made(Value::from(&*text)))
             }
         }
     }
@@ -349,13 +353,13 @@ impl Evaluator<'_, '_> {
         callee: &Callee,
         call: &'s CallExpr,
         scope: &Scope<'s>,
-    ) -> Result<Val<'s>, StopReason> {
+    ) -> Result<ScopedValue<'s>, StopReason> {
         match callee {
             Callee::Lookup => self.lookup(call, scope),
             Callee::Log => {
                 // `log` prints nothing here, but the calls in its arguments count.
-                self.given(call, scope)?;
-                Ok(Val::Undefined)
+                self.evaluate_arguments(call, scope)?;
+                Ok(ScopedValue::Undefined)
             }
             _ => {
                 let name = call.path.parts.first().map_or("", |name| &**name);
@@ -367,7 +371,11 @@ impl Evaluator<'_, '_> {
     }
 
     /// `lookup object key`.
-    fn lookup<'s>(&mut self, call: &'s CallExpr, scope: &Scope<'s>) -> Result<Val<'s>, StopReason> {
+    fn lookup<'s>(
+        &mut self,
+        call: &'s CallExpr,
+        scope: &Scope<'s>,
+    ) -> Result<ScopedValue<'s>, StopReason> {
         let [object, key] = call.positional.as_slice() else {
             return Err(fail("lookup needs an object and a key"));
         };
@@ -388,25 +396,25 @@ impl Evaluator<'_, '_> {
             Some(key) => javascript::text(self.pass, key)?,
         };
         match object {
-            Val::Held(object) => self.property(object, &name),
-            Val::Made(object) => Ok(match self.property(&object, &name)? {
-                Val::Held(value) => Val::Made(value.clone()),
-                Val::Made(value) => Val::Made(value),
-                Val::Undefined => Val::Undefined,
+            ScopedValue::Held(object) => self.property(object, &name),
+            ScopedValue::Made(object) => Ok(match self.property(&object, &name)? {
+                ScopedValue::Held(value) => ScopedValue::Made(value.clone()),
+                ScopedValue::Made(value) => ScopedValue::Made(value),
+                ScopedValue::Undefined => ScopedValue::Undefined,
             }),
-            Val::Undefined => Ok(Val::Undefined),
+            ScopedValue::Undefined => Ok(ScopedValue::Undefined),
         }
     }
 }
 
 fn printed<'s>(called: CallState) -> CallOutput<'s> {
     match called {
-        CallState::Ready(value) => CallOutput::Value(Val::Made(value)),
+        CallState::Ready(value) => CallOutput::Value(ScopedValue::Made(value)),
         CallState::Pending => CallOutput::Nothing,
     }
 }
 
 /// Converts an argument of a function: a missing value becomes null.
-fn owned(value: &Val<'_>) -> Value {
+fn owned(value: &ScopedValue<'_>) -> Value {
     value.get().cloned().unwrap_or_default()
 }

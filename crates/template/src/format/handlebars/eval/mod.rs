@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use quillet_core::{LineColumn, Span, Value, nearest};
 
-pub(super) use scope::{ContextStack, Scope, Val};
+pub(super) use scope::{ContextStack, Scope, ScopedValue};
 
 use super::HandlebarsTemplate;
 use super::ast::{BlockBody, CallExpr, CallKind, Node, Print, Root};

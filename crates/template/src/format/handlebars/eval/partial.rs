@@ -2,7 +2,7 @@
 
 use quillet_core::{Map, Value, nearest};
 
-use super::scope::{ContextStack, Inlines, PartialBlock, Scope, Val, same};
+use super::scope::{ContextStack, Inlines, PartialBlock, Scope, ScopedValue, same};
 use super::{Evaluator, fail};
 use crate::format::handlebars::ast::{BlockBody, Node, Partial, PartialName};
 use crate::format::javascript;
@@ -56,7 +56,7 @@ impl<'e> Evaluator<'e, '_> {
         })
     }
 
-    fn name_text(&mut self, name: &Val<'_>) -> Result<String, StopReason> {
+    fn name_text(&mut self, name: &ScopedValue<'_>) -> Result<String, StopReason> {
         match name.get() {
             Some(name) => Ok(javascript::text(self.pass, name)?.into_owned()),
             None => Ok("undefined".to_owned()),
@@ -76,7 +76,7 @@ impl<'e> Evaluator<'e, '_> {
         let context = if partial.named.is_empty() {
             context
         } else {
-            Val::Made(self.merged(&context, partial, scope)?)
+            ScopedValue::Made(self.merged(&context, partial, scope)?)
         };
         self.partials += 1;
         if self.partials > self.pass.limits().nesting {
@@ -241,7 +241,7 @@ impl<'e> Evaluator<'e, '_> {
     /// Returns the context of a partial, extended by the named arguments.
     fn merged(
         &mut self,
-        context: &Val<'_>,
+        context: &ScopedValue<'_>,
         partial: &Partial,
         scope: &Scope<'_>,
     ) -> Result<Value, StopReason> {

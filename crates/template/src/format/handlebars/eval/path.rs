@@ -3,7 +3,7 @@
 use quillet_core::Value;
 
 use super::Evaluator;
-use super::scope::{DataFrame, FrameData, Scope, Val};
+use super::scope::{DataFrame, FrameData, Scope, ScopedValue};
 use crate::StopReason;
 use crate::format::handlebars::ast::{Path, Root};
 use crate::format::javascript::{PropertyValue, property};
@@ -17,7 +17,7 @@ impl Evaluator<'_, '_> {
         &mut self,
         path: &Path,
         scope: &Scope<'s>,
-    ) -> Result<Val<'s>, StopReason> {
+    ) -> Result<ScopedValue<'s>, StopReason> {
         let (value, parts) = self.begin(path, scope)?;
         self.walk(path, value, parts)
     }
@@ -27,13 +27,13 @@ impl Evaluator<'_, '_> {
         &mut self,
         path: &Path,
         scope: &Scope<'s>,
-    ) -> Result<Val<'s>, StopReason> {
+    ) -> Result<ScopedValue<'s>, StopReason> {
         let (value, parts) = self.begin(path, scope)?;
         let value = self.walk(path, value, parts)?;
         // `this` and `..` always exist.
         let needed = self.compiled.strict && !path.parts.is_empty();
         match value {
-            Val::Undefined if needed => Err(self.missing(path)),
+            ScopedValue::Undefined if needed => Err(self.missing(path)),
             value => Ok(value),
         }
     }
@@ -41,21 +41,21 @@ impl Evaluator<'_, '_> {
     fn walk<'s, 't>(
         &mut self,
         path: &'t Path,
-        mut value: Val<'s>,
+        mut value: ScopedValue<'s>,
         parts: &'t [Box<str>],
-    ) -> Result<Val<'s>, StopReason> {
+    ) -> Result<ScopedValue<'s>, StopReason> {
         for part in parts {
             value = match value {
-                Val::Held(held) => self.property(held, part)?,
-                Val::Made(made) => match self.property(&made, part)? {
+                ScopedValue::Held(held) => self.property(held, part)?,
+                ScopedValue::Made(made) => match self.property(&made, part)? {
                     // A value that was computed cannot be borrowed from, so its property is cloned.
-                    Val::Held(value) => Val::Made(value.clone()),
-                    Val::Made(value) => Val::Made(value),
-                    Val::Undefined => Val::Undefined,
+                    ScopedValue::Held(value) => ScopedValue::Made(value.clone()),
+                    ScopedValue::Made(value) => ScopedValue::Made(value),
+                    ScopedValue::Undefined => ScopedValue::Undefined,
                 },
                 // handlebars.js reports access inside a missing value only in strict mode.
-                Val::Undefined if self.compiled.strict => return Err(self.missing(path)),
-                Val::Undefined => return Ok(Val::Undefined),
+                ScopedValue::Undefined if self.compiled.strict => return Err(self.missing(path)),
+                ScopedValue::Undefined => return Ok(ScopedValue::Undefined),
             };
         }
         Ok(value)
@@ -66,7 +66,7 @@ impl Evaluator<'_, '_> {
         &self,
         path: &'t Path,
         scope: &Scope<'s>,
-    ) -> Result<(Val<'s>, &'t [Box<str>]), StopReason> {
+    ) -> Result<(ScopedValue<'s>, &'t [Box<str>]), StopReason> {
         Ok(match path.root {
             Root::Context(levels) => {
                 let context = scope.context.up(levels).and_then(|context| context.value);
@@ -74,7 +74,10 @@ impl Evaluator<'_, '_> {
                     && let Some(value) = self.assigned(context, first)
                 {
                     let value = value.clone().ok_or(StopReason::Suspended)?;
-                    return Ok((Val::Made(value), path.parts.get(1..).unwrap_or_default()));
+                    return Ok((
+                        ScopedValue::Made(value),
+                        path.parts.get(1..).unwrap_or_default(),
+                    ));
                 }
                 (context.into(), &path.parts)
             }
@@ -88,7 +91,7 @@ impl Evaluator<'_, '_> {
             }
             Root::Data(levels) => match path.parts.split_first() {
                 Some((name, rest)) => (self.data(name, levels, scope), rest),
-                None => (Val::Undefined, &[]),
+                None => (ScopedValue::Undefined, &[]),
             },
         })
     }
@@ -114,34 +117,34 @@ impl Evaluator<'_, '_> {
         &mut self,
         value: &'v Value,
         name: &str,
-    ) -> Result<Val<'v>, StopReason> {
+    ) -> Result<ScopedValue<'v>, StopReason> {
         // Characters and `length` are in UTF-16 units, so the text is scanned.
         if let Value::Str(text) = value {
             self.pass.steps(text.len() / TEXT_PER_STEP)?;
         }
         Ok(match property(value, name) {
-            Some(PropertyValue::Held(value)) => Val::Held(value),
-            Some(PropertyValue::Made(value)) => Val::Made(value),
-            None => Val::Undefined,
+            Some(PropertyValue::Held(value)) => ScopedValue::Held(value),
+            Some(PropertyValue::Made(value)) => ScopedValue::Made(value),
+            None => ScopedValue::Undefined,
         })
     }
 
     /// Looks up `@name`, passed with its `@`.
-    fn data<'s>(&self, name: &str, levels: usize, scope: &Scope<'s>) -> Val<'s> {
+    fn data<'s>(&self, name: &str, levels: usize, scope: &Scope<'s>) -> ScopedValue<'s> {
         let mut frame = scope.frame;
         // `../` in data paths counts frames, not contexts.
         for _ in 0..levels {
             match frame {
                 Some(inner) => frame = inner.parent,
-                None => return Val::Undefined,
+                None => return ScopedValue::Undefined,
             }
         }
         match name {
-            "@root" => return Val::Held(scope.root),
+            "@root" => return ScopedValue::Held(scope.root),
             "@partial-block" => {
                 return scope
                     .block
-                    .map_or(Val::Undefined, |_| Val::Made(true.into()));
+                    .map_or(ScopedValue::Undefined, |_| ScopedValue::Made(true.into()));
             }
             _ => {}
         }
@@ -157,9 +160,9 @@ impl Evaluator<'_, '_> {
 }
 
 /// Looks up a name in one frame.
-fn in_frame<'s>(frame: &DataFrame<'s>, name: &str) -> Option<Val<'s>> {
+fn in_frame<'s>(frame: &DataFrame<'s>, name: &str) -> Option<ScopedValue<'s>> {
     match &frame.data {
-        FrameData::Turn { key, index, last } => Some(Val::Made(match name {
+        FrameData::Turn { key, index, last } => Some(ScopedValue::Made(match name {
             "@index" => Value::Int(i64::try_from(*index).unwrap_or(i64::MAX)),
             "@key" => key.value(),
             "@first" => Value::Bool(*index == 0),
@@ -170,7 +173,7 @@ fn in_frame<'s>(frame: &DataFrame<'s>, name: &str) -> Option<Val<'s>> {
             let (_, value) = data
                 .iter()
                 .find(|(known, _)| name.strip_prefix('@') == Some(known))?;
-            Some(Val::Held(value))
+            Some(ScopedValue::Held(value))
         }
     }
 }

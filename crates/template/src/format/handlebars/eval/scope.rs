@@ -10,20 +10,20 @@ use crate::structure;
 
 /// A value in use: borrowed from the data, computed, or missing.
 #[derive(Debug)]
-pub(in crate::format::handlebars) enum Val<'s> {
+pub(in crate::format::handlebars) enum ScopedValue<'s> {
     /// JavaScript's `undefined`.
     Undefined,
     Held(&'s Value),
     Made(Value),
 }
 
-impl Val<'_> {
+impl ScopedValue<'_> {
     /// Returns the value, if there is one.
     pub(in crate::format::handlebars) fn get(&self) -> Option<&Value> {
         match self {
-            Val::Undefined => None,
-            Val::Held(value) => Some(value),
-            Val::Made(value) => Some(value),
+            ScopedValue::Undefined => None,
+            ScopedValue::Held(value) => Some(value),
+            ScopedValue::Made(value) => Some(value),
         }
     }
 
@@ -31,15 +31,15 @@ impl Val<'_> {
     pub(in crate::format::handlebars) fn without_marks(self) -> Self {
         let text = self.get().and_then(Value::as_str);
         match text.and_then(structure::unmarked) {
-            Some(text) => Val::Made(text.into()),
+            Some(text) => ScopedValue::Made(text.into()),
             None => self,
         }
     }
 }
 
-impl<'s> From<Option<&'s Value>> for Val<'s> {
+impl<'s> From<Option<&'s Value>> for ScopedValue<'s> {
     fn from(value: Option<&'s Value>) -> Self {
-        value.map_or(Val::Undefined, Val::Held)
+        value.map_or(ScopedValue::Undefined, ScopedValue::Held)
     }
 }
 

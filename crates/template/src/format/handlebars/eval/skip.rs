@@ -6,7 +6,9 @@ use quillet_core::Value;
 use super::Evaluator;
 use crate::StopReason;
 use crate::format::handlebars::HandlebarsTemplate;
-use crate::format::handlebars::ast::{Arm, BlockBody, CallExpr, CallKind, Expr, Node, PartialName};
+use crate::format::handlebars::ast::{
+    BlockBody, BranchArm, CallExpr, CallKind, Expr, Node, PartialName,
+};
 use crate::format::handlebars::helper::{Callee, Effect};
 
 /// Effects of nodes on the following text.
@@ -68,7 +70,7 @@ impl<'t> SideEffects<'t> {
             Node::Text(_) | Node::Marked(_) | Node::Comment(_) => {}
             Node::Print(print) => self.call(&print.call),
             Node::Block(block) => {
-                for Arm { call, body, .. } in &block.arms {
+                for BranchArm { call, body, .. } in &block.arms {
                     self.call(call);
                     body.iter().for_each(|body| self.body(body));
                 }

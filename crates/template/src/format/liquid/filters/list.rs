@@ -141,7 +141,7 @@ enum SortKind {
 }
 
 fn kind(value: &Data) -> SortKind {
-    match value.meant() {
+    match value.represented_value() {
         Data::Int(_) => SortKind::Number,
         Data::Float(number) if !number.is_nan() => SortKind::Number,
         Data::Str(_) => SortKind::Text,

@@ -19,11 +19,11 @@ pub(super) static FILTERS: &[FilterEntry] = &[
     filter("at_most", 1, 1, |e, input, given| {
         bound(e, input, given, true)
     }),
-    filter("ceil", 0, 0, |e, input, _| whole(e, input, true)),
+    filter("ceil", 0, 0, |e, input, _| to_integer(e, input, true)),
     filter("divided_by", 1, 1, |e, input, given| {
         calculate(e, input, Operation::Over, given)
     }),
-    filter("floor", 0, 0, |e, input, _| whole(e, input, false)),
+    filter("floor", 0, 0, |e, input, _| to_integer(e, input, false)),
     filter("minus", 1, 1, |e, input, given| {
         calculate(e, input, Operation::Minus, given)
     }),
@@ -88,7 +88,7 @@ fn bound(
     finish(e, result)
 }
 
-fn whole(e: &mut Evaluator<'_, '_>, input: &Value, up: bool) -> Result<Value, StopReason> {
+fn to_integer(e: &mut Evaluator<'_, '_>, input: &Value, up: bool) -> Result<Value, StopReason> {
     let whole = of(input).and_then(|number| number::whole(number, up));
     whole.map(Value::from).map_err(|fault| e.fault(fault))
 }

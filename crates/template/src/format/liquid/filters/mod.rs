@@ -102,7 +102,7 @@ pub(super) fn apply(
     if let Value::Data(Data::Str(text)) = input {
         e.scan(text.len())?;
     }
-    let failed = input.stands_in() || arguments.iter().any(Value::stands_in);
+    let failed = input.is_fallback() || arguments.iter().any(Value::is_fallback);
     if failed {
         return standing_in(e, filter, input, &arguments);
     }

@@ -50,7 +50,7 @@ pub(super) fn property(item: &Data, key: &Value) -> Result<Option<Data>, StopRea
     };
     if item.is_fallback() {
         let field = match (item.as_map(), key) {
-            (Some(map), Value::Data(Data::Str(key))) => map.field_standing_in(key),
+            (Some(map), Value::Data(Data::Str(key))) => map.fallback_field(key),
             _ => Data::from("").into_fallback(),
         };
         return Ok(Some(field));

@@ -219,6 +219,15 @@ impl AgentError {
     }
 
     /// Stable code, as in events.
+    ///
+    /// ```
+    /// use quillet_agent::AgentError;
+    /// use quillet_core::ErrorCode;
+    /// use std::time::Duration;
+    ///
+    /// let error = AgentError::Time(Duration::from_secs(60));
+    /// assert_eq!(error.code(), ErrorCode::RunTimeout);
+    /// ```
     #[must_use]
     pub fn code(&self) -> ErrorCode {
         match self {

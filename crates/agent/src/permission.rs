@@ -55,6 +55,13 @@ pub enum BadPermissions {
 
 impl BadPermissions {
     /// Index of the invalid pattern, if the error is about one.
+    ///
+    /// ```
+    /// use quillet_agent::Permissions;
+    ///
+    /// let error = Permissions::parse(&["search", "two words"]).unwrap_err();
+    /// assert_eq!(error.index(), Some(1));
+    /// ```
     #[must_use]
     pub fn index(&self) -> Option<usize> {
         match self {
@@ -68,6 +75,13 @@ impl BadPermissions {
 
 impl Permissions {
     /// Permissions that allow everything.
+    ///
+    /// ```
+    /// use quillet_agent::Permissions;
+    ///
+    /// assert!(Permissions::all().allows("anything"));
+    /// assert!(!Permissions::default().allows("anything"));
+    /// ```
     #[must_use]
     pub fn all() -> Self {
         Permissions {
@@ -81,6 +95,17 @@ impl Permissions {
     ///
     /// # Errors
     /// The first invalid pattern, or a list that only denies.
+    ///
+    /// # Examples
+    /// ```
+    /// use quillet_agent::Permissions;
+    ///
+    /// let permissions = Permissions::parse(&["orders_*", "!orders_delete"])?;
+    /// assert!(permissions.allows("orders_list"));
+    /// assert!(!permissions.allows("orders_delete"));
+    /// assert!(!permissions.allows("search"));
+    /// # Ok::<(), quillet_agent::BadPermissions>(())
+    /// ```
     pub fn parse<S: AsRef<str>>(patterns: &[S]) -> Result<Self, BadPermissions> {
         if patterns.len() > MOST_PATTERNS {
             return Err(BadPermissions::TooMany(patterns.len()));
@@ -116,6 +141,15 @@ impl Permissions {
     }
 
     /// The patterns, in the form that [`Permissions::parse`] reads.
+    ///
+    /// ```
+    /// use quillet_agent::Permissions;
+    ///
+    /// let permissions = Permissions::parse(&["!search", "w*"])?;
+    /// assert_eq!(permissions.patterns(), ["w*", "!search"]);
+    /// assert_eq!(permissions.to_string(), "w*, !search");
+    /// # Ok::<(), quillet_agent::BadPermissions>(())
+    /// ```
     #[must_use]
     pub fn patterns(&self) -> Vec<String> {
         let denied = self.denied.iter().map(|pattern| format!("!{pattern}"));
@@ -129,6 +163,16 @@ impl Permissions {
     }
 
     /// Warnings for patterns of `tools` that match none of these names.
+    ///
+    /// ```
+    /// use quillet_agent::Permissions;
+    ///
+    /// let permissions = Permissions::parse(&["search", "wether"])?;
+    /// let warnings = permissions.doubts(&["search", "weather"]);
+    /// assert_eq!(warnings.len(), 1);
+    /// assert!(warnings[0].contains("wether"));
+    /// # Ok::<(), quillet_agent::BadPermissions>(())
+    /// ```
     #[must_use]
     pub fn doubts(&self, names: &[&str]) -> Vec<String> {
         let idle = self.idle(names);
@@ -160,6 +204,15 @@ impl Permissions {
     }
 
     /// The same for a tool with several names: a pattern that denies one of them denies the tool.
+    ///
+    /// ```
+    /// use quillet_agent::Permissions;
+    ///
+    /// let permissions = Permissions::parse(&["*", "!prompt/secret"])?;
+    /// assert!(permissions.allows_one_of(&["hello", "prompt/hello"]));
+    /// assert!(!permissions.allows_one_of(&["secret", "prompt/secret"]));
+    /// # Ok::<(), quillet_agent::BadPermissions>(())
+    /// ```
     #[must_use]
     pub fn allows_one_of(&self, names: &[&str]) -> bool {
         let any = |patterns: &[String]| {

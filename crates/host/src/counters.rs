@@ -13,6 +13,17 @@ const BOUNDS: [u64; 16] = [
 ];
 
 /// Histogram of durations.
+///
+/// ```
+/// use quillet_host::counters::Histogram;
+/// use std::time::Duration;
+///
+/// let times = Histogram::default();
+/// times.record(Duration::from_millis(20));
+/// let mut page = String::new();
+/// times.write(&mut page, "quillet_run_seconds", "");
+/// assert!(page.ends_with("quillet_run_seconds_sum 0.02\nquillet_run_seconds_count 1\n"));
+/// ```
 #[derive(Debug, Default)]
 pub struct Histogram {
     buckets: [AtomicU64; BOUNDS.len() + 1],
@@ -62,6 +73,17 @@ impl Histogram {
 }
 
 /// Counters by stable code. They count failures, so their lock is not on the hot path.
+///
+/// ```
+/// use quillet_host::counters::ByCode;
+///
+/// let errors = ByCode::default();
+/// errors.count("timeout");
+/// errors.count("timeout");
+/// let mut page = String::new();
+/// errors.write(&mut page, "quillet_errors", "Failed runs.");
+/// assert!(page.ends_with("quillet_errors{code=\"timeout\"} 2\n"));
+/// ```
 #[derive(Debug, Default)]
 pub struct ByCode(Mutex<BTreeMap<&'static str, u64>>);
 

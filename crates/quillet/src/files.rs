@@ -49,6 +49,14 @@ const DATA_ENDINGS: [(&str, InputFileKind<'static>); 4] = [
 ];
 
 /// Returns the kind of a file by its name: templates and prompt files as in a folder store, and data.
+///
+/// ```
+/// use quillet::files::{InputFileKind, form_of};
+///
+/// assert_eq!(form_of("rows.toml"), Some(InputFileKind::Toml));
+/// assert_eq!(form_of("rows.yml"), Some(InputFileKind::Yaml));
+/// assert_eq!(form_of("rows.csv"), None);
+/// ```
 pub fn kind_of_file(name: &str) -> Option<InputFileKind<'static>> {
     let template = |(ending, format): &(&str, &'static str)| {
         let is_template = name.ends_with(ending);
@@ -102,6 +110,13 @@ pub fn read(path: &str) -> Result<String, Error> {
 }
 
 /// Returns the name of a file for messages.
+///
+/// ```
+/// use quillet::files::shown;
+///
+/// assert_eq!(shown("-"), "standard input");
+/// assert_eq!(shown("rows.json"), "rows.json");
+/// ```
 pub fn display_name(path: &str) -> &str {
     if path == "-" { "standard input" } else { path }
 }
@@ -110,6 +125,16 @@ pub fn display_name(path: &str) -> &str {
 ///
 /// # Errors
 /// The data is invalid; the diagnostic has the location.
+///
+/// # Examples
+/// ```
+/// use quillet::files::{InputFileKind, parse};
+///
+/// let data = parse("shop.toml", "name = \"Quill\"", InputFileKind::Toml)?;
+/// assert_eq!(data.as_map().unwrap().get("name").unwrap().as_str(), Some("Quill"));
+/// assert!(parse("shop.json", "{", InputFileKind::Json).is_err());
+/// # Ok::<(), quillet::Error>(())
+/// ```
 pub fn parse(path: &str, text: &str, form: InputFileKind<'_>) -> Result<Value, Error> {
     let wrong = |message: String, place: Option<LineColumn>| {
         let mut diagnostic = Diagnostic::error("data", display_name(path), message);

@@ -99,6 +99,14 @@ impl SavedPrompt {
 ///
 /// # Errors
 /// An object is invalid; with its number if there are several.
+///
+/// # Examples
+/// ```
+/// let text = r#"{"id": "pmpt_1", "name": "Greet", "instructions": "Say hello."}"#;
+/// let prompts = quillet::openai_prompts("prompts.json", text).unwrap();
+/// assert_eq!(prompts[0].alias, "pmpt_1");
+/// assert_eq!(prompts[0].id(), "greet");
+/// ```
 pub fn openai_prompts(source: &str, text: &str) -> Result<Vec<SavedPrompt>, Vec<Diagnostic>> {
     let objects = objects(text).map_err(|why| vec![wrong(source, why)])?;
     let mut read = Vec::with_capacity(objects.len());

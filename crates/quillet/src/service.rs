@@ -94,6 +94,26 @@ impl Quillet {
 
     /// Registers a tool of this program for templates of every format, agents, scripts and MCP
     /// clients. A stored tool of the same name takes precedence.
+    ///
+    /// ```
+    /// use quillet::{Quillet, Settings, Value};
+    /// use serde_json::json;
+    ///
+    /// # let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    /// # runtime.unwrap().block_on(async {
+    /// let parameters = json!({"type": "object", "properties": {"city": {"type": "string"}}});
+    /// let weather = quillet::tool("weather", "The weather of a city.", parameters, async |given| {
+    ///     let city = given.get("city").and_then(Value::as_str);
+    ///     Ok(format!("18° in {}", city.unwrap_or("nowhere")).into())
+    /// });
+    /// let quillet = Quillet::with(Settings::default()).await?;
+    /// quillet.register(weather).await;
+    /// let template = "{{ weather(variables.city) }}";
+    /// let text = quillet.render_text("jinja", template, [("city", "Oslo")]);
+    /// assert_eq!(text.await?, "18° in Oslo");
+    /// # Ok::<(), quillet::Error>(())
+    /// # }).unwrap();
+    /// ```
     pub async fn register(&self, tool: Arc<dyn Tool>) {
         let mut tools = self.tools.lock().await;
         tools.push(tool);
@@ -120,6 +140,19 @@ impl Quillet {
     ///
     /// # Errors
     /// The format is unknown, the template is invalid, or as for [`Quillet::render`].
+    ///
+    /// # Examples
+    /// ```
+    /// use quillet::{Quillet, Settings};
+    ///
+    /// # let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    /// # runtime.unwrap().block_on(async {
+    /// let quillet = Quillet::with(Settings::default()).await?;
+    /// let text = quillet.render_text("jinja", "Hello {{ variables.name }}!", [("name", "Ada")]);
+    /// assert_eq!(text.await?, "Hello Ada!");
+    /// # Ok::<(), quillet::Error>(())
+    /// # }).unwrap();
+    /// ```
     pub async fn render_text(
         &self,
         format: &str,

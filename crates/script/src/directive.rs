@@ -51,6 +51,14 @@ pub enum DirectiveForm {
 
 impl Directive {
     /// The directive of a name, with or without `$`.
+    ///
+    /// ```
+    /// use quillet_script::directive::Directive;
+    ///
+    /// let directive = Directive::named("$for").unwrap();
+    /// assert_eq!(directive.name(), "for");
+    /// assert!(Directive::named("$nothing").is_none());
+    /// ```
     #[must_use]
     pub fn named(name: &str) -> Option<Directive> {
         let name = name.strip_prefix('$').unwrap_or(name);
@@ -108,6 +116,12 @@ impl DirectiveSpec {
 
 /// The name, with `$`, that is most like a mistyped one among the directives and other names that
 /// are known.
+///
+/// ```
+/// use quillet_script::directive::nearest_directive;
+///
+/// assert_eq!(nearest_directive("$fro", []).as_deref(), Some("$for"));
+/// ```
 #[must_use]
 pub fn nearest_directive<'a>(
     name: &str,

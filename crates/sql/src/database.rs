@@ -55,6 +55,13 @@ impl SecondJudge {
     }
 
     /// Returns the mode with this name.
+    ///
+    /// ```
+    /// use quillet_sql::database::SecondJudge;
+    ///
+    /// assert_eq!(SecondJudge::named("view"), Some(SecondJudge::View));
+    /// assert_eq!(SecondJudge::named("none"), None);
+    /// ```
     #[must_use]
     pub fn from_name(name: &str) -> Option<SecondJudge> {
         [SecondJudge::Auto, SecondJudge::View, SecondJudge::Off]

@@ -46,6 +46,14 @@ impl SqlDialect {
 
     /// Returns the dialect with this name, in any case; `postgres`, `pg`, `mariadb` and `sqlite3`
     /// are accepted, too.
+    ///
+    /// ```
+    /// use quillet_sql::SqlDialect;
+    ///
+    /// assert_eq!(SqlDialect::named("Postgres"), Some(SqlDialect::PostgreSql));
+    /// assert_eq!(SqlDialect::named("mariadb"), Some(SqlDialect::MySql));
+    /// assert_eq!(SqlDialect::named("oracle"), None);
+    /// ```
     #[must_use]
     pub fn from_name(name: &str) -> Option<SqlDialect> {
         match name.to_ascii_lowercase().as_str() {

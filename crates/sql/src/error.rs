@@ -108,6 +108,16 @@ fn suggestion(nearest: Option<&str>) -> String {
 
 impl SqlError {
     /// A query that the guard refused.
+    ///
+    /// ```
+    /// use quillet_core::ErrorCode;
+    /// use quillet_sql::guard::{Policy, check};
+    /// use quillet_sql::{SqlDialect, SqlError};
+    ///
+    /// let sql = "EXPLAIN SELECT 1";
+    /// let error = check(sql, SqlDialect::PostgreSql, None, &Policy::default()).unwrap_err();
+    /// assert_eq!(SqlError::refused(error, sql).code(), ErrorCode::GuardStatement);
+    /// ```
     #[must_use]
     pub fn from_rejected_query(error: GuardError, sql: &str) -> Self {
         SqlError::Guard(Box::new(RejectedQuery {

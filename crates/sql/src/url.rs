@@ -9,6 +9,16 @@ use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode
 use crate::SqlDialect;
 
 /// A parsed connection URL.
+///
+/// ```
+/// use quillet_sql::ConnectionUrl;
+///
+/// let url: ConnectionUrl = "postgresql://ada:secret@localhost/shop".parse()?;
+/// assert_eq!(url.port, 5432);
+/// assert_eq!(url.database, "shop");
+/// assert_eq!(url.to_string(), "postgresql://ada:****@localhost:5432/shop");
+/// # Ok::<(), quillet_sql::UrlError>(())
+/// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct ConnectionUrl {
     /// SQL dialect.
@@ -31,6 +41,13 @@ pub struct ConnectionUrl {
 }
 
 /// The error of an address. Does not repeat the password.
+///
+/// ```
+/// use quillet_sql::ConnectionUrl;
+///
+/// let error = "oracle://localhost/shop".parse::<ConnectionUrl>().unwrap_err();
+/// assert!(error.to_string().starts_with("unknown database type"));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct UrlError {
@@ -122,6 +139,16 @@ impl ConnectionUrl {
     }
 
     /// Replaces the password. URLs of files stay unchanged.
+    ///
+    /// ```
+    /// use quillet_sql::ConnectionUrl;
+    ///
+    /// let url: ConnectionUrl = "mysql://ada@localhost/shop".parse()?;
+    /// let url = url.with_password("secret");
+    /// assert_eq!(url.password.as_deref(), Some("secret"));
+    /// assert_eq!(url.secret_text(), "mysql://ada:secret@localhost/shop");
+    /// # Ok::<(), quillet_sql::UrlError>(())
+    /// ```
     #[must_use]
     pub fn with_password(self, password: &str) -> Self {
         let Ok(mut text) = url::Url::parse(&self.text) else {
@@ -150,6 +177,15 @@ impl ConnectionUrl {
     }
 
     /// Returns the value of a parameter after `?`.
+    ///
+    /// ```
+    /// use quillet_sql::ConnectionUrl;
+    ///
+    /// let url: ConnectionUrl = "postgresql://ada@localhost/shop?sslmode=require".parse()?;
+    /// assert_eq!(url.parameter("sslmode"), Some("require"));
+    /// assert_eq!(url.parameter("timeout"), None);
+    /// # Ok::<(), quillet_sql::UrlError>(())
+    /// ```
     #[must_use]
     pub fn parameter(&self, name: &str) -> Option<&str> {
         let mut found = self.parameters.iter().filter(|(key, _)| key == name);

@@ -26,6 +26,18 @@ pub enum AddressScope {
 }
 
 /// Which addresses tools may connect to.
+///
+/// ```
+/// use quillet_tools::address::{AddressPolicy, AddressScope, AllowRule};
+///
+/// let policy = AddressPolicy {
+///     scope: AddressScope::Public,
+///     allow: vec![AllowRule::Host("rates.internal".to_owned())],
+/// };
+/// assert!(policy.check("rates.internal", "10.1.2.3".parse()?).is_ok());
+/// assert!(policy.check("other.internal", "10.1.2.3".parse()?).is_err());
+/// # Ok::<(), std::net::AddrParseError>(())
+/// ```
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AddressPolicy {
@@ -37,6 +49,15 @@ pub struct AddressPolicy {
 }
 
 /// One entry of the allow list.
+///
+/// ```
+/// use quillet_tools::address::AllowRule;
+///
+/// let network = AllowRule::Network("10.0.0.0".parse().unwrap(), 8);
+/// assert_eq!("10.0.0.0/8".parse(), Ok(network));
+/// let domain = AllowRule::Domain("internal.example".to_owned());
+/// assert_eq!("*.internal.example".parse(), Ok(domain));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub enum AllowRule {
@@ -84,6 +105,19 @@ impl AddressPolicy {
     ///
     /// # Errors
     /// The policy denies the address.
+    ///
+    /// # Examples
+    /// ```
+    /// use quillet_tools::address::{AddressPolicy, AddressScope};
+    ///
+    /// let public = AddressPolicy {
+    ///     scope: AddressScope::Public,
+    ///     ..AddressPolicy::default()
+    /// };
+    /// assert!(public.check("example.com", "93.184.215.14".parse()?).is_ok());
+    /// assert!(public.check("localhost", "127.0.0.1".parse()?).is_err());
+    /// # Ok::<(), std::net::AddrParseError>(())
+    /// ```
     pub fn check(&self, host: &str, address: IpAddr) -> Result<(), AddressError> {
         let class = AddressClass::of(address);
         let allowed = match class {
@@ -112,6 +146,16 @@ impl AddressPolicy {
     ///
     /// The URL is invalid for a tool.
     /// The url is not one that a tool may have.
+    ///
+    /// ```
+    /// use quillet_tools::address::{AddressPolicy, parse_url};
+    ///
+    /// let policy = AddressPolicy::default();
+    /// assert!(policy.check_url(&parse_url("http://127.0.0.1:8080/rates")?).is_ok());
+    /// assert!(policy.check_url(&parse_url("http://169.254.169.254/")?).is_err());
+    /// assert!(policy.check_url(&parse_url("ftp://example.com/")?).is_err());
+    /// # Ok::<(), quillet_tools::address::AddressError>(())
+    /// ```
     pub fn check_url(&self, url: &Url) -> Result<(), AddressError> {
         if !matches!(url.scheme(), "http" | "https") {
             let text = format!(
@@ -160,6 +204,16 @@ fn check_name(name: &str) -> Result<(), AddressError> {
 ///
 /// # Errors
 /// The problem and its fix.
+///
+/// # Examples
+/// ```
+/// use quillet_tools::address::parse_url;
+///
+/// let url = parse_url("https://example.com/rates")?;
+/// assert_eq!(url.host_str(), Some("example.com"));
+/// assert!(parse_url("https://example.com\\@evil.example/").is_err());
+/// # Ok::<(), quillet_tools::address::AddressError>(())
+/// ```
 pub fn parse_url(text: &str) -> Result<Url, AddressError> {
     if let Some(bad) = text
         .chars()
@@ -173,6 +227,13 @@ pub fn parse_url(text: &str) -> Result<Url, AddressError> {
 }
 
 /// Whether a URL has a scheme and host. A URL in its query does not count.
+///
+/// ```
+/// use quillet_tools::address::is_absolute;
+///
+/// assert!(is_absolute("https://example.com/rates"));
+/// assert!(!is_absolute("/rates?next=https://example.com"));
+/// ```
 #[must_use]
 pub fn is_absolute(text: &str) -> bool {
     let of_scheme = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.');

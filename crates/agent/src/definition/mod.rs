@@ -176,6 +176,19 @@ pub struct LimitSettings {
 
 impl LimitSettings {
     /// Merges the agent's limits into the configured ones.
+    ///
+    /// ```
+    /// use quillet_agent::RunLimits;
+    /// use quillet_agent::definition::LimitSettings;
+    ///
+    /// let agent = LimitSettings {
+    ///     max_tool_calls: Some(8),
+    ///     ..LimitSettings::default()
+    /// };
+    /// let limits = agent.over(RunLimits::default());
+    /// assert_eq!(limits.tool_rounds, 8);
+    /// assert_eq!(limits.concurrent_calls, 16);
+    /// ```
     #[must_use]
     pub fn merge_into(&self, configured: RunLimits) -> RunLimits {
         RunLimits {
@@ -216,6 +229,12 @@ pub struct FeatureSettings {
 
 impl AgentDefinition {
     /// All fields of a definition in camelCase; nested ones as `limits.toolTimeout`.
+    ///
+    /// ```
+    /// let names = quillet_agent::AgentDefinition::field_names();
+    /// assert!(names.iter().any(|name| name == "instructions"));
+    /// assert!(names.iter().any(|name| name == "limits.toolTimeout"));
+    /// ```
     #[must_use]
     pub fn field_names() -> Vec<String> {
         let inner = [
@@ -241,6 +260,16 @@ impl AgentDefinition {
     ///
     /// # Errors
     /// All errors of the definition, with their locations.
+    ///
+    /// # Examples
+    /// ```
+    /// use quillet_agent::AgentDefinition;
+    ///
+    /// let text = "tools: [\"orders_*\"]\nlimits: {maxToolCalls: 8}";
+    /// let agent = AgentDefinition::parse("support", text).unwrap();
+    /// assert!(agent.tools.allows("orders_list"));
+    /// assert_eq!(agent.limits.max_tool_calls, Some(8));
+    /// ```
     pub fn parse(source: &str, text: &str) -> Result<Self, Vec<Diagnostic>> {
         let root = tree(source, text)?;
         let mut found = DefinitionDiagnostics::new(source, text);

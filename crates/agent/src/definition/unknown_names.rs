@@ -25,6 +25,19 @@ pub struct KnownNames<'a> {
 impl AgentDefinition {
     /// Returns warnings for names that match nothing: patterns of `tools` that match no known tool,
     /// patterns of `ask` that match no allowed tool, and unknown skills.
+    ///
+    /// ```
+    /// use quillet_agent::{AgentDefinition, KnownNames};
+    ///
+    /// let tools = [vec!["weather".to_owned()]];
+    /// let known = KnownNames {
+    ///     tools: &tools,
+    ///     ..KnownNames::default()
+    /// };
+    /// let warnings = AgentDefinition::doubts("helper", "tools: [wether]", known);
+    /// assert_eq!(warnings.len(), 1);
+    /// assert_eq!(warnings[0].help.as_deref(), Some("did you mean weather?"));
+    /// ```
     #[must_use]
     pub fn doubts(source: &str, text: &str, known: KnownNames<'_>) -> Vec<Diagnostic> {
         let Ok(root) = tree(source, text) else {

@@ -156,6 +156,17 @@ fn read_file(root: &Path, path: &Path) -> Result<String, String> {
 
 /// Reads the text of a `SKILL.md`. `source` is its name in messages, `folder` the name of the skill
 /// if the front matter has none.
+///
+/// ```
+/// use quillet_agent::skills::parse;
+///
+/// let text = "---\ndescription: How to refund\n---\nAsk for the order number.";
+/// let (skill, diagnostics) = parse("refunds/SKILL.md", "refunds", text);
+/// let skill = skill.unwrap();
+/// assert!(diagnostics.is_empty());
+/// assert_eq!(skill.name, "refunds");
+/// assert_eq!(skill.prompt, "Ask for the order number.");
+/// ```
 #[must_use]
 pub fn parse(source: &str, folder: &str, text: &str) -> (Option<SkillDefinition>, Vec<Diagnostic>) {
     let point = |at: usize| Span { start: at, end: at };

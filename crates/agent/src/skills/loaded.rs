@@ -52,6 +52,23 @@ impl LoadedSkills {
     }
 
     /// Loads a skill; its tools are available from the next model call on.
+    ///
+    /// ```
+    /// use quillet_agent::skills::LoadedSkills;
+    /// use quillet_agent::{Skill, Skills};
+    ///
+    /// let refunds = Skill {
+    ///     name: "refunds".to_owned(),
+    ///     ..Skill::default()
+    /// };
+    /// let mut skills = LoadedSkills::new(Skills {
+    ///     available: vec![refunds],
+    ///     ..Skills::default()
+    /// });
+    /// assert!(skills.load("refunds").newly);
+    /// assert!(skills.load("refund").is_error);
+    /// assert_eq!(skills.names(), ["refunds"]);
+    /// ```
     pub fn load(&mut self, name: &str) -> SkillLoadResult {
         let named = |skill: &Skill| skill.name == name;
         let Some(index) = self.available.iter().position(named) else {

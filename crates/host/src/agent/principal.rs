@@ -72,6 +72,15 @@ impl Principal {
 
     /// Splits the whole id of a run into owner and answer id. An id without a scope belongs to
     /// clients without a key.
+    ///
+    /// ```
+    /// use quillet_host::agent::Principal;
+    ///
+    /// let id = Principal::key("secret").run_id("request-1");
+    /// let (principal, response) = Principal::of_run(&id);
+    /// assert_eq!(principal.scope(), Principal::key("secret").scope());
+    /// assert_eq!(response, principal.response_id("request-1"));
+    /// ```
     #[must_use]
     pub fn of_run(id: &str) -> (Self, String) {
         let (scope, answer) = id.rsplit_once('.').unwrap_or(("any", id));

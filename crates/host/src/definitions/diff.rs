@@ -20,6 +20,15 @@ const MOST_STEPS: usize = 50_000_000;
 
 /// The unified diff from one text to another, each with its name, as `diff -u` writes it, without
 /// times; empty where they are the same. Texts that differ nearly everywhere are shown as replaced in one piece.
+///
+/// ```
+/// use quillet_host::definitions::unified;
+///
+/// let diff = unified(("v1", "Hello\n"), ("v2", "Hi\n"));
+/// assert!(diff.starts_with("--- v1\n+++ v2\n"));
+/// assert!(diff.ends_with("-Hello\n+Hi\n"));
+/// assert_eq!(unified(("v1", "Hello\n"), ("v2", "Hello\n")), "");
+/// ```
 #[must_use]
 pub fn unified((old_name, old): (&str, &str), (new_name, new): (&str, &str)) -> String {
     if old == new {

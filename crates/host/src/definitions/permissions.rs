@@ -89,6 +89,17 @@ impl Grant {
     ///
     /// # Errors
     /// The permission is unknown, or a pattern is invalid.
+    ///
+    /// # Examples
+    /// ```
+    /// use quillet_host::definitions::{Grant, Permission};
+    ///
+    /// let grant = Grant::parse("write greet.* !greet.secret")?;
+    /// assert_eq!(grant.rights, [Permission::Write]);
+    /// assert!(grant.ids.allows("greet.hello"));
+    /// assert!(!grant.ids.allows("greet.secret"));
+    /// # Ok::<(), quillet_host::definitions::BadGrant>(())
+    /// ```
     pub fn parse(text: &str) -> Result<Self, BadGrant> {
         let mut words = text.split_whitespace();
         let word = words.next().unwrap_or_default();
@@ -131,6 +142,15 @@ impl PermissionSet {
     }
 
     /// Each grant as in the settings: `read greet.*`; `everything` if nothing is restricted.
+    ///
+    /// ```
+    /// use quillet_host::definitions::{Grant, PermissionSet};
+    ///
+    /// let permissions = PermissionSet::of(vec![Grant::parse("read greet.*")?]);
+    /// assert_eq!(permissions.described(), ["read greet.*"]);
+    /// assert_eq!(PermissionSet::all().described(), ["everything"]);
+    /// # Ok::<(), quillet_host::definitions::BadGrant>(())
+    /// ```
     #[must_use]
     pub fn described(&self) -> Vec<String> {
         let Some(grants) = &self.grants else {
@@ -150,6 +170,16 @@ impl PermissionSet {
     }
 
     /// Whether a permission is granted for the definition with this id.
+    ///
+    /// ```
+    /// use quillet_host::definitions::{Grant, Permission, PermissionSet};
+    ///
+    /// let permissions = PermissionSet::of(vec![Grant::parse("write greet.*")?]);
+    /// assert!(permissions.has(Permission::Write, "greet.hello"));
+    /// assert!(!permissions.has(Permission::Write, "shop.hello"));
+    /// assert!(!permissions.has(Permission::Promote, "greet.hello"));
+    /// # Ok::<(), quillet_host::definitions::BadGrant>(())
+    /// ```
     #[must_use]
     pub fn has(&self, right: Permission, id: &str) -> bool {
         self.any(right, |ids| ids.allows(id))
@@ -162,6 +192,16 @@ impl PermissionSet {
     }
 
     /// Whether one grant gives a permission for all definitions, including future ones.
+    ///
+    /// ```
+    /// use quillet_host::definitions::{Grant, Permission, PermissionSet};
+    ///
+    /// let some = PermissionSet::of(vec![Grant::parse("read greet.*")?]);
+    /// assert!(!some.has_everywhere(Permission::Read));
+    /// let every = PermissionSet::of(vec![Grant::parse("read")?]);
+    /// assert!(every.has_everywhere(Permission::Read));
+    /// # Ok::<(), quillet_host::definitions::BadGrant>(())
+    /// ```
     #[must_use]
     pub fn has_everywhere(&self, right: Permission) -> bool {
         let everything = Permissions::all();

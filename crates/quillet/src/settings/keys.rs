@@ -46,6 +46,13 @@ impl KeyProvider {
     }
 
     /// Returns the provider with this name.
+    ///
+    /// ```
+    /// use quillet::settings::keys::Provider;
+    ///
+    /// assert_eq!(Provider::named("google"), Some(Provider::Google));
+    /// assert_eq!(Provider::named("Google"), None);
+    /// ```
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         let mut all = KeyProvider::ALL.into_iter();

@@ -153,6 +153,19 @@ impl Settings {
     ///
     /// # Errors
     /// The setting is unknown, or the value is invalid for it.
+    ///
+    /// # Examples
+    /// ```
+    /// use quillet::{Settings, settings};
+    ///
+    /// let mut config = Settings::default();
+    /// config.set("model.name", "mock")?;
+    /// assert_eq!(config.text(&settings::MODEL), Some("mock"));
+    ///
+    /// let error = config.set("server.lisen", "127.0.0.1:1").unwrap_err();
+    /// assert!(error.to_string().contains("did you mean server.listen?"));
+    /// # Ok::<(), quillet::Error>(())
+    /// ```
     pub fn set(&mut self, key: &str, text: &str) -> Result<(), Error> {
         let setting = find(key).ok_or_else(|| {
             let near = like(key).map_or_else(String::new, |near| format!("; did you mean {near}?"));
@@ -338,11 +351,27 @@ impl Settings {
     }
 
     /// Returns the duration of a setting in milliseconds that has a default.
+    ///
+    /// ```
+    /// use quillet::{Settings, settings};
+    /// use std::time::Duration;
+    ///
+    /// let config = Settings::default();
+    /// assert_eq!(config.milliseconds(&settings::BODY_MS), Duration::from_secs(30));
+    /// ```
     pub fn milliseconds(&self, setting: &Setting) -> Duration {
         Duration::from_millis(self.integer(setting).unwrap_or_default())
     }
 
     /// Returns whether a setting is on.
+    ///
+    /// ```
+    /// use quillet::{Settings, settings};
+    ///
+    /// let config = Settings::default();
+    /// assert!(config.is_on(&settings::STORE_HISTORY));
+    /// assert!(!config.is_on(&settings::ACCESS_LOG));
+    /// ```
     pub fn is_on(&self, setting: &Setting) -> bool {
         self.choice(setting) == Some(true)
     }
@@ -595,6 +624,13 @@ fn written(value: &SettingValue, form: SettingType) -> String {
 }
 
 /// Hides the user information and the query of a URL, which may contain a password.
+///
+/// ```
+/// use quillet::settings::hide_password;
+///
+/// assert_eq!(hide_password("redis://u:p@h:1/2"), "redis://[secret]@h:1/2");
+/// assert_eq!(hide_password("redis://h"), "redis://h");
+/// ```
 pub fn hide_password(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else {
         return url.to_owned();

@@ -266,6 +266,13 @@ pub fn is_section(name: &str) -> bool {
 
 /// Returns the known key that is most similar to an unknown one. Compares only the last part within
 /// the same section, and the whole key elsewhere.
+///
+/// ```
+/// use quillet::settings::like;
+///
+/// assert_eq!(like("server.lisen"), Some("server.listen"));
+/// assert_eq!(like("zebra"), None);
+/// ```
 pub fn like(key: &str) -> Option<&'static str> {
     let keys = || ALL.iter().map(|setting| setting.key);
     let Some((section, name)) = key.split_once('.') else {

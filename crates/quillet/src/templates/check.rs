@@ -9,6 +9,12 @@ use super::error::TemplateError;
 use super::template::{NAME, Template, TemplateOptions};
 
 /// A template format with its names.
+///
+/// ```
+/// let formats = quillet::formats();
+/// let go = formats.iter().find(|format| format.name == "go").unwrap();
+/// assert!(go.aliases.contains(&"golang"));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FormatNames {
     /// Canonical name.

@@ -41,6 +41,19 @@ impl Environment {
 
     /// Creates an empty environment with options for all templates. All templates can call the
     /// partials in the options.
+    ///
+    /// ```
+    /// use quillet::{Environment, Map, TemplateOptions};
+    ///
+    /// let options = TemplateOptions {
+    ///     partials: vec![("signature".into(), "Ada".into())],
+    ///     ..TemplateOptions::default()
+    /// };
+    /// let environment = Environment::with_options("jinja", options);
+    /// let letter = environment.template_of("Yours, {% include 'signature' %}")?;
+    /// assert_eq!(letter.render(Map::default())?, "Yours, Ada");
+    /// # Ok::<(), quillet::TemplateError>(())
+    /// ```
     #[must_use]
     pub fn with_options(format: &str, mut options: TemplateOptions) -> Self {
         let partials = std::mem::take(&mut options.partials);
@@ -54,18 +67,43 @@ impl Environment {
 
     /// Adds a template, or replaces the template of that name. Errors in it are reported when it is
     /// used.
+    ///
+    /// ```
+    /// use quillet::{Environment, Map};
+    ///
+    /// let mut environment = Environment::new("jinja");
+    /// environment.add("page", "[{% include 'part' %}]");
+    /// environment.add("part", "old");
+    /// environment.add("part", "new");
+    /// assert_eq!(environment.template("page")?.render(Map::default())?, "[new]");
+    /// # Ok::<(), quillet::TemplateError>(())
+    /// ```
     pub fn add(&mut self, name: impl Into<String>, text: impl Into<String>) {
         self.forget();
         self.sources.insert(name.into(), text.into());
     }
 
     /// Removes a template; returns whether it existed.
+    ///
+    /// ```
+    /// let mut environment = quillet::Environment::new("jinja");
+    /// environment.add("page", "Hello");
+    /// assert!(environment.remove("page"));
+    /// assert!(!environment.remove("page"));
+    /// ```
     pub fn remove(&mut self, name: &str) -> bool {
         self.forget();
         self.sources.remove(name).is_some()
     }
 
     /// Returns the names of all templates, sorted.
+    ///
+    /// ```
+    /// let mut environment = quillet::Environment::new("jinja");
+    /// environment.add("page", "Hello");
+    /// environment.add("footer", "Bye");
+    /// assert!(environment.names().eq(["footer", "page"]));
+    /// ```
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.sources.keys().map(String::as_str)
     }
@@ -75,6 +113,15 @@ impl Environment {
     /// # Errors
     /// The name is unknown, or the template or one it calls is invalid; with source, line and
     /// column.
+    ///
+    /// # Examples
+    /// ```
+    /// let mut environment = quillet::Environment::new("jinja");
+    /// environment.add("page", "Hello");
+    /// let error = environment.template("pgae").unwrap_err();
+    /// assert_eq!(error.code(), "template.missing");
+    /// assert_eq!(error.hint(), Some("did you mean page?"));
+    /// ```
     pub fn template(&self, name: &str) -> Result<Template, TemplateError> {
         if let Some(template) = self.kept().get(name) {
             return Ok(template.clone());
@@ -91,6 +138,15 @@ impl Environment {
     ///
     /// # Errors
     /// The template or one it calls is invalid; with source, line and column.
+    ///
+    /// # Examples
+    /// ```
+    /// let mut environment = quillet::Environment::new("jinja");
+    /// environment.add("greeting", "Hello {{ name }}!");
+    /// let template = environment.template_of("{% include 'greeting' %} Welcome.")?;
+    /// assert_eq!(template.render([("name", "Ada")])?, "Hello Ada! Welcome.");
+    /// # Ok::<(), quillet::TemplateError>(())
+    /// ```
     pub fn template_of(&self, text: &str) -> Result<Template, TemplateError> {
         self.compile(&self.options.name, text)
     }

@@ -7,6 +7,12 @@ use quillet_template::{CompileError, RenderError};
 
 /// Why a template gives no text, with a stable code, the place and what mends it where they are
 /// known.
+///
+/// ```
+/// let error = quillet::Template::new("jinja", "{% if x %}").unwrap_err();
+/// assert_eq!(error.code(), "template.syntax");
+/// assert_eq!(error.source_name(), "template");
+/// ```
 #[derive(Clone, Debug)]
 pub enum TemplateError {
     /// It cannot be compiled, converted or found.
@@ -52,6 +58,12 @@ impl TemplateError {
     }
 
     /// Line and column, both from 1, the column in characters.
+    ///
+    /// ```
+    /// let error = quillet::Template::new("jinja", "{% if %}").unwrap_err();
+    /// let position = error.position().unwrap();
+    /// assert_eq!((position.line, position.column), (1, 7));
+    /// ```
     #[must_use]
     pub fn position(&self) -> Option<LineColumn> {
         match self {
@@ -70,6 +82,11 @@ impl TemplateError {
     }
 
     /// Everything that was found in the sources, in order of place; none for an error of a render.
+    ///
+    /// ```
+    /// let error = quillet::Template::new("jinja", "{% if x %}").unwrap_err();
+    /// assert_eq!(error.diagnostics()[0].code, error.code());
+    /// ```
     #[must_use]
     pub fn diagnostics(&self) -> &[Diagnostic] {
         match self {

@@ -46,6 +46,22 @@ impl RenderedTemplate {
     ///
     /// # Errors
     /// A message has an unknown role.
+    ///
+    /// # Examples
+    /// ```
+    /// use quillet::core::Role;
+    /// use quillet::{RenderStep, Template};
+    ///
+    /// let template = Template::new("jinja", "Hi {{ name }}")?;
+    /// let mut rendering = template.begin([("name", "Ada")], vec![]);
+    /// let RenderStep::Done(rendered) = rendering.step()? else {
+    ///     unreachable!("the template calls no function");
+    /// };
+    /// let messages = rendered.messages()?;
+    /// assert_eq!(messages[0].role, Role::User);
+    /// assert_eq!(messages[0].content, "Hi Ada");
+    /// # Ok::<(), quillet::TemplateError>(())
+    /// ```
     pub fn messages(&self) -> Result<Vec<Message>, TemplateError> {
         let messages = self.inner.conversation(0, &[]).into_iter();
         let messages = messages.map(ChatMessage::into_message);
@@ -61,6 +77,21 @@ impl RenderedTemplate {
     }
 
     /// Returns the failed calls in the order in which they ended.
+    ///
+    /// ```
+    /// use quillet::{Map, RenderStep, Template};
+    ///
+    /// let template = Template::new("jinja", "[{{ weather() }}]")?;
+    /// let mut rendering = template.begin(Map::default(), vec!["weather".into()]);
+    /// assert!(matches!(rendering.step()?, RenderStep::Waiting(_)));
+    /// rendering.fail_calls("no network");
+    /// let RenderStep::Done(rendered) = rendering.step()? else {
+    ///     unreachable!("all calls have a result");
+    /// };
+    /// assert_eq!(rendered.text(), "[]");
+    /// assert_eq!(rendered.failed_calls()[0].message, "no network");
+    /// # Ok::<(), quillet::TemplateError>(())
+    /// ```
     #[must_use]
     pub fn failed_calls(&self) -> &[FailedCall] {
         &self.failed

@@ -77,6 +77,19 @@ pub struct FunctionCall {
 
 impl Template {
     /// Starts a rendering whose calls the caller executes, see [`Rendering`].
+    ///
+    /// ```
+    /// use quillet::{Map, RenderStep, Template};
+    ///
+    /// let template = Template::new("jinja", "{{ f(1) }}{{ f(2) }}")?;
+    /// let mut rendering = template.begin(Map::default(), vec!["f".into()]);
+    /// let RenderStep::Waiting(calls) = rendering.step()? else {
+    ///     unreachable!("no call has a result yet");
+    /// };
+    /// assert_eq!(calls.len(), 2);
+    /// assert_eq!(calls[0].function, "f");
+    /// # Ok::<(), quillet::TemplateError>(())
+    /// ```
     pub fn begin(&self, variables: impl Into<Map>, functions: Vec<TemplateFunction>) -> Rendering {
         Rendering::new(self, variables.into(), functions, false)
     }
@@ -154,6 +167,24 @@ impl Rendering {
     }
 
     /// Fails all pending calls with the same error, for example a timeout.
+    ///
+    /// ```
+    /// use quillet::{Map, RenderStep, Template, TemplateFunction};
+    ///
+    /// let weather = TemplateFunction {
+    ///     default: "unknown".into(),
+    ///     ..TemplateFunction::from("weather")
+    /// };
+    /// let template = Template::new("jinja", "Weather: {{ weather() }}")?;
+    /// let mut rendering = template.begin(Map::default(), vec![weather]);
+    /// rendering.step()?;
+    /// rendering.fail_calls("no network");
+    /// let RenderStep::Done(rendered) = rendering.step()? else {
+    ///     unreachable!("all calls have a result");
+    /// };
+    /// assert_eq!(rendered.text(), "Weather: unknown");
+    /// # Ok::<(), quillet::TemplateError>(())
+    /// ```
     pub fn fail_calls(&mut self, message: &str) {
         let open: Vec<usize> = self.desk.calls().open.keys().copied().collect();
         for call in open {

@@ -109,6 +109,14 @@ impl Template {
     ///
     /// # Errors
     /// The format is unknown, or the template is invalid; with line and column.
+    ///
+    /// # Examples
+    /// ```
+    /// let template = quillet::Template::new("go", "Hello {{.name}}!")?;
+    /// assert_eq!(template.render([("name", "Ada")])?, "Hello Ada!");
+    /// assert!(quillet::Template::new("gop", "").is_err());
+    /// # Ok::<(), quillet::TemplateError>(())
+    /// ```
     pub fn new(format: &str, text: &str) -> Result<Self, TemplateError> {
         Self::of_sources(format, NAME, text, &[], &TemplateOptions::default())
     }
@@ -170,6 +178,20 @@ impl Template {
     }
 
     /// Sets the limits on rendering.
+    ///
+    /// ```
+    /// use quillet::template::RenderLimits;
+    /// use quillet::Template;
+    ///
+    /// let limits = RenderLimits {
+    ///     output_bytes: 5,
+    ///     ..RenderLimits::default()
+    /// };
+    /// let template = Template::new("jinja", "{{ text }}")?.with_limits(limits);
+    /// assert_eq!(template.render([("text", "four")])?, "four");
+    /// assert!(template.render([("text", "longer")]).is_err());
+    /// # Ok::<(), quillet::TemplateError>(())
+    /// ```
     #[must_use]
     pub fn with_limits(mut self, limits: RenderLimits) -> Self {
         self.limits = limits;
@@ -190,6 +212,12 @@ impl Template {
 
     /// Returns the names of the variables it can read, in order of first use: the first key of each
     /// path in [`Template::references`].
+    ///
+    /// ```
+    /// let template = quillet::Template::new("jinja", "{{ user.name }} {{ city }} {{ user.id }}")?;
+    /// assert_eq!(template.variables(), ["user", "city"]);
+    /// # Ok::<(), quillet::TemplateError>(())
+    /// ```
     #[must_use]
     pub fn variables(&self) -> Vec<&str> {
         let mut names: Vec<&str> = Vec::new();
@@ -203,6 +231,12 @@ impl Template {
     }
 
     /// Returns the names of the external functions it can call, in order of first use.
+    ///
+    /// ```
+    /// let template = quillet::Template::new("jinja", "{{ weather('Oslo') }}")?;
+    /// assert_eq!(template.functions(), ["weather"]);
+    /// # Ok::<(), quillet::TemplateError>(())
+    /// ```
     #[must_use]
     pub fn functions(&self) -> Vec<&str> {
         let functions = self.references().functions.iter();
@@ -228,6 +262,14 @@ impl Template {
     ///
     /// # Errors
     /// As for [`Template::render`].
+    ///
+    /// # Examples
+    /// ```
+    /// let template = quillet::Template::new("go", "Hello {{.name}}")?;
+    /// let length = template.read_text([("name", "Ada")], |bytes| bytes.len())?;
+    /// assert_eq!(length, 9);
+    /// # Ok::<(), quillet::TemplateError>(())
+    /// ```
     pub fn read_text<T>(
         &self,
         variables: impl Into<Map>,
@@ -240,6 +282,15 @@ impl Template {
     ///
     /// # Errors
     /// As for [`Template::render`], or a message has an unknown role.
+    ///
+    /// # Examples
+    /// ```
+    /// let template = quillet::Template::new("jinja", "Hi {{ name }}")?;
+    /// let messages = template.messages([("name", "Ada")])?;
+    /// assert_eq!(messages.len(), 1);
+    /// assert_eq!(messages[0].content, "Hi Ada");
+    /// # Ok::<(), quillet::TemplateError>(())
+    /// ```
     pub fn messages(&self, variables: impl Into<Map>) -> Result<Vec<Message>, TemplateError> {
         self.rendered(&variables.into(), false)?.messages()
     }
@@ -248,6 +299,16 @@ impl Template {
     ///
     /// # Errors
     /// As for [`Template::render`].
+    ///
+    /// # Examples
+    /// ```
+    /// let template = quillet::Template::new("jinja", "Hi {{ name }}")?;
+    /// let segments = template.segments([("name", "Ada")])?;
+    /// assert_eq!(segments[0].text, "Hi ");
+    /// assert_eq!(segments[1].text, "Ada");
+    /// assert_eq!(segments[1].source.as_deref(), Some("name"));
+    /// # Ok::<(), quillet::TemplateError>(())
+    /// ```
     pub fn segments(&self, variables: impl Into<Map>) -> Result<Vec<TextSegment>, TemplateError> {
         Ok(self.rendered(&variables.into(), true)?.segments())
     }

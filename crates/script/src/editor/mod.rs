@@ -58,6 +58,20 @@ pub struct EditorContext<'a> {
 
 impl ScriptDocument {
     /// Reads a text.
+    ///
+    /// ```
+    /// use quillet_script::editor::ScriptDocument;
+    /// use quillet_script::syntax::ScriptSource;
+    /// use std::sync::Arc;
+    ///
+    /// let source = ScriptSource {
+    ///     name: "greet.ai.yaml".into(),
+    ///     path: None,
+    ///     text: "user: Greet {{name}}\nasistant: \"[[greeting]]\"\n".into(),
+    /// };
+    /// let document = ScriptDocument::new(Arc::new(source));
+    /// assert_eq!(document.findings[0].position.unwrap().line, 2);
+    /// ```
     #[must_use]
     pub fn new(source: Arc<ScriptSource>) -> Self {
         let read = reader::read(source.clone());

@@ -23,6 +23,16 @@ pub struct EditorPosition {
 }
 
 /// Where the lines of a text begin.
+///
+/// ```
+/// use quillet_script::editor::position::{EditorPosition, Encoding, LineIndex};
+///
+/// let text = "a\n😀b";
+/// let index = LineIndex::new(text, Encoding::Utf16);
+/// let position = index.position(text, 6);
+/// assert_eq!(position, EditorPosition { line: 1, character: 2 });
+/// assert_eq!(index.byte(text, position), 6);
+/// ```
 #[derive(Clone, Debug)]
 pub struct LineIndex {
     starts: Vec<usize>,

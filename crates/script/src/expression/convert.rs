@@ -32,6 +32,15 @@ impl EvalFault {
 }
 
 /// Whether a value counts as true.
+///
+/// ```
+/// use quillet_core::Value;
+/// use quillet_script::expression::truthy;
+///
+/// assert!(truthy(&Some(Value::from("no"))));
+/// assert!(!truthy(&Some(Value::from(""))));
+/// assert!(!truthy(&None));
+/// ```
 #[must_use]
 pub fn truthy(value: &Option<Value>) -> bool {
     match value {
@@ -49,6 +58,14 @@ pub fn truthy(value: &Option<Value>) -> bool {
 ///
 /// A list whose text would be longer than [`MAX_BYTES`], or that is nested too deep to walk,
 /// ends where the limit is reached.
+///
+/// ```
+/// use quillet_core::Value;
+/// use quillet_script::expression::to_js_string;
+///
+/// assert_eq!(to_js_string(&Value::from(vec![1_i64, 2])), "1,2");
+/// assert_eq!(to_js_string(&Value::Float(0.5)), "0.5");
+/// ```
 #[must_use]
 pub fn to_js_string(value: &Value) -> String {
     let mut text = String::new();
@@ -58,6 +75,15 @@ pub fn to_js_string(value: &Value) -> String {
 }
 
 /// A value as a number, as JavaScript's `Number(value)` gives it; `undefined` is NaN.
+///
+/// ```
+/// use quillet_core::Value;
+/// use quillet_script::expression::to_number;
+///
+/// assert_eq!(to_number(&Some(Value::from("7"))), 7.0);
+/// assert_eq!(to_number(&Some(Value::Null)), 0.0);
+/// assert!(to_number(&None).is_nan());
+/// ```
 #[must_use]
 pub fn to_number(value: &Option<Value>) -> f64 {
     match value {
@@ -73,6 +99,15 @@ pub fn to_number(value: &Option<Value>) -> f64 {
 
 /// JavaScript's `==`, but two lists or two objects are equal when their contents are: a
 /// value of ours has no identity.
+///
+/// ```
+/// use quillet_core::Value;
+/// use quillet_script::expression::{loosely_equal, strictly_equal};
+///
+/// let (text, number) = (Some(Value::from("1")), Some(Value::Int(1)));
+/// assert!(loosely_equal(&text, &number));
+/// assert!(!strictly_equal(&text, &number));
+/// ```
 #[must_use]
 pub fn loosely_equal(a: &Option<Value>, b: &Option<Value>) -> bool {
     match (a, b) {

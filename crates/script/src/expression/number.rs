@@ -5,6 +5,14 @@ use quillet_core::Value;
 use super::characters::{is_space, radix_prefix};
 
 /// A number as a value: whole numbers that fit 64 bits are integers, `-0` stays a float.
+///
+/// ```
+/// use quillet_core::Value;
+/// use quillet_script::expression::from_number;
+///
+/// assert_eq!(from_number(2.0), Value::Int(2));
+/// assert_eq!(from_number(2.5), Value::Float(2.5));
+/// ```
 #[must_use]
 pub fn from_number(number: f64) -> Value {
     // 2^63 is the first whole number past an i64.
@@ -18,6 +26,14 @@ pub fn from_number(number: f64) -> Value {
 }
 
 /// A number as JavaScript's `String(number)` prints it (ECMAScript, Number::toString).
+///
+/// ```
+/// use quillet_script::expression::format_number;
+///
+/// assert_eq!(format_number(5.0), "5");
+/// assert_eq!(format_number(0.25), "0.25");
+/// assert_eq!(format_number(1e21), "1e+21");
+/// ```
 #[must_use]
 pub fn format_number(number: f64) -> String {
     if number.is_nan() {
@@ -75,6 +91,14 @@ fn layout(digits: &str, point: i32) -> String {
 }
 
 /// A text as a number, as JavaScript's `Number(text)` takes it; not a number is NaN.
+///
+/// ```
+/// use quillet_script::expression::parse_number;
+///
+/// assert_eq!(parse_number(" 2.5 "), 2.5);
+/// assert_eq!(parse_number("0x10"), 16.0);
+/// assert!(parse_number("two").is_nan());
+/// ```
 #[must_use]
 pub fn parse_number(text: &str) -> f64 {
     let text = text.trim_matches(is_space);

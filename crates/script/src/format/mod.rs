@@ -20,6 +20,20 @@ use crate::syntax::{Script, ScriptSource};
 ///
 /// # Errors
 /// What is wrong with the script: a text that cannot be read is not laid out.
+///
+/// # Examples
+/// ```
+/// use quillet_script::format::format;
+/// use quillet_script::syntax::ScriptSource;
+/// use std::sync::Arc;
+///
+/// let source = ScriptSource {
+///     name: "greet.ai.yaml".into(),
+///     path: None,
+///     text: "user:   Hello\n".into(),
+/// };
+/// assert_eq!(format(&Arc::new(source)).unwrap(), "user: Hello\n");
+/// ```
 pub fn format(source: &Arc<ScriptSource>) -> Result<String, Vec<Diagnostic>> {
     let before = reader::read(Arc::clone(source)).finish()?;
     let made = lay_out(&source.text, &before);

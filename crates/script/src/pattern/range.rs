@@ -34,6 +34,15 @@ pub struct Values {
 
 impl NumberRange {
     /// Reads a range, or a count: `3` is `1..3`.
+    ///
+    /// ```
+    /// use quillet_script::pattern::NumberRange;
+    ///
+    /// let range = NumberRange::parse("1..5").unwrap();
+    /// assert!(range.contains(5.0));
+    /// assert_eq!(NumberRange::parse("3"), Some(NumberRange::count(3.0)));
+    /// assert_eq!(NumberRange::parse("three"), None);
+    /// ```
     #[must_use]
     pub fn parse(text: &str) -> Option<NumberRange> {
         NumberRange::between(text).or_else(|| {
@@ -43,6 +52,15 @@ impl NumberRange {
     }
 
     /// Reads a range that says both its ends.
+    ///
+    /// ```
+    /// use quillet_script::pattern::NumberRange;
+    ///
+    /// let range = NumberRange::between("1>..<5").unwrap();
+    /// assert!(range.contains(2.5));
+    /// assert!(!range.contains(1.0) && !range.contains(5.0));
+    /// assert_eq!(NumberRange::between("3"), None);
+    /// ```
     #[must_use]
     pub fn between(text: &str) -> Option<NumberRange> {
         let (start, end) = text.split_once("..")?;
@@ -80,6 +98,18 @@ impl NumberRange {
     ///
     /// # Errors
     /// A step of zero, or one that is not finite.
+    ///
+    /// # Examples
+    /// ```
+    /// use quillet_core::Value;
+    /// use quillet_script::pattern::NumberRange;
+    ///
+    /// let range = NumberRange::parse("1..5").unwrap();
+    /// let numbers: Vec<Value> = range.values(2.0)?.collect();
+    /// assert_eq!(numbers, [Value::Int(1), Value::Int(3), Value::Int(5)]);
+    /// assert!(range.values(0.0).is_err());
+    /// # Ok::<(), quillet_script::pattern::StepError>(())
+    /// ```
     pub fn values(&self, step: f64) -> Result<Values, StepError> {
         if step == 0.0 || !step.is_finite() {
             return Err(StepError);

@@ -72,6 +72,16 @@ impl Regex {
     ///
     /// # Errors
     /// [`RegexError::Syntax`], [`RegexError::Flag`], [`RegexError::Size`].
+    ///
+    /// # Examples
+    /// ```
+    /// use quillet_script::pattern::{Regex, RegexError};
+    ///
+    /// let word = Regex::compile("hello", "i")?;
+    /// assert!(word.is_match("Hello there")?);
+    /// assert_eq!(Regex::compile("a", "x").unwrap_err(), RegexError::Flag('x'));
+    /// # Ok::<(), RegexError>(())
+    /// ```
     pub fn compile(pattern: &str, flags: &str) -> Result<Regex, RegexError> {
         if let Some(flag) = flags.chars().find(|flag| !"dgimsuvy".contains(*flag)) {
             return Err(RegexError::Flag(flag));
@@ -111,6 +121,16 @@ impl Regex {
     ///
     /// # Errors
     /// [`RegexError::Backtracks`].
+    ///
+    /// # Examples
+    /// ```
+    /// use quillet_script::pattern::Regex;
+    ///
+    /// let digits = Regex::compile("[0-9]+", "")?;
+    /// assert_eq!(digits.find("order 42")?, Some(6..8));
+    /// assert_eq!(digits.find("order")?, None);
+    /// # Ok::<(), quillet_script::pattern::RegexError>(())
+    /// ```
     pub fn find(&self, text: &str) -> Result<Option<Range<usize>>, RegexError> {
         let found = self.compiled.find(text).map_err(|_| self.endless())?;
         Ok(found.map(|found| found.start()..found.end()))
@@ -120,6 +140,17 @@ impl Regex {
     ///
     /// # Errors
     /// [`RegexError::Backtracks`].
+    ///
+    /// # Examples
+    /// ```
+    /// use quillet_script::pattern::Regex;
+    ///
+    /// let date = Regex::compile("(?<year>[0-9]{4})-([0-9]{2})", "")?;
+    /// let captures = date.captures("on 2026-11-22")?.unwrap();
+    /// assert_eq!(captures.name("year"), Some("2026"));
+    /// assert_eq!(captures.get(2), Some("11"));
+    /// # Ok::<(), quillet_script::pattern::RegexError>(())
+    /// ```
     pub fn captures<'t>(&self, text: &'t str) -> Result<Option<Captures<'t>>, RegexError> {
         let found = self.compiled.captures(text).map_err(|_| self.endless())?;
         Ok(found.map(|found| Captures {

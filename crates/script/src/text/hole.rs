@@ -75,6 +75,15 @@ pub fn may_have_holes(text: &str) -> bool {
 }
 
 /// The parts of a text. Linear in its length, whatever is in it.
+///
+/// ```
+/// use quillet_script::text::hole::{HolePart, holes};
+///
+/// let parts = holes("Hi [[name]]!");
+/// assert_eq!(parts[0], HolePart::Text(0..3));
+/// assert!(matches!(parts[1], HolePart::Hole(_)));
+/// assert_eq!(parts[2], HolePart::Text(11..12));
+/// ```
 #[must_use]
 pub fn holes(text: &str) -> Vec<HolePart> {
     let mut reader = HoleReader::new(text);

@@ -16,6 +16,17 @@ const DEPTH: usize = 100;
 ///
 /// The first item of a list may say otherwise: `@inheritMerge(.end)` or
 /// `{"@inheritMerge": ".end"}` puts the parents' items behind, `false` takes none of them.
+///
+/// ```
+/// use quillet_core::Value;
+/// use quillet_script::text::merge::inherit;
+/// use serde_json::json;
+///
+/// let child = Value::from(json!({"model": "small"}));
+/// let parent = Value::from(json!({"model": "large", "tone": "brief"}));
+/// let merged = inherit(&child, &[parent]);
+/// assert_eq!(merged, Value::from(json!({"model": "small", "tone": "brief"})));
+/// ```
 #[must_use]
 pub fn inherit(child: &Value, parents: &[Value]) -> Value {
     let parents: Vec<&Value> = parents.iter().collect();

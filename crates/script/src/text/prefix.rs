@@ -3,6 +3,13 @@
 //! What has no mark, or one that is not well formed, is plain text.
 
 /// The name in a text that is nothing but `$name(…)`, without its sign.
+///
+/// ```
+/// use quillet_script::text::prefix::looks_like_call;
+///
+/// assert_eq!(looks_like_call("$echo(1)"), Some("echo"));
+/// assert_eq!(looks_like_call("$5 (or less)"), None);
+/// ```
 #[must_use]
 pub fn looks_like_call(text: &str) -> Option<&str> {
     let (name, rest) = text.trim().strip_prefix('$')?.split_once('(')?;

@@ -27,6 +27,15 @@ pub struct NoRecipient {
 ///
 /// `@a, @b(PM) text`. Nobody where the text does not begin so; an address as `@a.example` or a mark
 /// that is not known is text. Whether they are roles of the chat is for the caller to check.
+///
+/// ```
+/// use quillet_script::text::recipients::leading;
+///
+/// let (recipients, text) = leading("@ada, @bob(PM) hello");
+/// assert_eq!(recipients[0].name, "ada");
+/// assert!(recipients[1].private);
+/// assert_eq!(text, "hello");
+/// ```
 #[must_use]
 pub fn leading(text: &str) -> (Vec<Recipient>, &str) {
     let mut found = Vec::new();

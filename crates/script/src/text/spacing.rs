@@ -5,6 +5,14 @@
 ///
 /// The blank that an author must leave around `[[@…]]` and `[[/…/:X]]` stays one blank, and goes
 /// where the value brings its own or is empty, and before punctuation.
+///
+/// ```
+/// use quillet_script::text::spacing::splice;
+///
+/// let mut text = "Hello ".to_owned();
+/// splice(&mut text, "Ada", " .");
+/// assert_eq!(text, "Hello Ada.");
+/// ```
 pub fn splice(out: &mut String, value: &str, after: &str) {
     out.push_str(fitting_value(out, value));
     let blanks = after.len() - after.trim_start_matches(is_blank).len();

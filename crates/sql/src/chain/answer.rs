@@ -24,6 +24,15 @@ struct AnswerFields {
 ///
 /// In this order: a JSON object with `sql`, alone, fenced or inside other words; the first
 /// fenced code that is SQL; the whole text if it begins like SQL. Words around are the explanation.
+///
+/// ```
+/// use quillet_sql::chain::read_query;
+///
+/// let query = read_query(r#"{"sql": "SELECT 1", "explanation": "One."}"#).unwrap();
+/// assert_eq!(query.sql, "SELECT 1");
+/// assert_eq!(query.explanation.as_deref(), Some("One."));
+/// assert_eq!(read_query("I don't know."), None);
+/// ```
 #[must_use]
 pub fn read_query(answer: &str) -> Option<WrittenQuery> {
     // Thinking often contains drafts of queries, which must not be taken for the answer.

@@ -186,6 +186,14 @@ fn target(key: &ForeignKey, dialect: SqlDialect) -> String {
 }
 
 /// A name as a query of this dialect writes it: quoted where it has to be.
+///
+/// ```
+/// use quillet_sql::SqlDialect;
+/// use quillet_sql::chain::quoted;
+///
+/// assert_eq!(quoted("city", SqlDialect::PostgreSql), "city");
+/// assert_eq!(quoted("City", SqlDialect::PostgreSql), "\"City\"");
+/// ```
 #[must_use]
 pub fn quoted(name: &str, dialect: SqlDialect) -> String {
     // Quoting more than necessary is safe but costs tokens in every prompt.

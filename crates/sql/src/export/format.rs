@@ -5,6 +5,15 @@ use std::str::FromStr;
 use quillet_core::ErrorCode;
 
 /// An export format.
+///
+/// ```
+/// use quillet_sql::export::ExportFormat;
+///
+/// let format: ExportFormat = "CSV".parse()?;
+/// assert_eq!(format.ending(), "csv");
+/// assert_eq!("arrows".parse(), Ok(ExportFormat::ArrowStream));
+/// # Ok::<(), quillet_sql::export::UnknownFormat>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExportFormat {
     /// One JSON object, as the API gives it out; see [`rows_json`].
@@ -50,6 +59,12 @@ impl ExportFormat {
     }
 
     /// Returns the value of `Content-Type`.
+    ///
+    /// ```
+    /// use quillet_sql::export::ExportFormat;
+    ///
+    /// assert_eq!(ExportFormat::Csv.media_type(), "text/csv; charset=utf-8");
+    /// ```
     #[must_use]
     pub fn media_type(self) -> &'static str {
         match self {
@@ -76,6 +91,13 @@ impl ExportFormat {
 }
 
 /// The error of an unknown export format.
+///
+/// ```
+/// use quillet_sql::export::ExportFormat;
+///
+/// let error = "xslx".parse::<ExportFormat>().unwrap_err();
+/// assert!(error.to_string().contains("did you mean \"xlsx\"?"));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown format {name:?}{}; known formats are {}", suggestion(.name), names())]
 pub struct UnknownFormat {

@@ -27,6 +27,14 @@ const ENDINGS: [(&str, FileForm); 6] = [
 
 impl FileForm {
     /// The form that the ending of a name says, in any case of letters.
+    ///
+    /// ```
+    /// use quillet_sql::files::FileForm;
+    /// use std::path::Path;
+    ///
+    /// assert_eq!(FileForm::of(Path::new("orders.CSV")), Some(FileForm::Csv));
+    /// assert_eq!(FileForm::of(Path::new("orders.txt")), None);
+    /// ```
     #[must_use]
     pub fn of(path: &Path) -> Option<FileForm> {
         let ending = path.extension()?.to_str()?.to_lowercase();
@@ -54,6 +62,13 @@ pub enum Header {
 
 impl Header {
     /// The choice of that name: `auto`, `yes`, `no`.
+    ///
+    /// ```
+    /// use quillet_sql::files::Header;
+    ///
+    /// assert_eq!(Header::named("no"), Some(Header::No));
+    /// assert_eq!(Header::named("maybe"), None);
+    /// ```
     #[must_use]
     pub fn from_name(name: &str) -> Option<Header> {
         Some(match name {

@@ -5,6 +5,19 @@ use std::ops::Range;
 use quillet_core::{ErrorCode, LineColumn, Span};
 
 /// The reason why a query is rejected.
+///
+/// ```
+/// use quillet_core::ErrorCode;
+/// use quillet_sql::SqlDialect::Sqlite;
+/// use quillet_sql::guard::{Policy, check};
+///
+/// let policy = Policy {
+///     depth: 2,
+///     ..Policy::default()
+/// };
+/// let error = check("SELECT (((1)))", Sqlite, None, &policy).unwrap_err();
+/// assert_eq!(error.code, ErrorCode::GuardDepth);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct GuardError {

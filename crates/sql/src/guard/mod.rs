@@ -35,6 +35,20 @@ pub(crate) use self::text::STATEMENTS;
 ///
 /// # Errors
 /// The first problem, with its position and fix.
+///
+/// # Examples
+/// ```
+/// use quillet_core::ErrorCode;
+/// use quillet_sql::SqlDialect::PostgreSql;
+/// use quillet_sql::guard::{Policy, check};
+///
+/// let policy = Policy::default();
+/// let approved = check("SELECT id FROM orders", PostgreSql, None, &policy).unwrap();
+/// assert_eq!(approved.tables, ["orders"]);
+///
+/// let error = check("EXPLAIN SELECT 1", PostgreSql, None, &policy).unwrap_err();
+/// assert_eq!(error.code, ErrorCode::GuardStatement);
+/// ```
 pub fn check(
     sql: &str,
     dialect: SqlDialect,

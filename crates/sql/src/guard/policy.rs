@@ -1,6 +1,18 @@
 //! What the guard may let pass, and what it returns for a query that passed.
 
 /// Which statements may pass the guard.
+///
+/// ```
+/// use quillet_sql::SqlDialect::MySql;
+/// use quillet_sql::guard::{GuardMode, Policy, check};
+///
+/// let explore = Policy {
+///     mode: GuardMode::Explore,
+///     ..Policy::default()
+/// };
+/// assert!(check("SHOW TABLES", MySql, None, &explore).is_ok());
+/// assert!(check("SHOW TABLES", MySql, None, &Policy::default()).is_err());
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum GuardMode {
     /// One statement that reads: SELECT, WITH … SELECT, set operations, VALUES, TABLE.
@@ -12,6 +24,20 @@ pub enum GuardMode {
 }
 
 /// Limits and permissions of the guard.
+///
+/// ```
+/// use quillet_sql::SqlDialect::PostgreSql;
+/// use quillet_sql::guard::{Policy, check};
+///
+/// let sql = "SELECT my_rate(total) FROM orders";
+/// assert!(check(sql, PostgreSql, None, &Policy::default()).is_err());
+///
+/// let policy = Policy {
+///     functions: vec!["my_rate".to_owned()],
+///     ..Policy::default()
+/// };
+/// assert!(check(sql, PostgreSql, None, &policy).is_ok());
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Policy {
     /// Which statements may pass.

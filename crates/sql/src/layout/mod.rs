@@ -21,6 +21,17 @@ const LEVELS: usize = 40;
 ///
 /// # Errors
 /// A text, a quoted name or a comment has no end; or no statement begins like this.
+///
+/// # Examples
+/// ```
+/// use quillet_sql::SqlDialect;
+/// use quillet_sql::layout::format;
+///
+/// let sql = "select a,b from t order by a desc limit 5";
+/// let formatted = format(sql, SqlDialect::PostgreSql)?;
+/// assert_eq!(formatted, "SELECT a, b\nFROM t\nORDER BY a DESC\nLIMIT 5");
+/// # Ok::<(), quillet_sql::guard::GuardError>(())
+/// ```
 pub fn format(sql: &str, dialect: SqlDialect) -> Result<String, GuardError> {
     let tokens = lexer::tokens(sql, dialect);
     if let Some(open) = tokens.iter().find(|token| !token.closed) {

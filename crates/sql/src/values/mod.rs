@@ -41,6 +41,13 @@ impl Sampling {
     }
 
     /// Returns the mode with this name.
+    ///
+    /// ```
+    /// use quillet_sql::values::Sampling;
+    ///
+    /// assert_eq!(Sampling::named("auto"), Some(Sampling::Auto));
+    /// assert_eq!(Sampling::named("sometimes"), None);
+    /// ```
     #[must_use]
     pub fn from_name(name: &str) -> Option<Sampling> {
         [Sampling::Auto, Sampling::On, Sampling::Off]
@@ -49,6 +56,14 @@ impl Sampling {
     }
 
     /// Returns whether a connection is sampled, given its own setting.
+    ///
+    /// ```
+    /// use quillet_sql::values::Sampling;
+    ///
+    /// assert!(Sampling::On.takes(None));
+    /// assert!(!Sampling::Auto.takes(None));
+    /// assert!(!Sampling::Off.takes(Some(true)));
+    /// ```
     #[must_use]
     pub fn is_enabled_for(self, said: Option<bool>) -> bool {
         match self {

@@ -43,6 +43,14 @@ pub enum BuiltinError {
 
 impl BuiltinError {
     /// Stable code, as in warnings.
+    ///
+    /// ```
+    /// use quillet_core::ErrorCode;
+    /// use quillet_tools::builtin::BuiltinError;
+    ///
+    /// let error = BuiltinError::Option("unknown engine".to_owned());
+    /// assert_eq!(error.code(), ErrorCode::ToolOption);
+    /// ```
     #[must_use]
     pub fn code(&self) -> ErrorCode {
         match self {

@@ -75,6 +75,22 @@ impl McpServers {
     /// Reads a list or a map of servers. A text in place of a server names one of
     /// `tools.mcp_servers`, if the operator wrote the list. What is wrong with one is reported, and
     /// that one is left out.
+    ///
+    /// ```
+    /// use quillet_tools::{McpOrigin, McpServers};
+    /// use serde_json::json;
+    ///
+    /// let list = json!({"docs": {"url": "https://docs.example/mcp"}});
+    /// let (servers, warnings) = McpServers::read(&list, McpOrigin::Request);
+    /// assert!(servers.names().eq(["docs"]));
+    /// assert!(warnings.is_empty());
+    ///
+    /// // A client cannot start programs.
+    /// let list = json!({"files": {"command": "mcp-files"}});
+    /// let (servers, warnings) = McpServers::read(&list, McpOrigin::Request);
+    /// assert!(servers.is_empty());
+    /// assert_eq!(warnings.len(), 1);
+    /// ```
     #[must_use]
     pub fn read(list: &Json, origin: McpOrigin) -> (Self, Vec<Diagnostic>) {
         let (mut servers, mut findings) = (Vec::new(), Vec::new());
@@ -120,6 +136,16 @@ impl McpServers {
     }
 
     /// Adds the servers of another list.
+    ///
+    /// ```
+    /// use quillet_tools::{McpOrigin, McpServers};
+    /// use serde_json::{Value, json};
+    ///
+    /// let read = |list: Value| McpServers::read(&list, McpOrigin::Configuration).0;
+    /// let mut servers = read(json!({"docs": {"url": "https://docs.example/mcp"}}));
+    /// servers.extend(read(json!({"files": {"command": "mcp-files"}})));
+    /// assert!(servers.names().eq(["docs", "files"]));
+    /// ```
     pub fn extend(&mut self, others: McpServers) {
         self.servers.extend(others.servers);
     }

@@ -24,7 +24,7 @@ use napi::bindgen_prelude::*;
 use napi::threadsafe_function::ThreadsafeFunctionCallMode;
 use napi_derive::napi;
 use quillet_bindings::{BackgroundTask, BindingError, BoundCatalogue, CallQueue, TaskOutput};
-use quillet_bridge::World;
+use quillet_bridge::ThreadState;
 use quillet_core::{Map, Value};
 use serde_json::json;
 
@@ -38,7 +38,7 @@ type JsResult<T> = std::result::Result<T, BindingError>;
 /// See [`World::add_encoder`].
 #[napi(catch_unwind)]
 pub fn encoder() -> u32 {
-    world(World::add_encoder)
+    world(ThreadState::add_encoder)
 }
 
 /// See [`World::add_shape`].

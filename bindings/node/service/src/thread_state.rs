@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use quillet_bindings::{BackgroundTask, BindingError, BoundCatalogue, ExceptionKind, runtime};
-use quillet_bridge::World;
+use quillet_bridge::ThreadState;
 
 /// Things by number; a number is not used twice.
 #[derive(Debug)]
@@ -41,12 +41,12 @@ type StoreSlots = Arc<Mutex<Slots<BoundCatalogue>>>;
 thread_local! {
     /// Node runs each worker in a thread of its own. No JavaScript runs while these are borrowed, so
     /// they are not requested a second time.
-    static WORLD: RefCell<World> = RefCell::default();
+    static WORLD: RefCell<ThreadState> = RefCell::default();
     static WORKS: RefCell<Slots<BackgroundTask>> = RefCell::default();
     static CATALOGUES: StoreSlots = StoreSlots::default();
 }
 
-pub(crate) fn world<T>(work: impl FnOnce(&mut World) -> T) -> T {
+pub(crate) fn world<T>(work: impl FnOnce(&mut ThreadState) -> T) -> T {
     WORLD.with_borrow_mut(work)
 }
 

@@ -2,11 +2,11 @@
 
 use pyo3::prelude::*;
 use quillet_bindings::{ExceptionKind, BindingError};
-use quillet_python_values::error::Said;
+use quillet_python_values::error::ExceptionFields;
 
 /// The exception of what was not done.
 pub(crate) fn raised(py: Python<'_>, refusal: &BindingError) -> PyErr {
-    Said {
+    ExceptionFields {
         class: match refusal.kind {
             ExceptionKind::NotFound => "TemplateNotFound",
             ExceptionKind::Syntax => "TemplateSyntaxError",

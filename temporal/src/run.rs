@@ -47,7 +47,7 @@ const READY: Duration = Duration::from_secs(300);
 const MARGIN: Duration = Duration::from_secs(120);
 
 /// Result of a call without a decision, for the model.
-const LATE: &str = "The call was not made: nobody decided about it in time.";
+const LATE: &str = "The call was not made: its approval expired without a decision.";
 
 /// Workflow of an agent run or a script run.
 #[workflow]

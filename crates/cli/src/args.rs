@@ -74,7 +74,7 @@ pub(crate) struct Cli {
 /// Topic of `quillet demo`.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum DemoTopic {
-    /// One prompt in six template formats, side by side.
+    /// One prompt in six template formats.
     Formats,
 }
 

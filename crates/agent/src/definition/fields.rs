@@ -201,7 +201,7 @@ fn shown(node: &Node) -> String {
 /// Number of a node.
 #[expect(
     clippy::cast_precision_loss,
-    reason = "seconds beyond 2^53 are refused"
+    reason = "the caller rejects seconds beyond 2^53"
 )]
 fn number(node: &Node) -> Option<f64> {
     match &node.data {

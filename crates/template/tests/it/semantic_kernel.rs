@@ -522,11 +522,11 @@ fn python_refuses_some_messages() {
     let cases = [
         (
             "<message role='boss'>x</message>",
-            "\"boss\" is no role: a message needs one of system, user, assistant, tool, developer",
+            "invalid role \"boss\": use one of system, user, assistant, tool, developer",
         ),
         (
             "<message>x</message>",
-            "\"\" is no role: a message needs one of system, user, assistant, tool, developer",
+            "invalid role \"\": use one of system, user, assistant, tool, developer",
         ),
         (
             "<message role='user'><image>x.png</image></message>",

@@ -132,7 +132,7 @@ pub(super) fn function(
             function.signature
         )),
         (_, _, Some(extension)) => Err(format!(
-            "{} is a function of the extension {extension} and not on the list of allowed functions",
+            "{} belongs to the extension {extension} and is not an allowed function",
             function.signature
         )),
         _ => Err(format!("{} is a user-defined function", function.signature)),

@@ -441,7 +441,7 @@ impl Parser<'_> {
             self.advance();
             arguments.named.push((name, self.expression()?));
         } else if !arguments.named.is_empty() || arguments.spread_named.is_some() {
-            return Err(self.unexpected("a named argument, as one stands before"));
+            return Err(self.unexpected("a named argument, because one precedes it"));
         } else {
             arguments.positional.push(self.expression()?);
         }

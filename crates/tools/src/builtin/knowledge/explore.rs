@@ -30,7 +30,7 @@ pub(super) static LIST: LazyLock<BuiltinSpec> = LazyLock::new(|| {
 pub(super) static HEAD: LazyLock<BuiltinSpec> = LazyLock::new(|| {
     BuiltinSpec::new(
         "kb_head",
-        "Reads a part of documents of the knowledge bases. Where has_more is true, go on with a larger offset.",
+        "Reads a part of documents of the knowledge bases. If has_more is true, continue with a larger offset.",
         &json!({
             "document_ids": {"type": "array", "items": {"type": "integer"}, "minItems": 1, "maxItems": MOST_READ,
                 "description": "Numbers of the documents, as kb_ls gives them."},

@@ -100,7 +100,7 @@ fn form(call: &PendingApproval) -> Option<ElicitRequestParams> {
     let message = match call.why {
         ApprovalReason::Permission => format!("May {} be called with {arguments}?", call.tool),
         ApprovalReason::Unknown => format!(
-            "{} may have been called with {arguments} already: call it once more?",
+            "{} may have been called with {arguments} already: call it again?",
             call.tool
         ),
     };

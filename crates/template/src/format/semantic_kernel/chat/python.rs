@@ -95,7 +95,7 @@ fn read(element: &Element) -> ChatResult<ChatMessage> {
     if !ROLES.contains(&role) {
         let known = ROLES.join(", ");
         return Err(ChatPromptError::new(format!(
-            "{role:?} is no role: a message needs one of {known}"
+            "invalid role {role:?}: use one of {known}"
         )));
     }
     let mut parts = Vec::new();

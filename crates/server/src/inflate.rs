@@ -163,14 +163,11 @@ mod tests {
         for (sent, part) in [
             (zeros, "the limit on body_bytes (5000)"),
             (gzip(&[7; 5001]), "the limit on body_bytes (5000)"),
-            (whole[..whole.len() - 9].to_vec(), "its gzip cannot be read"),
-            (whole[..5].to_vec(), "its gzip cannot be read"),
-            (wrong_sum, "its gzip cannot be read"),
-            (
-                [whole, b"more".to_vec()].concat(),
-                "its gzip cannot be read",
-            ),
-            (b"{\"variables\":{}}".to_vec(), "its gzip cannot be read"),
+            (whole[..whole.len() - 9].to_vec(), "invalid gzip data"),
+            (whole[..5].to_vec(), "invalid gzip data"),
+            (wrong_sum, "invalid gzip data"),
+            ([whole, b"more".to_vec()].concat(), "invalid gzip data"),
+            (b"{\"variables\":{}}".to_vec(), "invalid gzip data"),
             (nothing, "the gzip data does not inflate to any content"),
         ] {
             for size in [1000, usize::MAX] {

@@ -34,14 +34,14 @@ impl CountedMessage {
 }
 
 /// Message that may be cut.
-struct Candidate {
+struct CutCandidate {
     index: usize,
     /// Current characters of each text.
     pieces: Vec<usize>,
     tokens_per_character: f64,
 }
 
-impl Candidate {
+impl CutCandidate {
     fn of(index: usize, item: &CountedMessage, piece: CutTarget, floor: usize) -> Option<Self> {
         let sent = item.sent();
         // Byte lengths bound character counts: most messages are too short to cut.
@@ -61,7 +61,7 @@ impl Candidate {
         }
         pieces.retain(|length| *length > floor);
         let all = characters(reasoning) + texts(sent).into_iter().map(characters).sum::<usize>();
-        (!pieces.is_empty()).then(|| Candidate {
+        (!pieces.is_empty()).then(|| CutCandidate {
             index,
             pieces,
             tokens_per_character: item.tokens as f64 / all.max(1) as f64,
@@ -96,9 +96,9 @@ pub(super) fn lower(
     let before = conversation.tokens();
     let found = indexes.iter().filter_map(|index| {
         let item = conversation.items.get(*index)?;
-        Candidate::of(*index, item, piece, floor)
+        CutCandidate::of(*index, item, piece, floor)
     });
-    let candidates: Vec<Candidate> = found.collect();
+    let candidates: Vec<CutCandidate> = found.collect();
     let lengths = candidates.iter().flat_map(|candidate| &candidate.pieces);
     let Some(longest) = lengths.max().copied().filter(|_| before > target) else {
         return;
@@ -121,7 +121,7 @@ pub(super) fn lower(
 
 fn apply(
     conversation: &mut Conversation,
-    candidates: &[Candidate],
+    candidates: &[CutCandidate],
     piece: CutTarget,
     level: usize,
 ) {
@@ -141,7 +141,7 @@ fn apply(
 
 /// Estimated length that reaches the target.
 fn estimate(
-    candidates: &[Candidate],
+    candidates: &[CutCandidate],
     floor: usize,
     longest: usize,
     before: u64,

@@ -130,7 +130,7 @@ fn what_is_wrong_is_said_with_its_place() {
             "tools: ['!search']",
             "shop:1:9: tools: only patterns with `!`",
         ),
-        ("tools: [a, '']", "shop:1:12: tools: an empty pattern"),
+        ("tools: [a, '']", "shop:1:12: tools: empty pattern"),
         (
             "tools: [{name: a}]",
             "shop:1:9: tools: expected patterns such as `search`",

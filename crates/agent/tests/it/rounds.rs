@@ -385,7 +385,7 @@ async fn after_three_quarters_the_run_ends_with_the_sizes() {
     };
     assert_eq!(error.code(), "context_length");
     assert!(
-        error.to_string().contains("cut by a quarter 3 times"),
+        error.to_string().contains("shortened by a quarter 3 times"),
         "{error}"
     );
     assert_eq!(outcome.model_calls, 4);

@@ -66,7 +66,7 @@ fn files_are_read_from_the_own_folder_in_a_folder_store_too() {
     ]);
     let done = place.run(&["prompt", "list", "--store", "dir:."]);
     assert_eq!(done.out, "out\np\n", "{done:?}");
-    assert!(done.err.contains("out is broken"), "{done:?}");
+    assert!(done.err.contains("out is invalid"), "{done:?}");
     assert!(!done.err.contains("the-secret"), "{done:?}");
 }
 

@@ -341,7 +341,7 @@ fn who_is_killed_lets_go() {
     let refused = two.send("POST", "/v1/chat/completions", &[CI], CHAT);
     assert_eq!(read(&refused).0, 429, "{refused}");
     assert!(
-        refused.contains(&format!("{MOST} tokens held")),
+        refused.contains(&format!("{MOST} tokens reserved")),
         "{refused}"
     );
     one.child.kill().unwrap();

@@ -40,7 +40,7 @@ fn each_line_of_a_pipe_is_a_turn() {
         "{done:?}"
     );
     assert!(
-        done.err.contains("taken back: second") && done.err.contains("no /nonsense"),
+        done.err.contains("removed: second") && done.err.contains("unknown command /nonsense"),
         "{done:?}"
     );
     // What was taken back is not said again.

@@ -213,7 +213,7 @@ fn a_folder_is_converted_into_another() {
     assert_eq!((done.code, done.out.as_str()), (Some(3), ""), "{done:?}");
     for part in [
         "the filter upper",
-        "cannot convert the prompt file greet.prompty",
+        "cannot convert the prompt file ./greet.prompty",
         "2 of 4 files converted",
     ] {
         assert!(done.err.contains(part), "{part:?} is not in {done:?}");

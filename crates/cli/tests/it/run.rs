@@ -273,7 +273,7 @@ fn a_dry_run_leaves_everything_as_it_was() {
             &["--store", "dir:store"],
             "the tool `lookup` was not called",
         ),
-        ("tool", &[], "taken for a tool of an MCP server"),
+        ("tool", &[], "is assumed to be a tool of an MCP server"),
         ("write", &["--histories", "chats", "-n"], "fs.writeFile"),
         ("write", &["--histories", "chats", "-k"], "fs.writeFile"),
         ("write", &["--record", "tape"], "fs.writeFile"),

@@ -84,7 +84,7 @@ fn what_is_broken_is_not_written_unless_it_is_forced() {
     );
     let list = run(&["prompt", "list"]);
     assert_eq!((list.code, list.out.as_str()), (Some(0), "bad\n"));
-    assert!(list.err.contains("bad is broken"), "{list:?}");
+    assert!(list.err.contains("bad is invalid"), "{list:?}");
     let list: serde_json::Value =
         serde_json::from_str(&run(&["prompt", "list", "--json"]).out).unwrap();
     assert_eq!(

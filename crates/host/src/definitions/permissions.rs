@@ -311,7 +311,10 @@ mod tests {
         for (text, part) in [
             ("", "unknown permission \"\""),
             ("wirte greet.*", "did you mean write?"),
-            ("greet.*", "there are read, render, write, promote, admin"),
+            (
+                "greet.*",
+                "permissions are read, render, write, promote, admin",
+            ),
             ("write !greet.secret", "add `*`"),
             ("write a!b", "invalid pattern"),
         ] {

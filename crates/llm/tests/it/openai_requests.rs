@@ -171,7 +171,7 @@ fn a_body_says_what_is_wrong_with_it_and_where() {
         (
             &chat,
             message(json!({"role": "king"})),
-            "messages[1]: role: \"king\"",
+            "messages[1]: role: unknown role \"king\"",
         ),
         (
             &chat,

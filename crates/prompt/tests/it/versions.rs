@@ -338,7 +338,7 @@ async fn a_label_that_names_what_is_not_there_says_so() {
         .unwrap_err()
         .to_string();
     assert!(
-        error.contains("names version 7 of greet, which is not there"),
+        error.contains("points to version 7 of greet, which does not exist"),
         "{error}"
     );
     assert_eq!(shop.render("greet@latest").await, "one");

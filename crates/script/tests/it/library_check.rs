@@ -197,7 +197,7 @@ async fn what_is_wrong_is_told_with_its_place_and_the_mend() {
         ),
         (
             "---\npermissions: {ai: {call: [\"!\"]}}\n---\nuser: x\n",
-            "2:27: an empty pattern",
+            "2:27: empty pattern",
         ),
         (
             "---\npermissions: {ai: {call: [\"a b\"]}}\n---\nuser: x\n",

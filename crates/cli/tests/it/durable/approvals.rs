@@ -197,7 +197,8 @@ fn what_nobody_decides_about_in_time_is_denied() {
     };
     let came = world.came(&ended);
     assert!(
-        came.text.contains("its approval expired without a decision"),
+        came.text
+            .contains("its approval expired without a decision"),
         "{}",
         came.text
     );

@@ -183,7 +183,7 @@ async fn no_is_a_decision_and_no_choice_is_none() {
         let (_, result) = call(&world, transport, revision, &person).await;
         let about = format!("{transport:?} {revision:?}: {result:?}");
         // The first was denied; the second waits, and the client is told where.
-        assert!(text(&result).contains("waits for somebody"), "{about}");
+        assert!(text(&result).contains("waits for a decision"), "{about}");
         let made = world.tools.counts();
         assert!(
             !made.keys().any(|call| call.starts_with("send")),

@@ -147,7 +147,9 @@ fn a_pattern_that_asks_about_nothing_is_told_in_the_answer_and_by_the_check() {
         let told = told(&server, index, "look");
         let says = "matches no allowed tool";
         assert_eq!(told.contains(says), help.is_some(), "{lines}: {told}");
-        let said = format!("{says}: name a tool as in `tools`\n --> agents/a{index}.yaml:");
+        let said = format!(
+            "{says} and has no effect: name a tool as in `tools`\n --> agents/a{index}.yaml:"
+        );
         let said = checked.out.contains(&said);
         assert_eq!(said, help.is_some(), "{lines}: {}", checked.out);
         let help = help.unwrap_or_default();

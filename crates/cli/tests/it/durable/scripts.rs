@@ -159,7 +159,7 @@ fn a_fork_of_a_script_repeats_nothing_and_goes_on_with_another_model() {
         refused["detail"]
             .as_str()
             .unwrap()
-            .contains("no instructions"),
+            .contains("cannot change instructions"),
         "{refused}"
     );
     let body = json!({"at": at, "model": "gpt-4.1"});
@@ -268,7 +268,7 @@ $set: {templateFormat: hf, F: "?=this.prompt.messages[0].content"}"#,
         (
             "files",
             r#"$readFile("notes.txt")"#,
-            "a durable run reads no files",
+            "a durable run reads only its scripts",
         ),
         (
             "fs",

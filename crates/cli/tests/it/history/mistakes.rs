@@ -57,7 +57,7 @@ fn bad_input_names_the_thing_the_place_and_the_mend() {
             &["invalid value 'environ'", "prompt"],
         ),
         (&["log", "greet.helo"], 1, &["\"greet.hello\"?"]),
-        (&["log", "greet.hello@1"], 2, &["leave out @1"]),
+        (&["log", "greet.hello@1"], 2, &["omit @1"]),
         (&["diff", "greet.hello@1", "@7"], 1, &["no version 7"]),
         (
             &["diff", "greet.hello", "-D", "name"],
@@ -186,8 +186,8 @@ fn a_failing_log_does_not_fail_the_write() {
     file.execute_batch("DROP TABLE definition_log").unwrap();
     drop(file);
     for args in [
-        ["label", "greet.hello", "next", "1"].as_slice(),
-        &["promote", "greet.hello", "1"],
+        ["label", "greet.hello@1", "next"].as_slice(),
+        &["promote", "greet.hello@1"],
         &["rm", "greet.all"],
     ] {
         let done = work.run(args);

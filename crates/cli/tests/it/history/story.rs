@@ -170,7 +170,7 @@ fn what_is_removed_comes_back() {
     );
     assert_eq!(
         work.out(&["rollback", "talk", "--to", "@4"]),
-        "talk is version 4 already\n"
+        "talk is already version 4\n"
     );
     for (args, id) in [
         (&["prompt", "rm", "greet.all"][..], "greet.all"),

@@ -73,7 +73,7 @@ fn recorded_queries_are_run_beside_the_right_ones() {
         "{done:?}"
     );
     for remark in [
-        "柏林: other rows",
+        "柏林: different rows",
         "dearest: the query fails: DELETE does not read",
     ] {
         assert!(done.err.contains(remark), "{done:?}");

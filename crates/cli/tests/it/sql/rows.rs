@@ -52,7 +52,7 @@ fn files_say_by_their_ending_what_they_are() {
         assert!(written.starts_with(start), "{file}: {written:?}");
     }
     let done = demo(&place, &["run", THREE, "--output", "rows.xls"]);
-    done.fails(2, &["ending in .xls", "xlsx"]);
+    done.fails(2, &["unknown output format .xls", "xlsx"]);
     assert!(!place.path().join("rows.xls").exists());
     let done = demo(&place, &["run", THREE, "--output", "no/such/folder.csv"]);
     done.fails(1, &["no/such/folder.csv"]);
@@ -63,7 +63,7 @@ fn a_limit_cuts_and_says_so() {
     let place = Place::new();
     let done = demo(&place, &["run", THREE, "--limit", "2", "-o", "csv"]);
     assert_eq!(done.out, "n,t\r\n1,\"a,b\"\r\n22,\r\n");
-    assert!(done.err.starts_with("cut at 2 rows in "), "{done:?}");
+    assert!(done.err.starts_with("truncated at 2 rows in "), "{done:?}");
     let done = demo(&place, &["run", THREE, "--limit", "3"]);
     assert!(done.err.starts_with("3 rows in "), "{done:?}");
 }

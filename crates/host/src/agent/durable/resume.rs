@@ -228,7 +228,9 @@ async fn expire(journal: &dyn Journal) -> Result<(), StoreError> {
         let expired = expired.filter(|waiting| waiting.expires_ms.is_some_and(|at| at <= now));
         for waiting in expired.cloned().collect::<Vec<_>>() {
             let decision = Decision::Deny {
-                note: Some("The call was not made: its approval expired without a decision.".to_owned()),
+                note: Some(
+                    "The call was not made: its approval expired without a decision.".to_owned(),
+                ),
             };
             let late = super::decide::interject(journal, &head.id, &waiting.call, decision, "time");
             if let Err(error) = late.await {

@@ -138,7 +138,7 @@ fn every_finding_has_its_place() {
             "p.yaml",
             "template: x\ntemplate_format: liqid\n",
             "p.yaml:2:18: ",
-            "there are semantic-kernel, handlebars, jinja2, liquid",
+            "formats are semantic-kernel, handlebars, jinja2, liquid",
         ),
         (
             "p.yaml",

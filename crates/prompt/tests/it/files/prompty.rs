@@ -393,17 +393,17 @@ fn what_a_file_contradicts_itself_in_is_said_and_not_checked() {
         (
             "inputs:\n  a: {type: list}\nsample:\n  a: {k: 1}",
             "p.prompty:3:6: ",
-            "is no array",
+            "does not match the kind array",
         ),
         (
             "inputs:\n  a: {type: object, sample: ' '}",
             "p.prompty:3:6: ",
-            "is no object",
+            "does not match the kind object",
         ),
         (
             "inputs:\n  a: {kind: integer, default: many}",
             "p.prompty:3:6: ",
-            "is no integer",
+            "does not match the kind integer",
         ),
         (
             "outputs:\n  a:\n    type: List[Item]",

@@ -292,6 +292,7 @@ pub(crate) async fn health(call: RequestContext) -> Result<Response, ApiError> {
 
 /// Whether this process serves, as probes written for Chat Shell ask.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Serving)]
 pub(crate) struct ReadinessState {
     /// `healthy`, `ready`, `started`, `shutting_down` or `runs_unavailable`.
     status: &'static str,

@@ -208,7 +208,7 @@ async fn whoever_has_no_token_leaves_no_line_and_who_has_one_leaves_few() {
             "GET",
             "/api/v1/log",
             "",
-            "right admin for any definition: GET /api/v1/log",
+            "permission admin for any definition: GET /api/v1/log",
         ),
         (
             "POST",
@@ -220,7 +220,7 @@ async fn whoever_has_no_token_leaves_no_line_and_who_has_one_leaves_few() {
             "GET",
             "/metrics",
             "",
-            "right read for any definition: GET /metrics",
+            "permission read for any definition: GET /metrics",
         ),
     ] {
         let answer = place.send("few", (method, path, body)).await;

@@ -135,7 +135,7 @@ async fn what_is_not_there_is_named_with_what_is() {
             "prompts/greet.hello/versions?limit=0",
             422,
             "request.query",
-            "from 1 to 1000",
+            "expected 1 to 1000",
         ),
     ] {
         let answer = place

@@ -211,7 +211,7 @@ async fn each_door_says_what_does_not_fit() {
             format!("{litellm}?prompt_id=story&version=1&label=a"),
             "",
             400,
-            "exclude",
+            "mutually exclusive",
         ),
         (
             "GET",

@@ -60,7 +60,7 @@ async fn uploads_say_what_is_wrong() {
             FORM,
             form(&[("purpose", "vision"), ("file", "{}")]),
             400,
-            "only \\\"batch\\\"",
+            "expected \\\"batch\\\"",
         ),
         (
             FORM,

@@ -123,13 +123,13 @@ async fn members_that_do_not_fit_are_named() {
             json!({"sql": "SELECT 1", "timeoutSeconds": 9}),
             422,
             "sql.invalid.timeout",
-            "from 10 to 300",
+            "expected 10 to 300",
         ),
         (
             json!({"sql": "SELECT 1", "timeoutSeconds": 301}),
             422,
             "sql.invalid.timeout",
-            "from 10 to 300",
+            "expected 10 to 300",
         ),
     ] {
         let told = error(&served.post("/dbs/shop/query", &body).await, status, code);

@@ -298,14 +298,14 @@ fn what_is_wrong_is_told_with_its_place() {
             b"a,b\n1,\"x\n2,y\n3,z\n",
             options(),
             "sql.file.form",
-            "a.csv:2: a quote",
+            "a.csv:2: unclosed quote",
         ),
         (
             "a.csv",
             b"a\n\"",
             options(),
             "sql.file.form",
-            "a.csv:2: a quote",
+            "a.csv:2: unclosed quote",
         ),
         ("a.csv", b"", options(), "sql.file.form", "a.csv: is empty"),
         (

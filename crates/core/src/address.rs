@@ -30,6 +30,17 @@ pub enum AddressClass {
 impl AddressClass {
     /// Returns the class of an address. IPv4 addresses inside IPv6 addresses (mapped, compatible,
     /// NAT64, 6to4) are classified as the IPv4 address.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use quillet_core::address::AddressClass;
+    ///
+    /// let class = |ip: &str| AddressClass::of(ip.parse().unwrap());
+    /// assert_eq!(class("8.8.8.8"), AddressClass::Public);
+    /// assert_eq!(class("169.254.169.254"), AddressClass::LinkLocal);
+    /// assert_eq!(class("::ffff:127.0.0.1"), AddressClass::Loopback);
+    /// ```
     #[must_use]
     pub fn of(address: IpAddr) -> Self {
         match address {
@@ -220,6 +231,15 @@ fn embedded_v4(address: Ipv6Addr) -> Option<Ipv4Addr> {
 
 /// Whether the host name is that of a cloud metadata service. Inside the cloud it resolves to a
 /// link-local address.
+///
+/// # Examples
+///
+/// ```
+/// use quillet_core::address::is_metadata_name;
+///
+/// assert!(is_metadata_name("Metadata.Google.Internal."));
+/// assert!(!is_metadata_name("example.com"));
+/// ```
 #[must_use]
 pub fn is_metadata_name(host: &str) -> bool {
     let plain = host.trim_end_matches('.').to_ascii_lowercase();

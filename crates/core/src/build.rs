@@ -6,6 +6,17 @@
 use std::fmt;
 
 /// Error: a part of the program was not compiled in.
+///
+/// # Examples
+///
+/// ```
+/// use quillet_core::build::FeatureDisabled;
+/// use quillet_core::store::{StoreError, StoreErrorKind};
+///
+/// let disabled = FeatureDisabled { what: "Redis", feature: "redis" };
+/// assert!(disabled.to_string().starts_with("this build has no Redis"));
+/// assert_eq!(StoreError::from(disabled).kind, StoreErrorKind::Missing);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FeatureDisabled {
     /// Name of the part for users: `PostgreSQL`.

@@ -32,6 +32,16 @@ pub struct LineColumn {
 
 impl LineColumn {
     /// Returns the position of a byte in a text; offsets past the end count as the end.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use quillet_core::LineColumn;
+    ///
+    /// let source = "Hällo\n{{ name";
+    /// assert_eq!(LineColumn::of(source, 3), LineColumn { line: 1, column: 3 });
+    /// assert_eq!(LineColumn::of(source, 7), LineColumn { line: 2, column: 1 });
+    /// ```
     #[must_use]
     pub fn of(source: &str, byte: usize) -> Self {
         let mut byte = byte.min(source.len());
@@ -49,6 +59,18 @@ impl LineColumn {
 }
 
 /// A problem in a source text.
+///
+/// # Examples
+///
+/// ```
+/// use quillet_core::{Diagnostic, Span};
+///
+/// let text = "Hello {{ nmae }}";
+/// let problem = Diagnostic::error("template.variable", "greet.hello", "unknown variable nmae")
+///     .at(text, Span { start: 9, end: 13 })
+///     .help("use name");
+/// assert_eq!(problem.to_string(), "greet.hello:1:10: unknown variable nmae (use name)");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Diagnostic {
     /// Stable short name, such as `template.syntax`.
@@ -127,6 +149,16 @@ impl std::fmt::Display for Diagnostic {
 }
 
 /// Returns the known name closest to a misspelled one, if at most a third of its characters differ.
+///
+/// # Examples
+///
+/// ```
+/// use quillet_core::nearest;
+///
+/// let known = ["temperature", "top_p"];
+/// assert_eq!(nearest("tempature", known), Some("temperature"));
+/// assert_eq!(nearest("weather", known), None);
+/// ```
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     // Short names need a limit of one, or no typo in them would be found.
     let limit = (name.chars().count() / 3).max(1);

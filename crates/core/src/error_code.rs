@@ -619,6 +619,17 @@ impl ErrorCode {
     }
 
     /// Returns the HTTP status, or 500 for a code that no route should return.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use quillet_core::ErrorCode;
+    ///
+    /// let code = ErrorCode::ModelRateLimited;
+    /// assert_eq!(code.as_str(), "model.rate_limited");
+    /// assert_eq!(code.status(), 502);
+    /// assert!(code.retryable());
+    /// ```
     #[must_use]
     pub fn status(self) -> u16 {
         self.row().status.unwrap_or(500)
@@ -637,6 +648,15 @@ impl ErrorCode {
     }
 
     /// Returns the error in OpenAI's format: from the row, or else derived from the status.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use quillet_core::ErrorCode;
+    ///
+    /// let error = ErrorCode::ModelRateLimited.openai();
+    /// assert_eq!((error.status, error.code), (429, Some("rate_limit_exceeded")));
+    /// ```
     #[must_use]
     pub fn openai(self) -> OpenAi {
         let status = self.status();
@@ -652,6 +672,15 @@ impl ErrorCode {
     }
 
     /// Returns the exit code of a command that ends with this code.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use quillet_core::{ErrorCode, Exit};
+    ///
+    /// assert_eq!(ErrorCode::StoreConfiguration.exit(), Exit::Usage);
+    /// assert_eq!(ErrorCode::StoreConfiguration.exit() as u8, 2);
+    /// ```
     #[must_use]
     pub fn exit(self) -> Exit {
         self.row().exit.unwrap_or(Exit::Failure)

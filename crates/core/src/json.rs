@@ -27,6 +27,18 @@ pub enum NumberMode {
 /// # Errors
 /// Not JSON, nested deeper than 128 levels, or text after the value; the
 /// message ends in `at line L column C`.
+///
+/// # Examples
+///
+/// ```
+/// use quillet_core::{Value, json};
+///
+/// let order = json::parse(r#"{"count": 3, "price": 2.5}"#)?;
+/// assert_eq!(order.at(&["count"]), Some(&Value::Int(3)));
+/// assert_eq!(order.at(&["price"]), Some(&Value::Float(2.5)));
+/// assert!(json::parse("[1, 2").is_err());
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 pub fn parse(text: &str) -> Result<Value, serde_json::Error> {
     parse_with(text, NumberMode::Exact)
 }
@@ -35,6 +47,17 @@ pub fn parse(text: &str) -> Result<Value, serde_json::Error> {
 ///
 /// # Errors
 /// As [`parse`].
+///
+/// # Examples
+///
+/// ```
+/// use quillet_core::Value;
+/// use quillet_core::json::{NumberMode, parse_with};
+///
+/// assert_eq!(parse_with("1000000", NumberMode::Exact)?, Value::Int(1_000_000));
+/// assert_eq!(parse_with("1000000", NumberMode::Float)?, Value::Float(1e6));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 pub fn parse_with(text: &str, numbers: NumberMode) -> Result<Value, serde_json::Error> {
     let mut reader = serde_json::Deserializer::from_str(text);
     let value = Seed(numbers).deserialize(&mut reader)?;
@@ -45,6 +68,17 @@ pub fn parse_with(text: &str, numbers: NumberMode) -> Result<Value, serde_json::
 
 /// What is wrong with a JSON text, without the text that stands where something else is
 /// expected: serde repeats it, and it may be a password.
+///
+/// # Examples
+///
+/// ```
+/// use quillet_core::json;
+///
+/// let error = serde_json::from_str::<bool>(r#""s3cret""#).unwrap_err();
+/// let reason = json::reason(&error);
+/// assert!(reason.contains("expected a boolean"));
+/// assert!(!reason.contains("s3cret"));
+/// ```
 #[must_use]
 pub fn reason(error: &serde_json::Error) -> String {
     const BEGIN: &str = "string \"";
@@ -61,6 +95,15 @@ pub fn reason(error: &serde_json::Error) -> String {
 
 /// Writes a value as compact JSON. Floats without a JSON form (NaN and the
 /// infinities) become `null`.
+///
+/// # Examples
+///
+/// ```
+/// use quillet_core::{Value, json};
+///
+/// let numbers = Value::from(vec![2.5, f64::NAN]);
+/// assert_eq!(json::to_string(&numbers), "[2.5,null]");
+/// ```
 #[must_use]
 pub fn to_string(value: &Value) -> String {
     serde_json::to_string(value).unwrap_or_else(|error| format!("\"{error}\""))

@@ -21,6 +21,18 @@ pub fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Locks for reading, also after a panic; see [`lock`].
+///
+/// # Examples
+///
+/// ```
+/// use std::sync::RwLock;
+///
+/// use quillet_core::lock::{read, write};
+///
+/// let names = RwLock::new(vec!["a"]);
+/// write(&names).push("b");
+/// assert_eq!(*read(&names), ["a", "b"]);
+/// ```
 pub fn read<T: ?Sized>(lock: &RwLock<T>) -> RwLockReadGuard<'_, T> {
     lock.read().unwrap_or_else(PoisonError::into_inner)
 }

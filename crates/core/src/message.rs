@@ -38,6 +38,15 @@ impl Role {
     }
 
     /// The role of that name.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use quillet_core::Role;
+    ///
+    /// assert_eq!(Role::parse("assistant"), Some(Role::Assistant));
+    /// assert_eq!(Role::parse("Assistant"), None);
+    /// ```
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         [
@@ -60,6 +69,18 @@ impl fmt::Display for Role {
 }
 
 /// One message: a role and what it says. In JSON as in OpenAI's chat wire.
+///
+/// # Examples
+///
+/// ```
+/// use quillet_core::{Message, Role};
+///
+/// let message = Message::new(Role::User, "Hello");
+/// let json = serde_json::to_string(&message)?;
+/// assert_eq!(json, r#"{"role":"user","content":"Hello"}"#);
+/// assert_eq!(serde_json::from_str::<Message>(&json)?, message);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Message {
     /// The speaker.
@@ -112,6 +133,16 @@ impl Message {
     }
 
     /// The result of a call.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use quillet_core::Message;
+    ///
+    /// let json = serde_json::to_string(&Message::tool("call_1", "12 °C"))?;
+    /// assert_eq!(json, r#"{"role":"tool","content":"12 °C","tool_call_id":"call_1"}"#);
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub fn tool(call: impl Into<String>, content: impl Into<MessageContent>) -> Self {
         Message {
             tool_call_id: Some(call.into()),
@@ -134,6 +165,18 @@ fn nothing_is_none<'de, D: Deserializer<'de>>(reader: D) -> Result<Vec<ToolCall>
 
 /// A call that the model wants made. In JSON as in OpenAI's chat wire:
 /// `{"id": …, "type": "function", "function": {"name": …, "arguments": "{…}"}}`.
+///
+/// # Examples
+///
+/// ```
+/// use quillet_core::ToolCall;
+///
+/// let call: ToolCall = serde_json::from_str(
+///     r#"{"id": "call_1", "type": "function", "function": {"name": "now", "arguments": "{}"}}"#,
+/// )?;
+/// assert_eq!((call.id.as_str(), call.name.as_str()), ("call_1", "now"));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ToolCall {
     /// The provider's id of the call.
@@ -147,6 +190,21 @@ pub struct ToolCall {
 impl ToolCall {
     /// The arguments, if their text is a whole JSON object; nothing counts as an
     /// empty one. A text that was cut is never repaired.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use quillet_core::ToolCall;
+    ///
+    /// let call = |arguments: &str| ToolCall {
+    ///     arguments: arguments.into(),
+    ///     ..ToolCall::default()
+    /// };
+    /// let arguments = call(r#"{"city": "Oslo"}"#).arguments_object().unwrap();
+    /// assert_eq!(arguments["city"], "Oslo");
+    /// // A truncated text is rejected.
+    /// assert_eq!(call(r#"{"city": "Os"#).arguments_object(), None);
+    /// ```
     #[must_use]
     pub fn arguments_object(&self) -> Option<serde_json::Map<String, serde_json::Value>> {
         // Models call functions without parameters with no text or with `null`.
@@ -217,6 +275,18 @@ pub struct NativeTurn {
 
 /// The content of a message: a text, or parts in order. In JSON a string, or a list of objects with
 /// a `type`, as OpenAI's chat wire has them.
+///
+/// # Examples
+///
+/// ```
+/// use quillet_core::{ContentPart, MessageContent};
+///
+/// let content = MessageContent::from(vec![
+///     ContentPart::text("Describe "),
+///     ContentPart::media("https://example.com/a.png", None, None),
+/// ]);
+/// assert_eq!(content.to_string(), "Describe [image https://example.com/a.png]");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(untagged)]
 pub enum MessageContent {
@@ -298,6 +368,18 @@ impl ContentPart {
 
     /// What is at an address. `kind` says what it is (`image`, `audio`, `file`), else the media
     /// type does (`image/png`), which a `data:` URL has too; where nobody says, it is an image.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use quillet_core::ContentPart;
+    ///
+    /// let image = ContentPart::media("https://example.com/a.png", None, None);
+    /// assert_eq!(image.url(), Some("https://example.com/a.png"));
+    ///
+    /// let sound = ContentPart::media("data:audio/mpeg;base64,SUQz", None, None);
+    /// assert_eq!(sound.to_string(), "[audio mp3, 4 bytes of base64]");
+    /// ```
     #[must_use]
     pub fn media(url: &str, kind: Option<&str>, media_type: Option<&str>) -> Self {
         let media_type = media_type.or_else(|| url.strip_prefix("data:")?.split([';', ',']).next());

@@ -25,6 +25,16 @@ pub struct RateDraw {
 
 impl RateDraw {
     /// The most that the bucket holds.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use quillet_core::rates::RateDraw;
+    ///
+    /// let draw = |per_minute| RateDraw { bucket: "openai".into(), per_minute, amount: 1 };
+    /// assert_eq!(draw(600).capacity(), 10.0);
+    /// assert_eq!(draw(30).capacity(), 1.0);
+    /// ```
     #[must_use]
     pub fn capacity(&self) -> f64 {
         // One second's worth of burst; at least one, or nothing could ever be sent.

@@ -59,6 +59,16 @@ pub struct SseDecoder {
 
 impl SseDecoder {
     /// A stream whose lines and events have at most so many bytes.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use quillet_core::sse::{SseDecoder, TooLong};
+    ///
+    /// let mut decoder = SseDecoder::new(8, 1024);
+    /// let fed = decoder.feed(b"data: too long", &mut |_| Ok::<(), TooLong>(()));
+    /// assert_eq!(fed, Err(TooLong::Line));
+    /// ```
     #[must_use]
     pub fn new(line_bytes: usize, event_bytes: usize) -> Self {
         SseDecoder {
@@ -110,6 +120,23 @@ impl SseDecoder {
     ///
     /// # Errors
     /// As [`SseDecoder::feed`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use quillet_core::sse::{SseDecoder, TooLong};
+    ///
+    /// let mut decoder = SseDecoder::new(1024, 1024);
+    /// decoder.feed(b"data: last\n", &mut |_| Ok::<(), TooLong>(()))?;
+    ///
+    /// let mut data = Vec::new();
+    /// decoder.finish(&mut |event| {
+    ///     data.extend_from_slice(event.data);
+    ///     Ok::<(), TooLong>(())
+    /// })?;
+    /// assert_eq!(data, b"last");
+    /// # Ok::<(), TooLong>(())
+    /// ```
     pub fn finish<E: From<TooLong>>(
         &mut self,
         take: &mut impl FnMut(SseEvent<'_>) -> Result<(), E>,

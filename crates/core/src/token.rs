@@ -96,6 +96,15 @@ impl SemanticToken {
     }
 
     /// The token of a part of a text that begins at `by` in the whole.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use quillet_core::{SemanticToken, TokenKind};
+    ///
+    /// let token = SemanticToken::new(0, 4, TokenKind::Keyword);
+    /// assert_eq!(token.moved(10), SemanticToken::new(10, 14, TokenKind::Keyword));
+    /// ```
     #[must_use]
     pub fn offset(self, by: usize) -> Self {
         SemanticToken::new(self.span.start + by, self.span.end + by, self.kind)
@@ -105,6 +114,17 @@ impl SemanticToken {
 /// Tokens as an editor needs them: in the order of the text, none over another, none empty, each in
 /// the text and at the boundaries of characters. Of two over each other the one that begins first
 /// stays, and of those the longer one.
+///
+/// # Examples
+///
+/// ```
+/// use quillet_core::token::{SemanticToken, TokenKind, ordered};
+///
+/// let token = |start, end| SemanticToken::new(start, end, TokenKind::Variable);
+/// // The second token overlaps the third.
+/// let tokens = ordered("abcdef", vec![token(4, 6), token(2, 5), token(0, 3)]);
+/// assert_eq!(tokens, [token(0, 3), token(4, 6)]);
+/// ```
 #[must_use]
 pub fn normalize(text: &str, mut tokens: Vec<SemanticToken>) -> Vec<SemanticToken> {
     // At the same start the longer token comes first, so it is the one that stays.

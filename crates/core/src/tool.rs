@@ -65,6 +65,18 @@ pub struct ToolContext {
 
 impl ToolContext {
     /// The time left until the deadline, at most `most`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use quillet_core::tool::ToolContext;
+    ///
+    /// let most = Duration::from_secs(5);
+    /// // Without a deadline, the maximum applies.
+    /// assert_eq!(ToolContext::default().remaining(most), most);
+    /// ```
     #[must_use]
     pub fn remaining(&self, most: Duration) -> Duration {
         self.deadline.map_or(most, |deadline| {
@@ -74,6 +86,41 @@ impl ToolContext {
 }
 
 /// A tool: a function that is called by name with a JSON object.
+///
+/// # Examples
+///
+/// ```
+/// use quillet_core::tool::{Tool, ToolContext, ToolError, ToolSpec};
+/// use quillet_core::{BoxFuture, Map, Value};
+///
+/// #[derive(Debug)]
+/// struct Upper(ToolSpec);
+///
+/// impl Tool for Upper {
+///     fn spec(&self) -> &ToolSpec {
+///         &self.0
+///     }
+///
+///     fn call<'a>(
+///         &'a self,
+///         arguments: Map,
+///         _context: &'a ToolContext,
+///     ) -> BoxFuture<'a, Result<Value, ToolError>> {
+///         Box::pin(async move {
+///             let text = arguments.get("text").and_then(Value::as_str);
+///             Ok(Value::from(text.unwrap_or_default().to_uppercase()))
+///         })
+///     }
+/// }
+/// # use std::future::Future;
+/// # use std::task::{Context, Poll, Waker};
+/// # let (tool, context) = (Upper(ToolSpec::default()), ToolContext::default());
+/// # let mut call = tool.call(Map::from([("text", "hello")]), &context);
+/// # let Poll::Ready(result) = call.as_mut().poll(&mut Context::from_waker(Waker::noop())) else {
+/// #     panic!("the tool does not wait");
+/// # };
+/// # assert_eq!(result.unwrap(), Value::from("HELLO"));
+/// ```
 pub trait Tool: Send + Sync + fmt::Debug {
     /// What it is and takes.
     fn spec(&self) -> &ToolSpec;
@@ -178,6 +225,15 @@ impl ToolErrorKind {
     }
 
     /// Whether the same call may succeed when made again.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use quillet_core::tool::ToolErrorKind;
+    ///
+    /// assert!(ToolErrorKind::Timeout.retryable());
+    /// assert!(!ToolErrorKind::Arguments.retryable());
+    /// ```
     #[must_use]
     pub fn retryable(self) -> bool {
         self.code().retryable()
@@ -210,6 +266,19 @@ impl ToolError {
 
 impl ToolSpec {
     /// Every name under which permissions know it, that of its function first.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use quillet_core::tool::ToolSpec;
+    ///
+    /// let spec = ToolSpec {
+    ///     name: "greet_hello".into(),
+    ///     also: vec!["prompt/greet.hello".into()],
+    ///     ..ToolSpec::default()
+    /// };
+    /// assert_eq!(spec.names().collect::<Vec<_>>(), ["greet_hello", "prompt/greet.hello"]);
+    /// ```
     pub fn names(&self) -> impl Iterator<Item = &str> {
         std::iter::once(self.name.as_str()).chain(self.also.iter().map(String::as_str))
     }
@@ -232,6 +301,23 @@ impl ToolSpec {
     /// # Errors
     /// More arguments than properties, or the same property given twice; arguments of both
     /// kinds for a tool that declares nothing.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use quillet_core::tool::ToolSpec;
+    /// use quillet_core::{Map, Value, json};
+    ///
+    /// let spec = ToolSpec {
+    ///     name: "weather".into(),
+    ///     parameters: serde_json::json!({"properties": {"city": {}, "days": {}}}),
+    ///     ..ToolSpec::default()
+    /// };
+    /// let named = Map::from([("days", Value::Int(2))]);
+    /// let arguments = spec.bind(vec!["Oslo".into()], &named)?;
+    /// assert_eq!(json::to_string(&arguments.into()), r#"{"city":"Oslo","days":2}"#);
+    /// # Ok::<(), quillet_core::tool::ToolError>(())
+    /// ```
     pub fn bind(&self, positional: Vec<Value>, named: &Map) -> Result<Map, ToolError> {
         let refuse = |message| Err(ToolError::new(ToolErrorKind::Arguments, message));
         if let (Some(rest), false) = (&self.rest, positional.is_empty()) {

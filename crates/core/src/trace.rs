@@ -142,6 +142,30 @@ pub trait TraceReader: Send + Sync + fmt::Debug {
 
 /// Collects the spans of one run. Copies share one collection; the trace goes to
 /// the sink when the last copy is dropped, so a cancelled run is recorded too.
+///
+/// # Examples
+///
+/// ```
+/// use std::sync::{Arc, Mutex};
+///
+/// use quillet_core::trace::{SpanKind, Trace, TraceSink, Tracer};
+///
+/// #[derive(Debug, Default)]
+/// struct Collected(Mutex<Vec<Arc<Trace>>>);
+///
+/// impl TraceSink for Collected {
+///     fn record(&self, trace: Arc<Trace>) {
+///         self.0.lock().unwrap().push(trace);
+///     }
+/// }
+///
+/// let sink = Arc::new(Collected::default());
+/// let tracer = Tracer::new("4bf92f3577b34da6a3ce929d0e0e4736", sink.clone(), false);
+/// let span = tracer.span(SpanKind::Model, "chat mock", None);
+/// span.set("gen_ai.request.model", || "mock");
+/// drop((span, tracer));
+/// assert_eq!(sink.0.lock().unwrap()[0].spans[0].name, "chat mock");
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Tracer(Option<Arc<Collection>>);
 
@@ -166,6 +190,16 @@ impl Tracer {
     }
 
     /// A tracer that records nothing.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use quillet_core::trace::{SpanKind, Tracer};
+    ///
+    /// let tracer = Tracer::off();
+    /// assert_eq!(tracer.trace_id(), None);
+    /// assert_eq!(tracer.span(SpanKind::Run, "agent", None).id(), None);
+    /// ```
     #[must_use]
     pub fn off() -> Self {
         Tracer(None)

@@ -39,10 +39,31 @@ pub enum Value {
 }
 
 /// An immutable, shared list that knows how deeply it is nested.
+///
+/// # Examples
+///
+/// ```
+/// use quillet_core::{Value, ValueList};
+///
+/// let list: ValueList = [1, 2, 3].into_iter().map(Value::Int).collect();
+/// assert_eq!(list.len(), 3);
+/// assert_eq!(list.first(), Some(&Value::Int(1)));
+/// ```
 #[derive(Clone, Default)]
 pub struct ValueList(Arc<ListInner>);
 
 /// An immutable, shared object that keeps the order of its keys.
+///
+/// # Examples
+///
+/// ```
+/// use quillet_core::{Map, Value};
+///
+/// let user = Map::from([("name", "Ada"), ("city", "Oslo")]);
+/// assert_eq!(user.get("city"), Some(&Value::from("Oslo")));
+/// let keys: Vec<&str> = user.iter().map(|(key, _)| &**key).collect();
+/// assert_eq!(keys, ["name", "city"]);
+/// ```
 #[derive(Clone, Default)]
 pub struct Map(Arc<MapInner>);
 
@@ -148,6 +169,18 @@ impl Map {
     }
 
     /// A copy of the table to change; the values in it stay shared.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use quillet_core::Map;
+    ///
+    /// let user = Map::from([("name", "Ada")]);
+    /// let mut table = user.to_table();
+    /// table.insert("city".into(), "Oslo".into());
+    /// let changed = Map::new(table);
+    /// assert_eq!((user.len(), changed.len()), (1, 2));
+    /// ```
     #[must_use]
     pub fn to_table(&self) -> MapTable {
         self.0.table.clone()
@@ -178,6 +211,16 @@ impl Map {
 
     /// Makes templates print the value under `key` instead of the whole object; its fields stay
     /// accessible. Tools whose `returns` schema has a single property return such an object.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use quillet_core::{Map, Value};
+    ///
+    /// let result = Map::from([("text", "Hallo"), ("language", "de")]).printed_as("text");
+    /// assert_eq!(result.printed(), Some(&Value::from("Hallo")));
+    /// assert_eq!(result.get("language"), Some(&Value::from("de")));
+    /// ```
     #[must_use]
     pub fn with_display_key(self, key: &str) -> Self {
         Map(Arc::new(MapInner {
@@ -280,6 +323,16 @@ impl fmt::Debug for Map {
 
 impl Value {
     /// Levels of containers: 0 for a scalar, 1 for a flat list.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use quillet_core::{Value, json};
+    ///
+    /// assert_eq!(json::parse("[[1], 2]")?.depth(), 2);
+    /// assert_eq!(Value::from("text").depth(), 0);
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     #[must_use]
     pub fn depth(&self) -> u32 {
         match self {
@@ -306,6 +359,17 @@ impl Value {
     /// Turns the value into the fallback for a failed call. Template lookups of missing fields and
     /// items in it are not errors, but return further fallbacks for an empty text. Everywhere else,
     /// also in JSON, it is the original value; `null` becomes an empty text.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use quillet_core::{Value, json};
+    ///
+    /// let fallback = Value::from("n/a").into_fallback();
+    /// assert!(fallback.is_fallback());
+    /// assert_eq!(fallback.as_str(), Some("n/a"));
+    /// assert_eq!(json::to_string(&fallback), r#""n/a""#);
+    /// ```
     #[must_use]
     pub fn into_fallback(self) -> Value {
         let entries = match self {
@@ -351,6 +415,16 @@ impl Value {
     }
 
     /// What JSON calls this kind of value.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use quillet_core::Value;
+    ///
+    /// assert_eq!(Value::Int(1).kind(), "integer");
+    /// assert_eq!(Value::Float(0.5).kind(), "number");
+    /// assert_eq!(Value::from("text").kind(), "string");
+    /// ```
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self.represented_value() {
@@ -383,6 +457,18 @@ impl Value {
     }
 
     /// The value that a path of keys leads to, through objects only.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use quillet_core::{Value, json};
+    ///
+    /// let order = json::parse(r#"{"customer": {"city": "Oslo"}}"#)?;
+    /// let city = order.at(&["customer", "city"]);
+    /// assert_eq!(city.and_then(Value::as_str), Some("Oslo"));
+    /// assert_eq!(order.at(&["customer", "name"]), None);
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     #[must_use]
     pub fn get_path<S: AsRef<str>>(&self, path: &[S]) -> Option<&Value> {
         path.iter()

@@ -401,6 +401,17 @@ fn status_of(kind: &str) -> u16 {
 }
 
 /// The pauses between two looks at a batch: from half a second to a minute.
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use quillet_llm::batches::pauses;
+///
+/// let first: Vec<Duration> = pauses().take(2).collect();
+/// assert_eq!(first, [500, 750].map(Duration::from_millis));
+/// ```
 pub fn pauses() -> impl Iterator<Item = Duration> {
     let next = |pause: &Duration| Some((*pause * 3 / 2).min(Duration::from_secs(60)));
     std::iter::successors(Some(Duration::from_millis(500)), next)

@@ -9,6 +9,18 @@ use quillet_core::sse::{SseDecoder, SseEvent, TooLong};
 use crate::protocol::{Decoder, PassthroughCheck};
 
 /// Bounds on an answer, in bytes.
+///
+/// # Examples
+///
+/// ```
+/// use quillet_core::chat::ModelErrorKind;
+/// use quillet_llm::{AnswerLimits, OpenAiChat, Protocol, ResponseDecoder};
+///
+/// let limits = AnswerLimits { body_bytes: 8, ..AnswerLimits::default() };
+/// let mut decoder = ResponseDecoder::new(OpenAiChat::default().decoder("gpt-4o"), limits);
+/// let error = decoder.take(br#"{"id": "too long"}"#, &mut Vec::new()).unwrap_err();
+/// assert_eq!(error.kind, ModelErrorKind::Protocol);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AnswerLimits {
     /// One line of a stream. Default 4 MiB.

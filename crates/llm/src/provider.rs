@@ -161,6 +161,22 @@ impl Provider {
     }
 
     /// The host and port that it connects to.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use quillet_llm::{Http, OpenAiChat, Provider, ProviderConfig};
+    ///
+    /// let config = ProviderConfig {
+    ///     base_url: Some("http://127.0.0.1:8080/v1".into()),
+    ///     ..ProviderConfig::default()
+    /// };
+    /// let provider = Provider::new(Http::default(), Arc::new(OpenAiChat::default()), config)?;
+    /// assert_eq!(provider.host(), ("127.0.0.1", 8080));
+    /// # Ok::<(), quillet_core::chat::ModelError>(())
+    /// ```
     #[must_use]
     pub fn host(&self) -> (&str, u16) {
         self.endpoint.host()

@@ -30,6 +30,17 @@ pub struct RetryPolicy {
 impl RetryPolicy {
     /// At most `retries` (of which 16 count) after waits that double from `first` on up to a
     /// minute, with jitter; a provider may ask for a minute.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use quillet_llm::RetryPolicy;
+    ///
+    /// let policy = RetryPolicy::doubling(3, Duration::from_secs(1));
+    /// assert_eq!(policy.waits, [1, 2, 4].map(Duration::from_secs));
+    /// ```
     #[must_use]
     pub fn doubling(retries: u32, first: Duration) -> Self {
         let most = Duration::from_secs(60);
@@ -54,6 +65,23 @@ impl Default for RetryPolicy {
 }
 
 /// What an observer gets before a wait. Prints as `retrying in 100ms (1/2): …`.
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use quillet_core::chat::{ModelError, ModelErrorKind};
+/// use quillet_llm::RetryNotice;
+///
+/// let notice = RetryNotice {
+///     retry: 1,
+///     of: 2,
+///     wait: Duration::from_millis(100),
+///     error: ModelError::new(ModelErrorKind::Connect, "connection refused"),
+/// };
+/// assert_eq!(notice.to_string(), "retrying in 100ms (1/2): connection refused");
+/// ```
 #[derive(Clone, Debug)]
 pub struct RetryNotice {
     /// Which retry it will be, from 1.

@@ -38,6 +38,20 @@ const REDIS_PORT: u16 = 6379;
 const SENTINEL_PORT: u16 = 26379;
 
 /// A store address, taken apart. Its `Display` form carries no secrets.
+///
+/// # Examples
+///
+/// ```
+/// use quillet_store::Address;
+///
+/// let address: Address = "redis://app:s3cret@cache:6380/2".parse()?;
+/// assert!(!address.to_string().contains("s3cret"));
+/// let Address::Redis(redis) = address else {
+///     panic!("the address is one of Redis");
+/// };
+/// assert_eq!((redis.db, redis.tls), (2, false));
+/// # Ok::<(), quillet_core::store::StoreError>(())
+/// ```
 #[derive(Clone, Debug)]
 pub enum Address {
     /// An empty store in memory.
@@ -99,6 +113,15 @@ pub enum Deployment {
 }
 
 /// One host and port.
+///
+/// # Examples
+///
+/// ```
+/// use quillet_store::address::RedisNode;
+///
+/// let node = RedisNode { host: "::1".into(), port: 6379 };
+/// assert_eq!(node.to_string(), "[::1]:6379");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RedisNode {
     /// Name or address, an IPv6 address without brackets.

@@ -21,6 +21,26 @@ use crate::history::{MemoryLog, VersionChain, apply_moves, committed, imported, 
 type EntryMap = BTreeMap<(EntryKind, EntryKey), StoreEntry>;
 
 /// Entries in memory.
+///
+/// # Examples
+///
+/// ```
+/// use quillet_core::history::{Commit, DefinitionContent};
+/// use quillet_core::store::{EntryKey, EntryKind, Store};
+/// use quillet_store::MemoryStore;
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// let store = MemoryStore::new();
+/// let history = store.history().unwrap();
+/// let content = DefinitionContent::new(r#"{"prompt": "Hello"}"#);
+/// let key = EntryKey::new("greet:hello");
+/// let commit = Commit::new(EntryKind::Prompt, key, Some(content), "ada");
+/// assert_eq!(history.commit(&commit).await?.version.number, 1);
+/// // The same content creates no new version.
+/// assert!(!history.commit(&commit).await?.is_new);
+/// # Ok::<(), quillet_core::store::StoreError>(())
+/// # }).unwrap();
+/// ```
 #[derive(Debug)]
 pub struct MemoryStore {
     name: &'static str,

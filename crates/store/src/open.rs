@@ -112,6 +112,21 @@ pub async fn open_runs(
 ///
 /// # Errors
 /// As [`open`].
+///
+/// # Examples
+///
+/// ```
+/// use quillet_core::journal::RunFilter;
+/// use quillet_store::{JournalOptions, StoreOptions, open_journal};
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// let options = JournalOptions::default();
+/// let journal = open_journal("memory:", &StoreOptions::default(), &options).await?;
+/// let filter = RunFilter { most: 10, ..RunFilter::default() };
+/// assert!(journal.list(&filter).await?.is_empty());
+/// # Ok::<(), quillet_core::store::StoreError>(())
+/// # }).unwrap();
+/// ```
 pub async fn open_journal(
     address: &str,
     store: &StoreOptions,
@@ -194,6 +209,32 @@ pub async fn open_traces(path: &Path, options: TraceOptions) -> Result<TraceStor
 ///
 /// # Errors
 /// As [`SqliteKnowledge::open`].
+///
+/// # Examples
+///
+/// ```
+/// use std::path::Path;
+///
+/// use quillet_core::knowledge::{DocumentInput, Knowledge};
+/// use quillet_store::{KnowledgeOptions, open_knowledge};
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// let path = Path::new(":memory:");
+/// let knowledge = open_knowledge(path, None, KnowledgeOptions::default()).await?;
+/// let document = DocumentInput {
+///     collection: "manual".into(),
+///     name: "labels.md".into(),
+///     title: "Labels".into(),
+///     url: None,
+///     summary: None,
+///     text: "A label points at a version.".into(),
+/// };
+/// knowledge.put(&document).await?;
+/// let found = knowledge.search("which version", &["manual".to_owned()], 5).await?;
+/// assert_eq!(found[0].title, "Labels");
+/// # Ok::<(), quillet_core::store::StoreError>(())
+/// # }).unwrap();
+/// ```
 pub async fn open_knowledge(
     path: &Path,
     embedder: Option<Arc<dyn Embedder>>,

@@ -13,6 +13,22 @@ const LINES: u64 = 16;
 const BYTES: usize = 64 << 10;
 
 /// Collects lines and splits them into chunks.
+///
+/// # Examples
+///
+/// ```
+/// use quillet_core::batch::{RowSplitter, lines};
+///
+/// let mut splitter = RowSplitter::new(1024);
+/// let mut chunks = Vec::new();
+/// for received in ["{\"a\"", ": 1}\n\n{\"a\": 2}"] {
+///     splitter.add(received.as_bytes(), &mut chunks)?;
+/// }
+/// chunks.extend(splitter.end());
+/// let numbers: Vec<u64> = lines(&chunks[0]).map(|(number, _)| number).collect();
+/// assert_eq!(numbers, [1, 3]);
+/// # Ok::<(), quillet_core::batch::LongLine>(())
+/// ```
 #[derive(Debug)]
 pub struct RowSplitter {
     most: usize,
@@ -27,6 +43,16 @@ pub struct RowSplitter {
 }
 
 /// Error for a line that exceeds the length limit.
+///
+/// # Examples
+///
+/// ```
+/// use quillet_core::batch::{LongLine, RowSplitter};
+///
+/// let mut splitter = RowSplitter::new(4);
+/// let added = splitter.add(b"too long", &mut Vec::new());
+/// assert_eq!(added, Err(LongLine { line: 1 }));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LongLine {
     /// Its number, from 1.

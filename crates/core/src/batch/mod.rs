@@ -112,6 +112,16 @@ impl Status {
     }
 
     /// Returns the status with this name.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use quillet_core::batch::Status;
+    ///
+    /// assert_eq!(Status::named("in_progress"), Some(Status::InProgress));
+    /// assert!(Status::Completed.is_final());
+    /// assert!(!Status::Cancelling.is_final());
+    /// ```
     #[must_use]
     pub fn from_name(word: &str) -> Option<Self> {
         Status::ALL.into_iter().find(|status| status.word() == word)

@@ -120,6 +120,23 @@ impl BudgetAccounts {
     ///
     /// # Errors
     /// One of them has too little left.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use quillet_core::budget::{Amount, BudgetAccounts, BudgetLimits};
+    ///
+    /// let mut limits = BudgetLimits::default();
+    /// limits.set("run_tokens", 100.0)?;
+    /// let payer = BudgetAccounts::default().within("all", "budget", &limits);
+    ///
+    /// let tokens = |tokens| Amount { tokens, ..Amount::default() };
+    /// let reservation = payer.reserve(tokens(80)).unwrap();
+    /// assert!(payer.reserve(tokens(80)).is_err());
+    /// reservation.settle(tokens(10));
+    /// assert!(payer.reserve(tokens(80)).is_ok());
+    /// # Ok::<(), quillet_core::budget::LimitsError>(())
+    /// ```
     pub fn reserve(&self, amount: Amount) -> Result<RunReservation, RunBudgetExceeded> {
         let mut held = RunReservation {
             runs: Vec::new(),
@@ -280,6 +297,17 @@ impl<F: Future> Future for InScope<F> {
 }
 
 /// Runs a closure with the given accounts, such as polling a stream.
+///
+/// # Examples
+///
+/// ```
+/// use quillet_core::budget::{BudgetAccounts, current, with};
+///
+/// let payer = BudgetAccounts::of(Some("ci".into()));
+/// let key = with(Some(payer), || current().and_then(|payer| payer.key));
+/// assert_eq!(key.as_deref(), Some("ci"));
+/// assert!(current().is_none());
+/// ```
 pub fn with_accounts<T>(payer: Option<BudgetAccounts>, work: impl FnOnce() -> T) -> T {
     /// Restores the previous accounts, also if the closure panics.
     struct PayerGuard(Option<BudgetAccounts>);

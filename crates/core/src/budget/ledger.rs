@@ -21,12 +21,39 @@ pub fn day_of(now_ms: u64) -> u64 {
 }
 
 /// Returns the time until the end of the UTC day.
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use quillet_core::budget::{day_of, left_of_day};
+///
+/// let before_midnight = 86_399_000;
+/// assert_eq!(day_of(before_midnight), 0);
+/// assert_eq!(left_of_day(before_midnight), Duration::from_secs(1));
+/// ```
 #[must_use]
 pub fn left_of_day(now_ms: u64) -> Duration {
     Duration::from_millis(DAY_MS - now_ms % DAY_MS)
 }
 
 /// Returns the unit whose limit a call would exceed, if any.
+///
+/// # Examples
+///
+/// ```
+/// use quillet_core::budget::{Account, AccountUsage, Amount, BudgetLimit, BudgetUnit, over};
+///
+/// let account = Account {
+///     name: "all".into(),
+///     limit: BudgetLimit { tokens: Some(100), nano_usd: None },
+/// };
+/// let tokens = |tokens| Amount { tokens, ..Amount::default() };
+/// let used = AccountUsage { spent: tokens(90), ..AccountUsage::default() };
+/// assert_eq!(over(&account, used, tokens(10)), None);
+/// assert_eq!(over(&account, used, tokens(11)), Some(BudgetUnit::Tokens));
+/// ```
 #[must_use]
 pub fn exceeded_unit(account: &Account, used: AccountUsage, amount: Amount) -> Option<BudgetUnit> {
     let mut sum = used.spent;

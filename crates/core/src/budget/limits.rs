@@ -60,6 +60,19 @@ impl BudgetLimits {
     ///
     /// # Errors
     /// There is no such limit, or the number is below 0, too large, or no whole number of tokens.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use quillet_core::budget::BudgetLimits;
+    ///
+    /// let mut limits = BudgetLimits::default();
+    /// limits.set("day_usd", 2.5)?;
+    /// assert_eq!(limits.day.nano_usd, Some(2_500_000_000));
+    /// assert!(limits.set("day_usd", -1.0).is_err());
+    /// assert!(limits.set("week_usd", 1.0).is_err());
+    /// # Ok::<(), quillet_core::budget::LimitsError>(())
+    /// ```
     pub fn set(&mut self, name: &str, number: f64) -> Result<(), LimitsError> {
         match name {
             "day_usd" => self.day.nano_usd = Some(nano("day_usd", number)?),

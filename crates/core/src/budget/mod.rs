@@ -30,6 +30,17 @@ use crate::BoxFuture;
 use crate::store::{Health, StoreError};
 
 /// A spent or reserved amount.
+///
+/// # Examples
+///
+/// ```
+/// use quillet_core::budget::Amount;
+///
+/// let spent = Amount { tokens: 100, nano_usd: 500_000_000 };
+/// assert_eq!(spent.usd(), 0.5);
+/// let more = Amount { tokens: 150, nano_usd: 0 };
+/// assert_eq!(spent.less(more), Amount { tokens: 0, nano_usd: 500_000_000 });
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Amount {
     /// Tokens of requests and answers.

@@ -107,6 +107,16 @@ impl ModelErrorKind {
     }
 
     /// Whether a retry of the same request may succeed.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use quillet_core::chat::ModelErrorKind;
+    ///
+    /// assert!(ModelErrorKind::RateLimited.retryable());
+    /// assert!(!ModelErrorKind::Auth.retryable());
+    /// assert_eq!(ModelErrorKind::Auth.code().as_str(), "model.auth");
+    /// ```
     #[must_use]
     pub fn retryable(self) -> bool {
         self.code().retryable()

@@ -9,6 +9,17 @@ use crate::message::NativeTurn;
 
 /// One event of a streamed answer. In JSON, for recordings:
 /// `{"type": "text", "choice": 0, "text": …}`.
+///
+/// # Examples
+///
+/// ```
+/// use quillet_core::chat::ChatEvent;
+///
+/// let event = ChatEvent::Text { choice: 0, text: "Hi".into() };
+/// let json = serde_json::to_string(&event)?;
+/// assert_eq!(json, r#"{"type":"text","choice":0,"text":"Hi"}"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ChatEvent {
@@ -148,6 +159,16 @@ impl FinishReason {
     ///
     /// # Errors
     /// The reason why it is incomplete.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use quillet_core::chat::{FinishReason, IncompleteReply};
+    ///
+    /// assert_eq!(FinishReason::Stop.whole(), Ok(()));
+    /// let cut = FinishReason::Length.whole();
+    /// assert_eq!(cut, Err(IncompleteReply(Some(FinishReason::Length))));
+    /// ```
     pub fn ensure_complete(self) -> Result<(), IncompleteReply> {
         match self {
             FinishReason::Stop | FinishReason::ToolCalls => Ok(()),

@@ -8,6 +8,18 @@ use serde_json::{Value, json};
 
 /// Generation parameters; `None` is not sent. The provider checks ranges, because they differ
 /// between models.
+///
+/// # Examples
+///
+/// ```
+/// use quillet_core::chat::ChatOptions;
+///
+/// let options: ChatOptions = serde_json::from_str(r#"{"temperature": 0.5, "seed": 7}"#)?;
+/// assert_eq!(options.temperature, Some(0.5));
+/// // Unknown parameters are kept.
+/// assert_eq!(options.extra["seed"], 7);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ChatOptions {
     /// Randomness, usually 0 to 2.
@@ -61,6 +73,21 @@ pub struct ChatOptions {
 
 impl ChatOptions {
     /// Returns these options, completed from `other` where they are unset.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use quillet_core::chat::ChatOptions;
+    ///
+    /// let request = ChatOptions { temperature: Some(0.5), ..ChatOptions::default() };
+    /// let defaults = ChatOptions {
+    ///     temperature: Some(1.0),
+    ///     max_tokens: Some(500),
+    ///     ..ChatOptions::default()
+    /// };
+    /// let options = request.over(defaults);
+    /// assert_eq!((options.temperature, options.max_tokens), (Some(0.5), Some(500)));
+    /// ```
     #[must_use]
     pub fn or_defaults(self, other: ChatOptions) -> Self {
         let mut extra = other.extra;
@@ -89,6 +116,23 @@ impl ChatOptions {
     }
 
     /// The schema that the answer must match, if one was requested.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use quillet_core::chat::ChatOptions;
+    /// use serde_json::json;
+    ///
+    /// let options = ChatOptions {
+    ///     response_format: Some(json!({
+    ///         "type": "json_schema",
+    ///         "json_schema": {"name": "city", "schema": {"type": "string"}},
+    ///     })),
+    ///     ..ChatOptions::default()
+    /// };
+    /// assert!(options.wants_json());
+    /// assert_eq!(options.json_schema().map(|format| format.name), Some("city"));
+    /// ```
     #[must_use]
     pub fn json_schema(&self) -> Option<JsonSchemaFormat<'_>> {
         let format = self.response_format.as_ref()?;
@@ -130,6 +174,21 @@ pub struct JsonSchemaFormat<'a> {
 
 /// A tool that a model may call. In JSON as in OpenAI's Chat API:
 /// `{"type": "function", "function": {"name": …, "description": …, "parameters": …}}`.
+///
+/// # Examples
+///
+/// ```
+/// use quillet_core::chat::ToolOffer;
+/// use serde_json::json;
+///
+/// let offer = json!({"type": "function", "function": {"name": "weather"}});
+/// let offer: ToolOffer = serde_json::from_value(offer)?;
+/// assert_eq!(offer.name(), Some("weather"));
+///
+/// let native: ToolOffer = serde_json::from_value(json!({"type": "web_search"}))?;
+/// assert_eq!(native.name(), None);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum ToolOffer {
     /// A function that the caller runs.
@@ -229,6 +288,18 @@ impl<'de> Deserialize<'de> for ToolOffer {
 }
 
 /// Whether a model may, must or must not call tools. In JSON as in OpenAI's Chat API.
+///
+/// # Examples
+///
+/// ```
+/// use quillet_core::chat::ToolChoice;
+/// use serde_json::json;
+///
+/// let choice = serde_json::to_value(ToolChoice::Named("weather".into()))?;
+/// assert_eq!(choice, json!({"type": "function", "function": {"name": "weather"}}));
+/// assert_eq!(serde_json::to_value(ToolChoice::Required)?, "required");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ToolChoice {
     /// The model decides.

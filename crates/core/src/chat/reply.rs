@@ -51,6 +51,16 @@ impl ChatChoice {
     }
 
     /// The turn as a message of the conversation.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use quillet_core::chat::ChatChoice;
+    /// use quillet_core::{Message, Role};
+    ///
+    /// let choice = ChatChoice { text: "Hello".into(), ..ChatChoice::default() };
+    /// assert_eq!(choice.into_message(), Message::new(Role::Assistant, "Hello"));
+    /// ```
     #[must_use]
     pub fn into_message(self) -> Message {
         let said = if self.text.is_empty() {
@@ -79,6 +89,24 @@ impl Reply {
     }
 
     /// Adds one event.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use quillet_core::chat::{ChatEvent, FinishReason, Reply};
+    ///
+    /// let mut reply = Reply::default();
+    /// for text in ["Hel", "lo"] {
+    ///     reply.fold(ChatEvent::Text { choice: 0, text: text.into() });
+    /// }
+    /// reply.fold(ChatEvent::Finish {
+    ///     choice: 0,
+    ///     reason: FinishReason::Stop,
+    ///     raw: "stop".into(),
+    /// });
+    /// assert_eq!(reply.whole()?.text, "Hello");
+    /// # Ok::<(), quillet_core::chat::IncompleteReply>(())
+    /// ```
     pub fn fold(&mut self, event: ChatEvent) {
         match event {
             ChatEvent::Start { id, model, created } => {

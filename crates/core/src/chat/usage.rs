@@ -6,6 +6,17 @@ use serde::{Deserialize, Serialize};
 
 /// Token usage of one answer or of a run. The same for all providers: parts are included in their
 /// totals, so `input_tokens + output_tokens` is the sum of all tokens.
+///
+/// # Examples
+///
+/// ```
+/// use quillet_core::chat::Usage;
+///
+/// let turn = Usage { input_tokens: 100, output_tokens: 20, ..Usage::default() };
+/// let mut run = turn;
+/// run += turn;
+/// assert_eq!(run.total_tokens(), 240);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
     /// Tokens of the request, including cache reads and writes.

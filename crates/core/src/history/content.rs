@@ -10,6 +10,16 @@ use serde_json::{Map, Value as Tree};
 use crate::store::StoreEntry;
 
 /// The SHA-256 of a definition in canonical form. Written as 64 lower-case hexadecimal digits.
+///
+/// # Examples
+///
+/// ```
+/// use quillet_core::history::Digest;
+///
+/// let digest = Digest::of(b"abc");
+/// assert!(digest.to_string().starts_with("ba7816bf"));
+/// assert_eq!(Digest::parse(&format!("sha256:{digest}")), Some(digest));
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Digest([u8; 32]);
 
@@ -109,6 +119,16 @@ impl DefinitionContent {
     /// The digest of its canonical form. A JSON object counts as what it says: members sorted by
     /// their names, no white space. Everything else counts byte for byte, with the ending of the
     /// file's name, and with the file that belongs to it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use quillet_core::history::DefinitionContent;
+    ///
+    /// let one = DefinitionContent::new(r#"{"a": 1, "b": 2}"#);
+    /// let other = DefinitionContent::new(r#"{"b":2,"a":1}"#);
+    /// assert_eq!(one.digest(), other.digest());
+    /// ```
     #[must_use]
     pub fn digest(&self) -> Digest {
         // A definition with a second file is a prompt folder, whose text is not JSON.

@@ -20,6 +20,18 @@ const LONGEST: usize = 64;
 
 /// Labels of a definition, by name. Stored as JSON: `{"production": 3, "next": {"versions": {"3":
 /// 90, "4": 10}, "by": "user"}}`.
+///
+/// # Examples
+///
+/// ```
+/// use quillet_core::history::{LabelTarget, Labels};
+///
+/// let labels = Labels::parse(r#"{"production": 3, "next": {"versions": {"3": 90, "4": 10}}}"#)?;
+/// assert_eq!(labels.get("production"), Some(&LabelTarget::Version(3)));
+/// assert_eq!(labels.of(3).collect::<Vec<_>>(), ["production"]);
+/// assert!(labels.name(4));
+/// # Ok::<(), String>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Labels(pub BTreeMap<String, LabelTarget>);
@@ -85,6 +97,20 @@ pub enum LabelTarget {
 
 impl LabelTarget {
     /// Returns the numbers of the versions it points at.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::collections::BTreeMap;
+    ///
+    /// use quillet_core::history::{LabelTarget, TrafficSplit};
+    ///
+    /// let target = LabelTarget::Split(TrafficSplit {
+    ///     versions: BTreeMap::from([(3, 90), (4, 10)]),
+    ///     ..TrafficSplit::default()
+    /// });
+    /// assert_eq!(target.numbers().collect::<Vec<_>>(), [3, 4]);
+    /// ```
     pub fn numbers(&self) -> impl Iterator<Item = u64> {
         let (one, split) = match self {
             LabelTarget::Version(number) => (Some(*number), None),
@@ -159,6 +185,22 @@ impl TrafficSplit {
 
     /// Selects the version for a key of a request. Shares are arranged by version number, so a
     /// growing newest version keeps the keys that it has.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::collections::BTreeMap;
+    ///
+    /// use quillet_core::history::TrafficSplit;
+    ///
+    /// let split = TrafficSplit {
+    ///     versions: BTreeMap::from([(3, 90), (4, 10)]),
+    ///     ..TrafficSplit::default()
+    /// };
+    /// let draw = |user: &str| split.draw("prompt:greet:next", user);
+    /// assert_eq!(draw("ada"), draw("ada"));
+    /// assert!([3, 4].contains(&draw("ada")));
+    /// ```
     #[must_use]
     pub fn select_version(&self, salt: &str, key: &str) -> u64 {
         let mut hash = Hash::new();
@@ -186,6 +228,16 @@ impl TrafficSplit {
 }
 
 /// Returns why a label name is invalid, if it is.
+///
+/// # Examples
+///
+/// ```
+/// use quillet_core::history::wrong_label;
+///
+/// assert_eq!(wrong_label("production"), None);
+/// assert!(wrong_label("latest").is_some());
+/// assert!(wrong_label("7").is_some());
+/// ```
 #[must_use]
 pub fn label_error(name: &str) -> Option<String> {
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
@@ -204,6 +256,18 @@ pub fn label_error(name: &str) -> Option<String> {
 }
 
 /// Returns the key of the [`EntryKind::Label`] entry with the labels of a definition.
+///
+/// # Examples
+///
+/// ```
+/// use quillet_core::history::{label_key, labelled};
+/// use quillet_core::store::{EntryKey, EntryKind};
+///
+/// let prompt = EntryKey::new("greet:hello");
+/// let key = label_key(EntryKind::Prompt, &prompt);
+/// assert_eq!(key.as_str(), "prompt:greet:hello");
+/// assert_eq!(labelled(&key), Some((EntryKind::Prompt, prompt)));
+/// ```
 #[must_use]
 pub fn label_key(kind: EntryKind, key: &EntryKey) -> EntryKey {
     EntryKey::new(format!("{}:{key}", kind.word()))

@@ -90,6 +90,21 @@ pub struct LogFilter {
 
 impl LogFilter {
     /// Whether the filter matches an entry.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use quillet_core::history::{LogEntry, LogFilter};
+    ///
+    /// let entry: LogEntry = serde_json::from_str(
+    ///     r#"{"at_ms": 0, "who": "ada", "from": "cli", "action": "write",
+    ///         "kind": "prompt", "id": "greet.hello"}"#,
+    /// )?;
+    /// let by = |who: &str| LogFilter { who: Some(who.into()), ..LogFilter::default() };
+    /// assert!(by("ada").takes(&entry));
+    /// assert!(!by("bob").takes(&entry));
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     #[must_use]
     pub fn matches(&self, entry: &LogEntry) -> bool {
         let same = |wanted: &Option<Arc<str>>, is: &Arc<str>| {

@@ -24,6 +24,17 @@ impl VersionSelector {
     ///
     /// # Errors
     /// Why it is invalid, in one sentence.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use quillet_core::history::VersionSelector;
+    ///
+    /// assert_eq!(VersionSelector::parse("7"), Ok(VersionSelector::Number(7)));
+    /// let label = VersionSelector::Label("production".into());
+    /// assert_eq!(VersionSelector::parse("production"), Ok(label));
+    /// assert!(VersionSelector::parse("0").is_err());
+    /// ```
     pub fn parse(text: &str) -> Result<Self, String> {
         if let Some(digits) = text.strip_prefix("sha256:") {
             let is_hex = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -46,6 +57,16 @@ impl VersionSelector {
     }
 
     /// Splits an id at its last `@`; `None` for an id without a selector.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use quillet_core::history::VersionSelector;
+    ///
+    /// let divided = VersionSelector::divide("greet.hello@7");
+    /// assert_eq!(divided, Some(("greet.hello", Ok(VersionSelector::Number(7)))));
+    /// assert_eq!(VersionSelector::divide("greet.hello"), None);
+    /// ```
     #[must_use]
     pub fn split_id(id: &str) -> Option<(&str, Result<Self, String>)> {
         // At the last `@`, since ids may contain one.

@@ -87,6 +87,17 @@ impl DecisionInput {
     ///
     /// # Errors
     /// The word is none, or lacks what belongs to it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use quillet_core::journal::{Decision, DecisionInput};
+    ///
+    /// let input = DecisionInput::of_line("deny", None, Some("too risky"))?;
+    /// assert_eq!(input.decide()?, Decision::Deny { note: Some("too risky".into()) });
+    /// assert!(DecisionInput::of_line("edit", None, None)?.decide().is_err());
+    /// # Ok::<(), quillet_core::journal::DecisionError>(())
+    /// ```
     pub fn decide(self) -> Result<Decision, DecisionError> {
         let DecisionInput {
             decision,

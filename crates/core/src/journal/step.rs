@@ -208,6 +208,15 @@ impl RunState {
     }
 
     /// The state of this name.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use quillet_core::journal::RunState;
+    ///
+    /// assert_eq!(RunState::named("waiting"), Some(RunState::Waiting));
+    /// assert_eq!(RunState::named("paused"), None);
+    /// ```
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         let all = [

@@ -69,6 +69,15 @@ impl EntryKind {
     }
 
     /// Whether its entries are definitions, whose versions are kept.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use quillet_core::store::EntryKind;
+    ///
+    /// assert!(EntryKind::Prompt.has_versions());
+    /// assert!(!EntryKind::Environ.has_versions());
+    /// ```
     #[must_use]
     pub fn has_versions(self) -> bool {
         !matches!(self, EntryKind::Environ | EntryKind::Label)
@@ -77,6 +86,17 @@ impl EntryKind {
 
 /// The part of a key after its kind: segments joined by `:`, for example
 /// `codebase:lookup_ref`.
+///
+/// # Examples
+///
+/// ```
+/// use quillet_core::store::EntryKey;
+///
+/// let key = EntryKey::new("codebase:lookup_ref");
+/// assert_eq!(key.id(), "codebase.lookup_ref");
+/// assert_eq!(key.function_name(), "codebase_lookup_ref");
+/// assert_eq!(key.segments().collect::<Vec<_>>(), ["codebase", "lookup_ref"]);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(transparent)]
 pub struct EntryKey(Arc<str>);

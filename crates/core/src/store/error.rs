@@ -39,6 +39,16 @@ impl StoreErrorKind {
 }
 
 /// The error of a store.
+///
+/// # Examples
+///
+/// ```
+/// use quillet_core::store::{StoreError, StoreErrorKind};
+///
+/// let error = StoreError::new(StoreErrorKind::Conflict, "another writer was first");
+/// assert_eq!(error.kind.code().as_str(), "history.conflict");
+/// assert_eq!(error.to_string(), "another writer was first");
+/// ```
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct StoreError {

@@ -33,6 +33,23 @@ const SLOW: Duration = Duration::from_millis(200);
 /// A question that has words in common with a tool that is offered is answered with a
 /// call of that tool (module `call` has the rules), results of tools with a text that
 /// repeats them. `mock` therefore runs through a whole agent in two turns.
+///
+/// # Examples
+///
+/// ```
+/// use quillet_core::chat::{ChatModel, ChatRequest, ModelErrorKind};
+/// use quillet_llm::Mock;
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// let request = ChatRequest {
+///     model: Some("mock-fail-429".into()),
+///     ..ChatRequest::default()
+/// };
+/// let error = Mock.stream(request).await.err().unwrap();
+/// assert_eq!(error.kind, ModelErrorKind::RateLimited);
+/// assert_eq!(error.status, Some(429));
+/// # });
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Mock;
 

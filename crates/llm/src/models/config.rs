@@ -60,6 +60,19 @@ impl Default for ModelConfig {
 
 impl ModelConfig {
     /// The provider of the model.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use quillet_llm::models::{ModelConfig, Vendor};
+    ///
+    /// let config = ModelConfig {
+    ///     model_id: "my-own".into(),
+    ///     model_type: Some("claude".into()),
+    ///     ..ModelConfig::default()
+    /// };
+    /// assert_eq!(config.detect().vendor, Vendor::Anthropic);
+    /// ```
     #[must_use]
     pub fn detect(&self) -> DetectedProvider {
         let said = |text: &Option<String>| {

@@ -28,6 +28,20 @@ pub fn today() -> Date {
 
 impl ModelInfo {
     /// What there is to say of the end of this model, which was asked for by `name`, on a day.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use jiff::civil::date;
+    /// use quillet_llm::models::ModelFacts;
+    ///
+    /// let facts = ModelFacts::default().with(
+    ///     r#"[{"id": "house", "context": 32768, "output": 2048, "ends": "2026-03-01"}]"#,
+    /// )?;
+    /// let ending = facts.find("house").ending("house", date(2026, 2, 27)).unwrap();
+    /// assert_eq!(ending.message, "the model house ends on 2026-03-01, in 2 days");
+    /// # Ok::<(), quillet_llm::models::FactsError>(())
+    /// ```
     #[must_use]
     pub fn deprecation(&self, name: &str, today: Date) -> Option<ModelDeprecation> {
         let ends = self.ends?;

@@ -49,6 +49,15 @@ const IDS: [(&str, Vendor); 3] = [
 
 impl Vendor {
     /// The provider that an alias names, in any case.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use quillet_llm::models::Vendor;
+    ///
+    /// assert_eq!(Vendor::of_alias("Claude"), Some(Vendor::Anthropic));
+    /// assert_eq!(Vendor::of_alias("house"), None);
+    /// ```
     #[must_use]
     pub fn of_alias(alias: &str) -> Option<Self> {
         let alias = alias.trim().to_lowercase();
@@ -57,6 +66,15 @@ impl Vendor {
     }
 
     /// The provider of a model's id, if its beginning says.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use quillet_llm::models::Vendor;
+    ///
+    /// assert_eq!(Vendor::of_model("gemini-2.5-pro"), Some(Vendor::Google));
+    /// assert_eq!(Vendor::of_model("my-own"), None);
+    /// ```
     #[must_use]
     pub fn of_model(id: &str) -> Option<Self> {
         let id = id.trim().to_lowercase();
@@ -99,6 +117,18 @@ pub struct DetectedProvider {
 
 /// Finds the provider of a model: `model_type` says (an alias, in any case), else its id does, else
 /// OpenAI's wire is tried. `api_format` `responses` switches OpenAI's wires.
+///
+/// # Examples
+///
+/// ```
+/// use quillet_llm::models::{Vendor, detect};
+///
+/// let found = detect(None, "claude-opus-4-5", None);
+/// assert_eq!((found.vendor, found.guessed), (Vendor::Anthropic, false));
+///
+/// let found = detect(None, "my-own", Some("responses"));
+/// assert_eq!((found.vendor, found.guessed), (Vendor::OpenAiResponses, true));
+/// ```
 #[must_use]
 pub fn detect(
     model_type: Option<&str>,

@@ -89,6 +89,22 @@ impl ModelInfo {
     }
 
     /// What an answer cost in US dollars, where the price is known.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use quillet_core::chat::Usage;
+    /// use quillet_llm::models::ModelFacts;
+    ///
+    /// let facts = ModelFacts::default().with(
+    ///     r#"[{"id": "house", "context": 32768, "output": 2048,
+    ///         "price": {"input": 2, "output": 8}}]"#,
+    /// )?;
+    /// let usage = Usage { input_tokens: 500_000, ..Usage::default() };
+    /// assert_eq!(facts.find("house").cost(&usage), Some(1.0));
+    /// assert_eq!(facts.find("my-own").cost(&usage), None);
+    /// # Ok::<(), quillet_llm::models::FactsError>(())
+    /// ```
     #[must_use]
     pub fn cost(&self, usage: &Usage) -> Option<f64> {
         let above = self

@@ -31,6 +31,21 @@ pub(super) struct LongContextPrice {
 
 impl Price {
     /// US dollars for this much.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use quillet_core::chat::Usage;
+    /// use quillet_llm::models::Price;
+    ///
+    /// let price = Price { input: 2.0, cache_read: None, cache_write: None, output: 8.0 };
+    /// let usage = Usage {
+    ///     input_tokens: 1_000_000,
+    ///     output_tokens: 500_000,
+    ///     ..Usage::default()
+    /// };
+    /// assert_eq!(price.of(&usage), 6.0);
+    /// ```
     #[must_use]
     pub fn of(&self, usage: &Usage) -> f64 {
         let cached = usage.cache_read_tokens.min(usage.input_tokens);

@@ -66,6 +66,17 @@ impl ModelFacts {
     ///
     /// # Errors
     /// The text is not such a list; says where.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use quillet_llm::models::ModelFacts;
+    ///
+    /// let facts = ModelFacts::built_in();
+    /// let facts = facts.with(r#"[{"id": "house", "context": 32768, "output": 2048}]"#)?;
+    /// assert_eq!(facts.find("house").context_window, 32_768);
+    /// # Ok::<(), quillet_llm::models::FactsError>(())
+    /// ```
     pub fn with(&self, json: &str) -> Result<Self, FactsError> {
         Ok(self.clone().and(entry::list(json)?))
     }
@@ -89,6 +100,16 @@ impl ModelFacts {
     /// What is known of a model. Upper case, a provider before a slash
     /// (`anthropic/claude-…`, `models/gemini-…`), `ft:` and the prefixes of clouds
     /// before `claude-` do not matter.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use quillet_llm::models::ModelFacts;
+    ///
+    /// let facts = ModelFacts::built_in();
+    /// assert_eq!(&*facts.find("anthropic/claude-opus-4-1").id, "claude-opus-4-1");
+    /// assert!(!facts.find("my-own").known);
+    /// ```
     #[must_use]
     pub fn find(&self, model: &str) -> ModelInfo {
         let bare = name::bare(model);
@@ -128,6 +149,17 @@ impl ModelFacts {
 
     /// The known id that is most like a name: a few letters apart, or the last of those that begin
     /// with it, as `claude-…` does with `claude`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use quillet_llm::models::ModelFacts;
+    ///
+    /// let facts = ModelFacts::default();
+    /// let facts = facts.with(r#"[{"id": "house", "context": 32768, "output": 2048}]"#)?;
+    /// assert_eq!(facts.nearest("hause"), Some("house"));
+    /// # Ok::<(), quillet_llm::models::FactsError>(())
+    /// ```
     #[must_use]
     pub fn nearest(&self, model: &str) -> Option<&str> {
         let known = self.entries.iter().map(|(_, facts)| facts);

@@ -6,6 +6,21 @@ use quillet_core::trace::{Span, SpanKind, Trace};
 use super::ModelFacts;
 
 /// The tokens of a span, where it says them.
+///
+/// # Examples
+///
+/// ```
+/// use quillet_core::trace::Span;
+/// use quillet_llm::models::usage_of;
+///
+/// let span: Span = serde_json::from_str(
+///     r#"{"id": "00f067aa0ba902b7", "name": "chat mock", "kind": "model",
+///         "started_us": 0, "duration_us": 0, "attributes": {
+///             "gen_ai.usage.input_tokens": 100, "gen_ai.usage.output_tokens": 20}}"#,
+/// )?;
+/// assert_eq!(usage_of(&span).map(|usage| usage.total_tokens()), Some(120));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[must_use]
 pub fn usage_of(span: &Span) -> Option<Usage> {
     let number = |name: &str| span.attributes.get(name)?.as_u64();

@@ -28,6 +28,23 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 /// A provider API.
+///
+/// # Examples
+///
+/// ```
+/// use quillet_core::chat::ChatRequest;
+/// use quillet_core::{Message, Role};
+/// use quillet_llm::{OpenAiChat, Protocol};
+///
+/// let request = ChatRequest {
+///     messages: vec![Message::new(Role::User, "Hello")],
+///     ..ChatRequest::default()
+/// };
+/// let body = OpenAiChat::default().write("gpt-4o", &request)?;
+/// assert_eq!(body["model"], "gpt-4o");
+/// assert_eq!(body["messages"][0]["content"], "Hello");
+/// # Ok::<(), quillet_core::chat::ModelError>(())
+/// ```
 pub trait Protocol: Send + Sync + fmt::Debug {
     /// Its name: `openai-chat`, `openai-responses`, `anthropic`, `gemini`; also the
     /// name in [`quillet_core::NativeTurn::wire`].

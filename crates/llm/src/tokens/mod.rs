@@ -17,6 +17,15 @@ use bpe::Bpe;
 use estimate::{CLAUDE, Estimate, GEMINI, OTHER, WordTokenizer};
 
 /// The counter of a model, by its name alone.
+///
+/// # Examples
+///
+/// ```
+/// use quillet_llm::tokens::counter_for;
+///
+/// // The mock counts words.
+/// assert_eq!(counter_for("mock").text("three short words"), 3);
+/// ```
 #[must_use]
 pub fn counter_for(model: &str) -> Arc<dyn TokenCounter> {
     counter(ModelFacts::built_in().find(model).tokenizer)

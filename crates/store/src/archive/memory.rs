@@ -12,6 +12,21 @@ use quillet_core::store::{StoreError, StoreErrorKind};
 use super::{ArchiveOptions, accepted, among, name};
 
 /// An archive of what was learned about databases, in memory.
+///
+/// # Examples
+///
+/// ```
+/// use quillet_core::archive::Archive;
+/// use quillet_store::{ArchiveOptions, MemoryArchive};
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// let archive = MemoryArchive::new(ArchiveOptions::default());
+/// archive.keep_catalogue("shop", b"tables").await?;
+/// let catalogue = archive.catalogue("shop").await?;
+/// assert_eq!(catalogue.as_deref(), Some(&b"tables"[..]));
+/// # Ok::<(), quillet_core::store::StoreError>(())
+/// # }).unwrap();
+/// ```
 #[derive(Debug)]
 pub struct MemoryArchive {
     options: ArchiveOptions,

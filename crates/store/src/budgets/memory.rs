@@ -13,6 +13,28 @@ use quillet_core::store::StoreError;
 use quillet_core::{BoxFuture, clock};
 
 /// Books in memory.
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use quillet_core::budget::{Account, Amount, BudgetLimit, Budgets, ReserveResult};
+/// use quillet_store::MemoryBudgets;
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// let budgets = MemoryBudgets::at(|| 0);
+/// let limit = BudgetLimit { tokens: Some(100), nano_usd: None };
+/// let accounts = [Account { name: "all".into(), limit }];
+/// let amount = Amount { tokens: 80, nano_usd: 0 };
+/// let minute = Duration::from_secs(60);
+/// let first = budgets.reserve("call-1", &accounts, amount, minute).await?;
+/// assert!(matches!(first, ReserveResult::Held { .. }));
+/// let second = budgets.reserve("call-2", &accounts, amount, minute).await?;
+/// assert!(matches!(second, ReserveResult::Over { .. }));
+/// # Ok::<(), quillet_core::store::StoreError>(())
+/// # }).unwrap();
+/// ```
 pub struct MemoryBudgets {
     ledger: Mutex<Ledger>,
     clock: fn() -> u64,

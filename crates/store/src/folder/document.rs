@@ -45,6 +45,14 @@ pub(crate) fn is_of_tests(kind: EntryKind, name: &str) -> bool {
 const SCRIPT_ENDING: &str = ".ai.yaml";
 
 /// Endings of template files and their formats. The only list: other crates read it.
+///
+/// # Examples
+///
+/// ```
+/// use quillet_store::TEMPLATE_ENDINGS;
+///
+/// assert!(TEMPLATE_ENDINGS.contains(&(".hbs", "handlebars")));
+/// ```
 pub const TEMPLATE_ENDINGS: &[(&str, &str)] = &[
     (".gotmpl", "go"),
     (".tmpl", "go"),

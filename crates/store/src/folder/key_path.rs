@@ -58,6 +58,16 @@ impl Roots {
 }
 
 /// The folders of a kind in a folder store; new files go to the first.
+///
+/// # Examples
+///
+/// ```
+/// use quillet_core::store::EntryKind;
+/// use quillet_store::folders;
+///
+/// assert_eq!(folders(EntryKind::Prompt), ["prompts", "templates"]);
+/// assert_eq!(folders(EntryKind::Tool), ["tools"]);
+/// ```
 #[must_use]
 pub fn folders(kind: EntryKind) -> &'static [&'static str] {
     match kind {

@@ -14,6 +14,23 @@ use tokio::time::Instant;
 use super::NEAR_MS;
 
 /// Buckets in memory.
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use quillet_core::rates::{RateDecision, RateDraw, Rates};
+/// use quillet_store::MemoryRates;
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// let rates = MemoryRates::new();
+/// let draws = [RateDraw { bucket: "openai".into(), per_minute: 60, amount: 1 }];
+/// let decision = rates.take("openai", &draws, Duration::ZERO, false).await?;
+/// assert_eq!(decision, RateDecision::Now);
+/// # Ok::<(), quillet_core::store::StoreError>(())
+/// # }).unwrap();
+/// ```
 #[derive(Debug)]
 pub struct MemoryRates {
     began: Instant,

@@ -13,6 +13,28 @@ use super::SessionOptions;
 use crate::ids;
 
 /// Sessions in memory.
+///
+/// # Examples
+///
+/// ```
+/// use quillet_core::session::{Sessions, StoredMessage};
+/// use quillet_core::{Message, Role};
+/// use quillet_store::{MemorySessions, SessionOptions};
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// let sessions = MemorySessions::new(SessionOptions::default());
+/// let turn = StoredMessage {
+///     id: "1".into(),
+///     created_ms: 0,
+///     message: Message::new(Role::User, "Hello"),
+///     loaded_skills: Vec::new(),
+///     partial: false,
+/// };
+/// sessions.append("task-1", &[turn.clone()]).await?;
+/// assert_eq!(sessions.load("task-1", 10).await?, [turn]);
+/// # Ok::<(), quillet_core::store::StoreError>(())
+/// # }).unwrap();
+/// ```
 #[derive(Debug)]
 pub struct MemorySessions {
     options: SessionOptions,

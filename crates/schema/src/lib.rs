@@ -29,6 +29,20 @@ use serde_json::Value as Json;
 const MOST_BACKTRACKS: usize = 100_000;
 
 /// The draft of a schema that names none by `$schema`.
+///
+/// # Examples
+///
+/// ```
+/// use quillet_schema::{Rules, SchemaDraft, Validator};
+/// use serde_json::json;
+///
+/// // Draft-07 has no `prefixItems`, so it ignores the keyword.
+/// let schema = json!({"prefixItems": [{"type": "string"}]});
+/// let seven = Rules { draft: SchemaDraft::Seven, ..Rules::default() };
+/// assert!(!Validator::new(&schema, Rules::default())?.accepts(&json!([7])));
+/// assert!(Validator::new(&schema, seven)?.accepts(&json!([7])));
+/// # Ok::<(), quillet_schema::Invalid>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SchemaDraft {
     /// Draft-07, which definitions of tools and prompts are written in.
@@ -39,6 +53,19 @@ pub enum SchemaDraft {
 }
 
 /// How a schema is read, and what findings say about values.
+///
+/// # Examples
+///
+/// ```
+/// use quillet_schema::{Rules, Validator};
+/// use serde_json::json;
+///
+/// let schema = json!({"format": "email"});
+/// let rules = Rules { formats: true, ..Rules::default() };
+/// assert!(Validator::new(&schema, Rules::default())?.accepts(&json!("nobody")));
+/// assert!(!Validator::new(&schema, rules)?.accepts(&json!("nobody")));
+/// # Ok::<(), quillet_schema::Invalid>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Rules {
     /// The draft where the schema names none.
@@ -57,6 +84,17 @@ pub struct Validator {
 }
 
 /// The error of a schema that cannot be used.
+///
+/// # Examples
+///
+/// ```
+/// use quillet_schema::{Rules, Validator};
+/// use serde_json::json;
+///
+/// let schema = json!({"properties": {"a": {"type": "txet"}}});
+/// let error = Validator::new(&schema, Rules::default()).unwrap_err();
+/// assert_eq!(error.pointer, "/properties/a/type");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InvalidSchemaError {
     /// Where in the schema, as a JSON pointer; empty at its root.
@@ -85,6 +123,19 @@ pub struct SchemaViolation {
 }
 
 /// Kinds of findings that callers tell apart.
+///
+/// # Examples
+///
+/// ```
+/// use quillet_schema::{Rules, Validator, ViolationKind};
+/// use serde_json::json;
+///
+/// let schema = json!({"type": "object", "required": ["age"]});
+/// let validator = Validator::new(&schema, Rules::default())?;
+/// let findings = validator.findings(&json!({}), 1);
+/// assert_eq!(findings[0].kind, ViolationKind::Missing("age".to_owned()));
+/// # Ok::<(), quillet_schema::Invalid>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum ViolationKind {
     /// A property is missing.

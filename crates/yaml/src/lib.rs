@@ -35,6 +35,22 @@ pub use tokens::tokens;
 
 /// Reads the document in a part of a file. Returns `None` if it contains only comments, or no tree
 /// could be built. The tree is complete if there are no diagnostics.
+///
+/// # Examples
+///
+/// ```
+/// use quillet_core::Span;
+/// use quillet_yaml::{Options, parse};
+///
+/// let text = "name: Ada\nage: 36\n";
+/// let whole = Span { start: 0, end: text.len() };
+/// let (node, findings) = parse("user.yaml", text, whole, &Options::default());
+/// assert!(findings.is_empty());
+///
+/// let node = node.unwrap();
+/// let age = node.get("age").unwrap();
+/// assert_eq!(&text[age.span.start..age.span.end], "36");
+/// ```
 #[must_use]
 pub fn parse(
     source: &str,
@@ -59,6 +75,17 @@ pub fn parse(
 /// # Errors
 /// Returns an error for invalid YAML, for a text above a limit of [`Options::default`], and for
 /// custom tags.
+///
+/// # Examples
+///
+/// ```
+/// use quillet_core::Value;
+/// use quillet_yaml::parse_value;
+///
+/// let read = parse_value("n: 1\nn: 2\n").unwrap();
+/// assert_eq!(read.as_map().and_then(|map| map.get("n")), Some(&Value::Int(2)));
+/// assert_eq!(parse_value(""), Ok(Value::Null));
+/// ```
 pub fn parse_value(text: &str) -> Result<Value, Vec<Diagnostic>> {
     value(
         text,
@@ -73,6 +100,17 @@ pub fn parse_value(text: &str) -> Result<Value, Vec<Diagnostic>> {
 ///
 /// # Errors
 /// Returns an error for invalid YAML, and for a text that the options reject.
+///
+/// # Examples
+///
+/// ```
+/// use quillet_core::Value;
+/// use quillet_yaml::{Options, value};
+///
+/// let options = Options { most_nodes: 2, ..Options::default() };
+/// assert_eq!(value("36", &options), Ok(Value::Int(36)));
+/// assert!(value("[1, 2, 3, 4]", &options).is_err());
+/// ```
 pub fn value(text: &str, options: &Options) -> Result<Value, Vec<Diagnostic>> {
     let whole = Span {
         start: 0,

@@ -5,6 +5,19 @@ use std::borrow::Cow;
 use quillet_core::Span;
 
 /// Text to parse, and the location of each of its bytes in the file.
+///
+/// # Examples
+///
+/// ```
+/// use quillet_core::Span;
+/// use quillet_yaml::MappedText;
+///
+/// let file = "---\nname: Ada\n---\n";
+/// let front = MappedText::of(file, Span { start: 4, end: 14 });
+/// assert_eq!(front.text(), "name: Ada\n");
+/// assert_eq!(front.place(6), 10);
+/// assert_eq!(&file[10..13], "Ada");
+/// ```
 #[derive(Clone, Debug)]
 pub struct MappedText<'a> {
     text: Cow<'a, str>,

@@ -101,6 +101,21 @@ impl Node {
     }
 
     /// Returns its text, if it is a string by the core schema.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use quillet_core::Span;
+    /// use quillet_yaml::{Options, parse};
+    ///
+    /// let text = "quoted: '36'\nplain: 36\n";
+    /// # let whole = Span { start: 0, end: text.len() };
+    /// let (node, _) = parse("texts.yaml", text, whole, &Options::default());
+    /// let node = node.unwrap();
+    /// assert_eq!(node.get("quoted").and_then(|node| node.as_str()), Some("36"));
+    /// assert_eq!(node.get("plain").and_then(|node| node.as_str()), None);
+    /// assert_eq!(node.get("plain").and_then(|node| node.text()), Some("36"));
+    /// ```
     #[must_use]
     pub fn as_str(&self) -> Option<&str> {
         match &self.data {

@@ -32,6 +32,20 @@ impl Default for Options {
 
 /// Handling of custom tags. A tag of a programming language (`!!python/…`) is always an error:
 /// nothing is ever constructed.
+///
+/// # Examples
+///
+/// ```
+/// use quillet_core::Span;
+/// use quillet_yaml::{Options, Tags, parse};
+///
+/// let text = "greet: !fn hello";
+/// let whole = Span { start: 0, end: text.len() };
+/// let options = Options { tags: Tags::Keep, ..Options::default() };
+/// let (node, _) = parse("tags.yaml", text, whole, &options);
+/// let node = node.unwrap();
+/// assert_eq!(node.get("greet").and_then(|greet| greet.tag.as_deref()), Some("fn"));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tags {
     /// Stores them in [`crate::Node::tag`].
@@ -41,6 +55,19 @@ pub enum Tags {
 }
 
 /// Handling of duplicate keys.
+///
+/// # Examples
+///
+/// ```
+/// use quillet_yaml::{Duplicates, Options, value};
+///
+/// let text = "n: 1\nn: 2\n";
+/// let findings = value(text, &Options::default()).unwrap_err();
+/// assert_eq!(findings[0].message, "duplicate key `n`: first on line 1");
+///
+/// let options = Options { duplicates: Duplicates::Last, ..Options::default() };
+/// assert!(value(text, &options).is_ok());
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Duplicates {
     /// An error that names both locations; the tree keeps the first.

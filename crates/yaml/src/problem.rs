@@ -3,6 +3,19 @@
 use quillet_core::Span;
 
 /// A diagnostic before its line and column are computed.
+///
+/// # Examples
+///
+/// ```
+/// use quillet_core::Span;
+/// use quillet_yaml::{Options, Reader, YamlProblem};
+///
+/// let mut reader = Reader::new("user.yaml", "nmae: Ada\n", Options::default());
+/// let problem = YamlProblem::new(Span { start: 0, end: 4 }, "unknown key `nmae`");
+/// reader.report(problem.help("write `name`"));
+/// let findings = reader.finish();
+/// assert_eq!(findings[0].to_string(), "user.yaml:1:1: unknown key `nmae` (write `name`)");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct YamlProblem {
     /// Span in the file.

@@ -55,6 +55,8 @@ impl ChoiceConstraint {
         };
         let text = |name| Some(value.get_path(&[name])?.as_str()?.to_owned());
         choice.min_pick = count("minPick").unwrap_or(1);
+        // `minPick: 3` alone must stay satisfiable, so the upper bound is never below the lower
+        // one.
         choice.max_pick = count("maxPick").unwrap_or(1).max(choice.min_pick).max(1);
         choice.separator = text("separator").unwrap_or(choice.separator);
         choice.prefix = text("prefix").unwrap_or_default();
@@ -66,12 +68,15 @@ impl ChoiceConstraint {
     /// Some of the options, drawn; in an answer each comes once.
     #[must_use]
     pub fn draw(&self, random: &mut Random) -> Vec<usize> {
+        // `clamp` panics if its bounds cross, so an empty list of options still has the bound 1.
         let most = self.max_pick.clamp(1, self.options.len().max(1));
         let fewest = self.min_pick.clamp(1, most);
         let count = fewest + random.below(most - fewest + 1);
         let mut left: Vec<usize> = (0..self.options.len()).collect();
         let mut picked = Vec::new();
         while picked.len() < count && !left.is_empty() {
+            // Removing a pick prevents repeats. The order of `left` is irrelevant: the next pick is
+            // random.
             picked.push(left.swap_remove(random.below(left.len())));
         }
         picked
@@ -92,6 +97,7 @@ impl ChoiceConstraint {
     /// In words for the model: what is no option, or how many have to be named.
     pub fn check(&self, answer: &str) -> Result<Vec<usize>, String> {
         let picked = match self.find(answer) {
+            // The whole answer first: an option may contain the separator itself.
             Some(index) => vec![index],
             None => self.check_pieces(&self.pieces(answer))?,
         };
@@ -153,6 +159,7 @@ impl ChoiceConstraint {
         options
             .iter()
             .position(exact)
+            // Exact matches win: two options may differ only in case or punctuation.
             .or_else(|| options.iter().position(same))
     }
 
@@ -166,16 +173,19 @@ impl ChoiceConstraint {
 
     /// The pieces of an answer of several options.
     fn pieces(&self, answer: &str) -> Vec<String> {
+        // A provider's own constraint answers in JSON, where the separator has no meaning.
         if let Some(pieces) = wrapped(answer) {
             return pieces;
         }
         let separator = self.separator.trim();
         let split: Vec<&str> = match self.max_pick > 1 {
+            // A single choice is never split: the comma may be a part of the option.
             false => vec![answer],
             true if separator.is_empty() && self.separator.is_empty() => {
                 answer.split([',', '，', '、', '\n']).collect()
             }
             true if separator.is_empty() => answer.split(self.separator.as_str()).collect(),
+            // Models also write other commas, or one option per line, whatever they were told.
             true if separator == "," => answer.split([',', '，', '、', '\n']).collect(),
             true => answer.split(separator).collect(),
         };
@@ -233,6 +243,8 @@ impl ChoiceConstraint {
 fn wrapped(answer: &str) -> Option<Vec<String>> {
     let tree: serde_json::Value = serde_json::from_str(answer.trim()).ok()?;
     let inner = match &tree {
+        // The name of the only field is ignored, because a model without the schema may choose
+        // another.
         serde_json::Value::Object(fields) => fields.values().next()?,
         other => other,
     };
@@ -288,6 +300,7 @@ impl Random {
     /// A number below this; 0 where that is 0. The bias of a choice among a few is far
     /// below what anybody can see.
     pub fn below(&mut self, end: usize) -> usize {
+        // Multiply and shift instead of `%`: this uses the high bits and cannot divide by zero.
         let wide = u128::from(self.next()) * end as u128;
         usize::try_from(wide >> 64).unwrap_or(0)
     }

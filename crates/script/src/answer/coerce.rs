@@ -7,6 +7,7 @@ use serde_json::Value as Json;
 #[must_use]
 pub fn coerce(value: Value, schema: &Json) -> Value {
     let wanted = types(schema);
+    // A value of one allowed type is not converted to another one that stands before it.
     if wanted.is_empty() || wanted.iter().any(|kind| is(&value, kind)) {
         return coerce_inside(value, schema);
     }
@@ -28,6 +29,7 @@ pub(super) fn types(schema: &Json) -> Vec<&str> {
 
 fn is(value: &Value, kind: &str) -> bool {
     match (value, kind) {
+        // In JSON Schema every integer is a number.
         (Value::Int(_), "number") => true,
         (value, kind) => value.kind() == kind,
     }
@@ -44,6 +46,7 @@ fn convert(value: &Value, kind: &str) -> Option<Value> {
         ("boolean", Value::Str(text)) => boolean(text.trim()),
         ("null", Value::Str(text)) if text.trim().is_empty() => Some(Value::Null),
         ("array", Value::Str(text)) => read(text, "array").or_else(|| Some(alone(value))),
+        // A missing list must fail the check instead of becoming `[null]`.
         ("array", Value::Null) => None,
         ("array", _) => Some(alone(value)),
         ("object", Value::Str(text)) => read(text, "object"),
@@ -53,6 +56,7 @@ fn convert(value: &Value, kind: &str) -> Option<Value> {
 
 #[allow(clippy::cast_possible_truncation, clippy::cast_precision_loss)]
 fn to_integer(number: f64) -> Option<Value> {
+    // 2^53: from there on a float may have lost digits, so the integer would be a guess.
     let fits = number.fract() == 0.0 && number.abs() < 9_007_199_254_740_992.0;
     fits.then_some(Value::Int(number as i64))
 }

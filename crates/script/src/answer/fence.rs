@@ -25,6 +25,8 @@ pub(super) fn find(text: &str) -> Option<FencedText<'_>> {
                 }
             }
             Some((mark, start)) => {
+                // As many marks or more and nothing else: a shorter fence inside belongs to the
+                // text.
                 let closes = trimmed.starts_with(mark)
                     && trimmed.trim_matches(mark.chars().next()?).is_empty();
                 if closes {

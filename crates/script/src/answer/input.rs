@@ -94,6 +94,7 @@ impl Inputs {
         match input {
             Value::Null => {}
             Value::Str(names) => {
+                // Chinese input methods type the full-width comma, so both commas separate names.
                 for name in names.split([',', '，']) {
                     inputs.add(name, &Value::Null, &mut problems);
                 }
@@ -121,6 +122,8 @@ impl Inputs {
         match item {
             Value::Str(name) => self.add(name, &Value::Null, problems),
             Value::Map(map) => match map.get("name") {
+                // `{name: x}` alone declares an input called `name`. Only further keys make it a
+                // description.
                 Some(Value::Str(name)) if map.len() > 1 => self.add(name, item, problems),
                 _ => self.add_all(map, problems),
             },
@@ -191,6 +194,7 @@ impl Inputs {
         configured: &Map,
     ) -> Result<BoundArguments, Vec<InputProblem>> {
         let (given, rest) = self.named(input);
+        // Names that are no input stay in. `misspelt` reports those that look like typos.
         let mut values = given.to_table();
         let mut problems = Vec::new();
         for field in &self.fields {
@@ -241,6 +245,7 @@ impl Inputs {
             ScriptInput::None => (Map::default(), None),
             ScriptInput::Named(map) | ScriptInput::Single(Value::Map(map)) => (map, None),
             ScriptInput::Single(value) => match (&value, self.field_at_index(0)) {
+                // A list fills the positional inputs, unless the first input takes the list itself.
                 (Value::List(items), first) if !first.is_some_and(InputField::takes_list) => {
                     let placed = items.iter().enumerate();
                     let placed = placed.filter_map(|(at, item)| {
@@ -360,13 +365,17 @@ impl InputField {
         given: Option<&Value>,
         configured: Option<&Value>,
     ) -> Result<Option<Value>, String> {
+        // A required input that is null counts as not given, so its default still applies.
         let given = given.filter(|value| !(self.required && **value == Value::Null));
         match (given, configured) {
             // What an optional input is not stays nothing.
             (Some(Value::Null), _) => Ok(Some(Value::Null)),
             (Some(value), _) => self.fit(value.clone()).map(Some),
+            // The front matter has the value: nothing is bound here, and nothing is missing.
             (None, Some(_)) => Ok(None),
             (None, None) => match &self.default {
+                // Not checked again: `check_default` did that, and a template fits only after
+                // rendering.
                 Some(default) => Ok(Some(coerce(default.clone(), self.schema.tree()))),
                 None if self.required => Err("missing required value".to_owned()),
                 None => Ok(None),
@@ -384,6 +393,8 @@ impl InputField {
             .iter()
             .any(|name| fields.contains_key(*name));
         if !typed {
+            // A model cannot see what an untyped input takes; the default shows what the author
+            // meant.
             let kind = self.default.as_ref().map_or("string", Value::kind);
             fields.insert("type".to_owned(), kind.into());
         }
@@ -438,6 +449,7 @@ fn examples(map: &Map) -> Vec<Value> {
 fn schema_of(map: &Map) -> Result<Json, String> {
     let mut out: MapTable = MapTable::default();
     for (name, value) in map {
+        // A list under `required` belongs to JSON Schema: it names the fields of an object.
         let own = OWN.contains(&&**name) && !(&**name == "required" && value.kind() == "array");
         if own || &**name == "description" {
             continue;

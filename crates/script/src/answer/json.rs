@@ -9,10 +9,12 @@ use super::parse_error::AnswerParseError;
 /// bracket to the last one of its kind.
 pub(super) fn read(text: &str) -> Result<Value, AnswerParseError> {
     let whole = text.trim();
+    // As it is first: a string in the JSON may contain a fence or brackets.
     if let Ok(value) = json::parse(whole) {
         return Ok(value);
     }
     let fenced = fence::find(text);
+    // A fence shows what the model meant, so its error is reported and no bracket is searched.
     if let Some(fenced) = fenced {
         return parse(text, fenced.start, fenced.text);
     }
@@ -39,10 +41,12 @@ fn parse(text: &str, start: usize, piece: &str) -> Result<Value, AnswerParseErro
         let lines = before.matches('\n').count();
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
         let in_line = match error.line() {
+            // Only the first line of a piece can begin in the middle of a line.
             0 | 1 => before.len() - line_start,
             _ => 0,
         };
         let message = error.to_string();
+        // The parser counts from the piece; the position below counts from the whole answer.
         let message = message.split(" at line ").next().unwrap_or(&message);
         AnswerParseError::new(format!("invalid JSON: {message}"))
             .with_position(lines + error.line().max(1), in_line + error.column().max(1))

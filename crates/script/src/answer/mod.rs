@@ -83,6 +83,7 @@ pub fn read(
     let value = match format {
         AnswerFormat::Json => json::read(text)?,
         AnswerFormat::Yaml => yaml::read(text)?,
+        // NObj needs the schema while it reads, to find names and types, so it coerces by itself.
         AnswerFormat::NObj => return nobj::read(text, schema),
     };
     Ok(match schema {

@@ -6,6 +6,7 @@ use serde_json::Value as Json;
 
 use super::AnswerFormat;
 
+// The text goes into a request, so a very deep schema is cut instead of filling the prompt.
 /// Levels of nested objects that are described one by one.
 const MOST_LEVELS: usize = 8;
 
@@ -15,6 +16,7 @@ const MOST_LEVELS: usize = 8;
 pub fn describe(schema: &Json) -> String {
     let mut out = String::new();
     if let Some(text) = text(schema, "description") {
+        // Writing to a `String` cannot fail, so the result is ignored here and below.
         let _ = writeln!(out, "{text}");
     }
     match fields(schema) {
@@ -37,6 +39,7 @@ pub fn section(schema: &Json, format: AnswerFormat, told: &str) -> Option<String
         return None;
     }
     let required = required(schema);
+    // The author's messages describe the form already; a second description only costs tokens.
     if !required.is_empty() && required.iter().all(|name| told.contains(name)) {
         return None;
     }

@@ -6,6 +6,7 @@ use serde_json::{Map as JsonMap, Value as Json, json};
 
 /// Most diagnostics that a model or an author gets immediately.
 const MOST_FINDINGS: usize = 8;
+// A message quotes the invalid value, which may be as long as the answer.
 /// Characters of a diagnostic.
 const MOST_CHARACTERS: usize = 300;
 
@@ -115,6 +116,7 @@ fn violation_message(finding: &SchemaViolation) -> String {
 
 fn shorten(message: &str) -> String {
     match message.char_indices().nth(MOST_CHARACTERS) {
+        // The cut is at a character boundary, since the quoted value may be in any script.
         Some((end, _)) => format!("{}…", message.get(..end).unwrap_or_default()),
         None => message.to_owned(),
     }
@@ -137,6 +139,7 @@ fn normal_object(fields: &JsonMap<String, Json>) -> Result<Json, String> {
         let value = match (name.as_str(), value) {
             ("type", Json::String(kind)) => match type_name(kind)? {
                 Some(kind) => kind.into(),
+                // `any` is the absence of a type in JSON Schema.
                 None => continue,
             },
             ("type", Json::Array(kinds)) => normal_types(kinds)?,
@@ -153,7 +156,9 @@ fn normal_object(fields: &JsonMap<String, Json>) -> Result<Json, String> {
         };
         out.insert(name.clone(), value);
     }
+    // From the written properties: normalizing has removed their own `required` flags.
     require(&mut out, fields.get("properties"));
+    // Without a type the standard lets every value that is no object pass `properties`.
     if !out.contains_key("type") && out.contains_key("properties") {
         out.insert("type".to_owned(), "object".into());
     }
@@ -289,6 +294,7 @@ fn is_strict(schema: &Json) -> bool {
     let Some(fields) = schema.as_object() else {
         return false;
     };
+    // One unknown word makes the provider refuse the schema, so it turns strict mode off.
     if !fields.keys().all(|name| STRICT.contains(&name.as_str())) {
         return false;
     }

@@ -9,6 +9,7 @@ use super::parse_error::AnswerParseError;
 pub(super) fn read(text: &str) -> Result<Value, AnswerParseError> {
     let fenced = fence::find(text);
     let (start, piece) = fenced.map_or((0, text), |fenced| (fenced.start, fenced.text));
+    // An empty document is null in YAML, which would hide that the model said nothing.
     if piece.trim().is_empty() {
         return Err(AnswerParseError::new("it is empty").with_position(1, 1));
     }

@@ -112,6 +112,7 @@ pub fn to_number(value: &Option<Value>) -> f64 {
 pub fn loosely_equal(a: &Option<Value>, b: &Option<Value>) -> bool {
     match (a, b) {
         (Some(a), Some(b)) if both_objects(a, b) => a == b,
+        // An object whose text cannot be computed here equals nothing.
         _ => loose(a, b).unwrap_or(false),
     }
 }
@@ -172,6 +173,7 @@ pub(super) fn loose(a: &Js, b: &Js) -> Result<bool, EvalFault> {
 pub(super) fn compare(a: &Js, b: &Js) -> Result<Option<Ordering>, EvalFault> {
     let (a, b) = (primitive(a)?, primitive(b)?);
     if let (Some(Value::Str(a)), Some(Value::Str(b))) = (&a, &b) {
+        // UTF-8 bytes would order characters beyond the basic plane differently.
         return Ok(Some(a.encode_utf16().cmp(b.encode_utf16())));
     }
     Ok(to_number(&a).partial_cmp(&to_number(&b)))
@@ -287,6 +289,7 @@ pub(super) fn add(a: &Js, b: &Js) -> Result<Js, EvalFault> {
         return Ok(Some(from_number(to_number(&a) + to_number(&b))));
     }
     let (a, b) = (text(&a)?, text(&b)?);
+    // Capped, because `push` checks the limit only after this allocation.
     let mut sum = String::with_capacity((a.len() + b.len()).min(MAX_BYTES));
     push(&mut sum, &a)?;
     push(&mut sum, &b)?;

@@ -157,6 +157,8 @@ impl Walk<'_> {
             };
             match value {
                 Some(value) => table.insert(key, value),
+                // A later `undefined` removes an earlier field; a shift keeps the order of the
+                // others.
                 None => table.shift_remove(&key),
             };
         }
@@ -213,6 +215,7 @@ impl Walk<'_> {
     fn chain(&self, first: &ExprNode, rest: &[(Binary, ExprNode)], span: Span) -> EvalResult {
         let mut left = self.node(first)?;
         for (op, right) in rest {
+            // Where the left side decides, the right one must not run: it may read unknown names.
             let decided = match op {
                 Binary::Coalesce => !matches!(left, None | Some(Value::Null)),
                 Binary::Or => truthy(&left),
@@ -243,6 +246,7 @@ impl Walk<'_> {
             _ => (self.node(base)?, steps),
         };
         for step in steps {
+            // `a?.b.c` ends the whole chain, not this step alone.
             if step.optional && matches!(value, None | Some(Value::Null)) {
                 return Ok(None);
             }
@@ -409,6 +413,7 @@ fn binary(op: Binary, a: &Js, b: &Js) -> Result<Js, EvalFault> {
 
 /// The common case, without a way through doubles where that is exact.
 fn integers(op: Binary, a: i64, b: i64) -> Option<Value> {
+    // Past 2^53 JavaScript computes with rounded doubles, so larger operands are left to those.
     convert::small(Some(a)).and(convert::small(Some(b)))?;
     Some(match op {
         Binary::Add => Value::Int(convert::small(a.checked_add(b))?),
@@ -426,6 +431,7 @@ fn integers(op: Binary, a: i64, b: i64) -> Option<Value> {
 fn bits(op: Binary, a: &Js, b: &Js) -> Result<Js, EvalFault> {
     let left = convert::int32(a)?;
     let right = convert::int32(b)?;
+    // JavaScript uses the lowest five bits of the count; a larger shift overflows in Rust.
     let shift = (right as u32) & 31;
     let number = match op {
         Binary::BitOr => i64::from(left | right),

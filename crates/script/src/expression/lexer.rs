@@ -62,6 +62,7 @@ impl<'a> Lexer<'a> {
         if starts_name(first) {
             return Token::Name(self.take_while(continues_name));
         }
+        // The slice cannot split a character: the point is one byte.
         let dot_digit = first == '.' && rest[1..].starts_with(|c: char| c.is_ascii_digit());
         if first.is_ascii_digit() || dot_digit {
             return Token::Number(self.number());
@@ -96,11 +97,13 @@ impl<'a> Lexer<'a> {
         let mut dots = 0;
         let mut before = ' ';
         for c in rest.chars() {
+            // The sign of an exponent belongs to the number, but in hexadecimal `e` is a digit.
             let signed = !radix && matches!(c, '+' | '-') && matches!(before, 'e' | 'E');
             let dot = c == '.' && dots == 0 && !radix;
             if !(signed || dot || continues_name(c)) {
                 break;
             }
+            // No point may follow an exponent, so an exponent counts as one.
             dots += usize::from(dot || matches!(c, 'e' | 'E'));
             end += c.len_utf8();
             before = c;

@@ -23,6 +23,7 @@ pub(super) fn literal_number(text: &str) -> Result<f64, bool> {
 
 /// What follows a backslash.
 pub(super) fn escape(chars: &mut std::str::CharIndices<'_>, text: &mut String) -> ParseResult<()> {
+    // The text ends with the backslash; the caller reports the unclosed string.
     let Some((_, c)) = chars.next() else {
         return Ok(());
     };
@@ -68,6 +69,7 @@ fn unicode(chars: &mut std::str::CharIndices<'_>) -> ParseResult<char> {
     if let Some(braced) = chars.as_str().strip_prefix('{') {
         let digits = braced.split('}').next().unwrap_or("");
         let code = u32::from_str_radix(digits, 16).map_err(|_| ParseRefusal::JavaScript)?;
+        // `nth(n)` takes n + 1 characters: the digits, which are ASCII, and both braces.
         chars.nth(digits.len() + 1);
         return char::from_u32(code).ok_or(ParseRefusal::JavaScript);
     }

@@ -95,6 +95,8 @@ fn index_of(value: &Value, arguments: &[Js]) -> Result<Js, EvalFault> {
         _ => {
             let (text, part) = texts(value, arguments)?;
             text.find(&*part)
+                // JavaScript counts UTF-16 units. The slice is safe: `find` gives a character
+                // boundary.
                 .map(|at| text[..at].encode_utf16().count())
         }
     };
@@ -119,6 +121,7 @@ fn join(value: &Value, arguments: &[Js]) -> Result<Js, EvalFault> {
     };
     let mut out = String::new();
     match arguments.first() {
+        // In JavaScript an explicit `undefined` also means the comma.
         None | Some(None) => convert::join(list, ",", &mut out, 0)?,
         Some(separator) => convert::join(list, &convert::text(separator)?, &mut out, 0)?,
     }
@@ -148,6 +151,7 @@ fn slice(value: &Value, arguments: &[Js]) -> Result<Js, EvalFault> {
         Value::Str(text) if text.is_ascii() => Ok(text.get(start..end).map(Value::from)),
         Value::Str(text) => {
             let units: Vec<u16> = text.encode_utf16().skip(start).take(end - start).collect();
+            // A Rust string cannot hold half of a surrogate pair; the engine can.
             let part = String::from_utf16(&units).map_err(|_| EvalFault::JavaScript)?;
             Ok(Some(Value::from(part)))
         }

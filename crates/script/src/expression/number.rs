@@ -39,6 +39,7 @@ pub fn format_number(number: f64) -> String {
     if number.is_nan() {
         return "NaN".to_owned();
     }
+    // Also true for -0: JavaScript prints both zeros as `0`.
     if number == 0.0 {
         return "0".to_owned();
     }
@@ -111,6 +112,7 @@ pub fn parse_number(text: &str) -> f64 {
     match text.strip_prefix(['+', '-']).unwrap_or(text) {
         "Infinity" if text.starts_with('-') => f64::NEG_INFINITY,
         "Infinity" => f64::INFINITY,
+        // Checked first, because Rust also parses `inf` and `nan`, and JavaScript does not.
         bare if is_decimal(bare) => text.parse().unwrap_or(f64::NAN),
         _ => f64::NAN,
     }
@@ -134,6 +136,7 @@ fn long_whole_number(digits: &str, radix: u32) -> f64 {
     let mut kept: u128 = 0;
     let mut shift = 0_i32;
     for digit in digits.chars().filter_map(|c| c.to_digit(radix)) {
+        // 100 bits exceed the 53 of a double, so later digits matter only as a sticky bit.
         if kept >> 100 == 0 {
             kept = (kept << bits_each) | u128::from(digit);
         } else {

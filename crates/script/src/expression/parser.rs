@@ -165,6 +165,7 @@ impl<'a> Parser<'a> {
     }
 
     fn deeper<T>(&mut self, read: impl FnOnce(&mut Self) -> ParseResult<T>) -> ParseResult<T> {
+        // The parser recurses, so untrusted text must not decide how deep the stack gets.
         if self.depth == MAX_NESTING {
             let message = format!("the expression is nested deeper than {MAX_NESTING} levels");
             return Err(invalid(message, self.span));
@@ -239,10 +240,12 @@ impl<'a> Parser<'a> {
         let base = self.primary()?;
         let mut steps = Vec::new();
         while let Some(mut step) = self.step()? {
+            // A step that fails is shown with all that leads to it.
             step.span.start = start;
             steps.push(step);
         }
         match (&base, steps.is_empty()) {
+            // A bare `this` is an object of the engine and has no value here.
             (ExprNode::This, true) => Err(ParseRefusal::JavaScript),
             (_, true) => Ok(base),
             _ => Ok(ExprNode::Access {
@@ -377,6 +380,8 @@ impl<'a> Parser<'a> {
         self.advance();
         let mut elements = Vec::new();
         while !self.eat("]") {
+            // A gap such as `[1,,2]` is not the same as `undefined`; only the engine has such
+            // lists.
             if self.token == Token::Mark(",") {
                 return Err(ParseRefusal::JavaScript);
             }
@@ -427,6 +432,7 @@ impl<'a> Parser<'a> {
             Token::Number(text) => {
                 let number = literal_number(text).map_err(|_| ParseRefusal::JavaScript)?;
                 self.advance();
+                // The key of `{1.0: x}` is `1`: JavaScript prints the number, not its source.
                 super::number::format_number(number).into()
             }
             Token::Mark("*") | Token::Other('#' | '\\') => return Err(ParseRefusal::JavaScript),
@@ -493,6 +499,8 @@ impl<'a> Parser<'a> {
                     return Ok(text);
                 }
                 '\\' => escape(&mut chars, &mut text)?,
+                // A string ends on its line, as in JavaScript. The error then points at the opening
+                // quote.
                 '\n' | '\r' => break,
                 c => text.push(c),
             }
@@ -559,6 +567,7 @@ fn join(left: ExprNode, op: Binary, right: ExprNode, span: Span, last: Option<Bi
         ExprNode::Chain {
             first, mut rest, ..
         } if last.is_some_and(|last| last.strength() == op.strength()) => {
+            // Operators of equal strength share a flat node, so a long sum does not recurse.
             rest.push((op, right));
             ExprNode::Chain { first, rest, span }
         }

@@ -66,6 +66,7 @@ fn key(text: &str, first: bool) -> Option<(PathSegment, &str)> {
 
 fn bracket(text: &str) -> Option<(PathSegment, &str)> {
     if let Some(quote) = text.chars().next().filter(|c| matches!(c, '"' | '\'')) {
+        // The slice cannot split a character: the quote is one byte.
         let (name, rest) = text[1..].split_once(quote)?;
         return Some((PathSegment::Key(name.into()), rest.strip_prefix(']')?));
     }
@@ -117,6 +118,7 @@ fn put(old: Option<&Value>, path: &[PathSegment], new: Value) -> Result<Value, P
             None => put_field(None, key, rest, new),
         },
         (Some(Value::List(list)), PathSegment::Index(index)) => put_item(list, *index, rest, new),
+        // Keys are texts: `a[0]` of an object is its field `0`, as in JavaScript.
         (Some(Value::Map(map)), PathSegment::Index(index)) => {
             put_field(Some(map), &index.to_string().into(), rest, new)
         }
@@ -143,6 +145,7 @@ fn put_item(
     rest: &[PathSegment],
     new: Value,
 ) -> Result<Value, PathError> {
+    // An index inside a long list is fine; only filling a list up to it is refused.
     if index >= list.len() && index >= MAX_INDEX {
         return Err(PathError::Index(index));
     }
@@ -164,6 +167,7 @@ pub fn unset(value: &Value, path: &[PathSegment]) -> Option<Value> {
     let (last, before) = path.split_last()?;
     let holder = get(value, before)?;
     let less = without(holder, last)?;
+    // Cannot fail: the path exists already, so no list is filled up.
     put(Some(value), before, less).ok()
 }
 

@@ -47,12 +47,14 @@ pub(super) fn field(value: &Js, name: &str) -> Result<Js, EvalFault> {
 
 /// `value[key]`.
 pub(super) fn index(value: &Js, key: &Js) -> Result<Js, EvalFault> {
+    // The common case, without writing the index as text first.
     if let (Some(Value::List(list)), Some(Value::Int(at))) = (value, key) {
         return Ok(usize::try_from(*at)
             .ok()
             .and_then(|at| list.get(at).cloned()));
     }
     if matches!(value, None | Some(Value::Null)) {
+        // The name is only for the message, so a key without a text must not hide the error.
         let name = convert::text(key).unwrap_or_default();
         return Err(cannot_read(value, &name));
     }

@@ -141,6 +141,8 @@ fn pick(
         match offered.iter().find(|known| known.name == imported.name) {
             Some(known) => {
                 let mut binding = bind(imported, known.what.clone());
+                // Either side can mark it: an import does not turn such a function into an ordinary
+                // one.
                 binding.template |= known.template;
                 bindings.push(binding);
             }

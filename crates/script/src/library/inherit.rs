@@ -147,6 +147,7 @@ impl ScriptLineage {
             self.open.push(script.clone());
             for parent in parents(script) {
                 let found = parent.find(script, library).await?;
+                // Before the recursion, so that a cycle ends with an error and not with the stack.
                 self.check(&found, script, parent.at)?;
                 if !self.bodies.iter().any(|body| same(body, &found)) {
                     self.gather(&found, library).await?;
@@ -167,6 +168,7 @@ impl ScriptLineage {
             let found = child.source.error("script.inherit.cycle", why, at);
             return Err(ScriptError::new(ErrorKind::Script, found));
         }
+        // Both count: `open` is the depth of the recursion, `bodies` the size of the result.
         if self.open.len() + self.bodies.len() > MAX_LINEAGE {
             let why = format!("inheritance from too many scripts (limit {MAX_LINEAGE})");
             let found = child.source.error("script.inherit.limit", why, at);
@@ -178,6 +180,7 @@ impl ScriptLineage {
 
 fn same(one: &Script, other: &Script) -> bool {
     std::ptr::eq(one, other)
+        // Two lookups may give two copies of one script, so the address alone is not enough.
         || (one.source.path == other.source.path && one.source.name == other.source.name)
 }
 

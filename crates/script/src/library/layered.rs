@@ -56,6 +56,7 @@ impl Library for LayeredLibrary {
     fn ids(&self) -> Vec<String> {
         let mut ids: Vec<String> = self.layers.iter().flat_map(|layer| layer.ids()).collect();
         ids.sort_unstable();
+        // Layers may share an id, of which only the first layer's script is ever found.
         ids.dedup();
         ids
     }

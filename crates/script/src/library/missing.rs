@@ -51,6 +51,7 @@ pub(super) fn not_found(
 /// Gives a diagnostic about a name the place where the name stands.
 fn placed(mut error: ScriptError, from: &ScriptSource, at: Span) -> ScriptError {
     if let Some(first) = error.diagnostics.first_mut()
+        // A diagnostic that has a place is about the found script itself, and keeps it.
         && first.span.is_none()
     {
         first.source.clone_from(&from.name);

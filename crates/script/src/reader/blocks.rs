@@ -27,6 +27,7 @@ pub(super) fn split(call: &mut CallExpr, classifier: &mut Classifier<'_>) {
     }
     let mut entries = std::mem::take(&mut call.fields);
     if let Some(NodeData::Map(inner)) = call.value.as_ref().map(|value| &value.data)
+        // A value without any block is data for the directive and stays whole.
         && inner.iter().any(|entry| holds(entry.name()))
     {
         entries.extend(inner.iter().cloned());
@@ -78,6 +79,7 @@ fn whole_value(call: &mut CallExpr, key: &str, classifier: &mut Classifier<'_>) 
     }
     let Some(value) = call
         .value
+        // Only a list is a block here; any other value stays with the directive.
         .take_if(|value| matches!(value.data, NodeData::List(_)))
     else {
         return;

@@ -119,6 +119,7 @@ fn link_end(text: &str, begin: usize) -> Option<usize> {
         at = if rest.starts_with('-') {
             next + 1
         } else {
+            // An unclosed bracket takes the rest, so an arrow in it is no link.
             group(text, next).unwrap_or(text.len())
         };
     }
@@ -167,6 +168,7 @@ pub(crate) fn uncommented(row: &str) -> &str {
         at = if rest.starts_with('#') {
             next + 1
         } else {
+            // An unclosed bracket takes the rest, so a `#` in it begins no comment.
             group(row, next).unwrap_or(row.len())
         };
     }

@@ -32,6 +32,7 @@ pub(crate) fn function(node: &Node, file: &str) -> Result<FunctionDeclaration, Y
     let before = file.get(..node.span.start).unwrap_or_default();
     Ok(FunctionDeclaration {
         span: Span {
+            // A node begins after its tag, but the declaration includes the tag.
             start: before.rfind("!fn").unwrap_or(node.span.start),
             end: node.span.end,
         },
@@ -49,6 +50,7 @@ fn mark(text: &str) -> (String, usize) {
     let named = named.and_then(|rest| rest.split_once(']'));
     let word = |word: &&str| !word.is_empty() && word.chars().all(|char| char.is_alphanumeric());
     match named.map(|(language, _)| language).filter(word) {
+        // `[a, b]` names no language, so the bracket is a part of the code.
         None => ("js".to_owned(), 0),
         Some(language) => {
             let begin = blank + language.len() + 2;
@@ -69,6 +71,7 @@ fn name(code: &str, language: &str) -> String {
     let mut rest = code.trim_start();
     for keyword in keywords {
         let after = rest.strip_prefix(keyword).unwrap_or(rest);
+        // `functional(a)` only begins like a keyword; the whole word is the name.
         let apart = after.starts_with(|next: char| next.is_whitespace() || "(*".contains(next));
         if apart || *keyword == "*" {
             rest = after.trim_start();

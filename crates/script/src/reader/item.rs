@@ -57,6 +57,7 @@ impl<'a> Classifier<'a> {
         }
         let kind = match &node.data {
             NodeData::Scalar(scalar) => self.scalar(node, scalar)?,
+            // Before blocks: YAML reads an unquoted `[[x]]` as a list in a list.
             NodeData::List(_) if self.opens_hole(node) => return None,
             NodeData::List(_) => ItemKind::Block(self.block(node)),
             NodeData::Map(entries) => self.mapping(node, entries)?,
@@ -73,6 +74,7 @@ impl<'a> Classifier<'a> {
     pub(super) fn line(&mut self, part: Span) -> Option<Option<Instruction>> {
         let mut rows = lines::rows(self.file, part);
         let (span, first) = rows.next()?;
+        // Lines below the call are its fields, and only YAML can read those.
         let alone = rows.all(|(_, row)| row.is_empty() || row.trim_start().starts_with('#'));
         let row = first.strip_prefix("- ").unwrap_or(first);
         let start = span.start + first.len() - row.len();
@@ -186,10 +188,12 @@ impl<'a> Classifier<'a> {
     fn mapping(&mut self, node: &Node, entries: &[MapEntry]) -> Option<ItemKind> {
         let directive = |entry: &&MapEntry| entry.name().starts_with('$');
         let tool = |entry: &&MapEntry| entry.value.as_str() == Some("$tool");
+        // Before messages: YAML made a key of the first half of a call, which would pass as a role.
         if let Some(kind) = self.torn(node, entries) {
             return kind;
         }
         if let Some(found) = entries.iter().find(|entry| directive(entry) || tool(entry)) {
+            // By address, so that only the found entry is left out, whatever the others hold.
             let fields = entries.iter().filter(|entry| !std::ptr::eq(*entry, found));
             let fields: Vec<MapEntry> = fields.cloned().collect();
             return self.call(node, found, fields);

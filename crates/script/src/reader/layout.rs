@@ -39,6 +39,7 @@ pub(crate) fn after_dashes(mut text: &str) -> &str {
 pub(super) fn written<'a>(file: &'a str, part: Span, roles: &[String]) -> MappedText<'a> {
     let text = file.get(part.start..part.end).unwrap_or_default();
     let plain = !text.contains('：') && !text.contains("\n|") && !text.contains("\n>");
+    // A part without these marks needs no edit and is taken from the file as it is.
     if plain {
         return MappedText::of(file, part);
     }
@@ -55,10 +56,12 @@ pub(super) fn beside<'a>(file: &'a str, part: Span, roles: &[String]) -> Option<
         if row.text.is_empty() {
             continue;
         }
+        // A comment or a line inside a block text may stand further out without ending the layout.
         while open.last().is_some_and(|(indent, _)| row.indent < *indent) && !row.verbatim {
             open.pop();
         }
         if let Some(shift) = shifts.get_mut(at) {
+            // Never more than the blanks there are: the shift must not remove text.
             *shift = open.iter().map(|(_, by)| by).sum::<usize>().min(row.indent);
         }
         if let Some(deeper) = deeper(&rows, at) {
@@ -168,6 +171,7 @@ fn edited<'a>(file: &'a str, part: Span, roles: &[String], shifts: &[usize]) -> 
                     end: start,
                 },
             );
+            // One blank is enough for YAML to read the head as part of the line above.
             piece.put(" ", start);
             from = start;
         }

@@ -31,6 +31,7 @@ pub(crate) enum PartKind {
 
 /// Splits a file. Every byte of the body is in exactly one part.
 pub(crate) fn split(text: &str) -> FileParts {
+    // A byte order mark has three bytes in UTF-8. Spans still count from the first byte.
     let begin = if text.starts_with('\u{feff}') { 3 } else { 0 };
     let (front, body) = match front_matter(text, begin) {
         Some((front, body)) => (Some(front), body),
@@ -62,6 +63,7 @@ fn front_matter(text: &str, begin: usize) -> Option<(Span, usize)> {
     if first != "---" {
         return None;
     }
+    // A comment may follow the closing dashes, so only the beginning of the line counts.
     let (close, _) = rows.find(|(_, row)| row.starts_with("---"))?;
     let front = Span {
         start: open.end,
@@ -92,6 +94,7 @@ pub(super) fn open_front_matter(text: &str) -> Option<Span> {
     };
     let mut rows = rows(text, whole).filter(|(_, row)| !row.is_empty() && !row.starts_with('#'));
     let (first, dashes) = rows.next()?;
+    // A script may begin with a separator, so the dashes alone prove nothing.
     let configures = |row: &str| CONFIGURED.iter().any(|key| row.starts_with(key));
     (dashes == "---" && rows.any(|(_, row)| configures(row))).then_some(first)
 }
@@ -115,6 +118,7 @@ pub(super) fn parts(text: &str, body: usize) -> Vec<LineGroup> {
         };
         let goes_on = match kind {
             PartKind::Separator { .. } => false,
+            // Blank lines and comments stay with what is above them: every byte is in one part.
             PartKind::Blank => true,
             PartKind::Instruction => continues(row, last),
         };

@@ -46,6 +46,7 @@ impl Classifier<'_> {
                 ));
                 return None;
             }
+            // `content: …` alone is an object without a role, and `content` is not its role.
             [entry] if !FIELDS.contains(&entry.name()) => {
                 self.short(&entry.key, &entry.value, Vec::new())
             }

@@ -99,9 +99,11 @@ fn mistake<'a>(role: &'a str, roles: &'a [String]) -> Option<RoleTypo<'a>> {
         return None;
     }
     let known = || roles.iter().map(String::as_str);
+    // Before the test for capitals: `Assistant` is the known role and not a name.
     if let Some(same) = known().find(|known| known.eq_ignore_ascii_case(role)) {
         return Some(RoleTypo::Role(same));
     }
+    // Capitals and other scripts mark the name of a speaker, which is never corrected.
     if !role.chars().all(|c| c.is_ascii_lowercase()) {
         return None;
     }
@@ -130,6 +132,7 @@ fn is_near(word: &str, known: &str) -> bool {
         letters.sort_unstable();
         letters
     };
+    // Short words are one letter away from many real ones: `fool` is not `tool`.
     known.len() > 5 || word.chars().next() == known.chars().next() || sorted(word) == sorted(known)
 }
 

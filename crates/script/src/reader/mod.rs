@@ -88,6 +88,7 @@ pub fn read(source: Arc<ScriptSource>) -> ParsedScript {
             .source
             .warning("script.front_matter", message, at);
         let finding = finding.help("close it with a line of three dashes");
+        // At the front, because an unclosed front matter can explain the errors after it.
         read.diagnostics.insert(0, finding);
     }
     read
@@ -130,6 +131,7 @@ fn read_parts(
     let mut items = 0;
     for part in parts {
         items += read_part(&mut yaml, &mut classifier, roles, part, &mut body);
+        // Past the limits every further part would only fail in the same way.
         if yaml.exhausted() {
             break;
         }
@@ -224,6 +226,7 @@ fn read_part(
         }
         PartKind::Instruction => {}
     }
+    // Before YAML, which would cut a call at `: ` or ` #` in its arguments.
     if let Some(item) = classifier.line(part.span) {
         body.extend(item);
         return 1;
@@ -277,6 +280,7 @@ fn read_yaml(
     };
     match layout::beside(file, part, roles) {
         Some(piece) if !yaml.exhausted() => yaml.read(&piece),
+        // The first error is about the text as the author wrote it.
         _ => Err(first),
     }
 }

@@ -124,6 +124,7 @@ impl ReplyReader<'_> {
         }
         let arguments = node.get("args").or_else(|| node.get("arguments"));
         let arguments = match arguments.map(Node::value) {
+            // Arguments are a JSON object for every tool, so a call without any has an empty one.
             None | Some(Value::Null) => "{}".to_owned(),
             Some(Value::Str(text)) => text.to_string(),
             Some(value) => json::to_string(&value),

@@ -112,6 +112,7 @@ impl Compare<'_> {
             (Value::Str(wanted), Some(Value::Str(actual))) if !self.strict => {
                 wanted.trim() == actual.trim()
             }
+            // A fixture cannot write a missing value, so `null` also accepts that.
             (Value::Null, None) => !self.strict,
             (wanted, Some(actual)) => is_same(wanted, actual),
             (_, None) => false,
@@ -186,6 +187,7 @@ impl Compare<'_> {
         at: ComparedValue<'_>,
     ) -> Vec<Mismatch> {
         let is_meant = |(key, _): &(&Arc<str>, &Value)| pattern.is_found(key) == Ok(true);
+        // `$exists: false` holds where no field has such a name.
         let mut fits = self.fits(wanted, None);
         for (key, value) in map.iter().filter(is_meant) {
             meant.push(key.to_string());
@@ -209,6 +211,7 @@ impl Compare<'_> {
                 Rule::Equal(part) => text.contains(&text_of(part)),
                 _ => self.fits(wanted, actual),
             },
+            // `$contains` asks for a part of an object, so other fields are allowed even if strict.
             _ => Compare {
                 strict: false,
                 ..self
@@ -247,6 +250,7 @@ impl Compare<'_> {
         at: ComparedValue<'_>,
     ) -> Vec<Mismatch> {
         let mut rest = items.iter();
+        // `any` consumes the items up to its match, so each rule searches behind the one before.
         let is_missing = |rule: &&ExpectedValue| !rest.any(|item| self.fits(rule, Some(item)));
         let Some(rule) = rules.iter().find(is_missing) else {
             return Vec::new();
@@ -285,6 +289,7 @@ impl ComparedValue<'_> {
 }
 
 fn matched(pattern: &TextPattern, at: ComparedValue<'_>) -> Vec<Mismatch> {
+    // Scalars only: the JSON of a list or an object would match by accident.
     let text = at.actual.filter(|value| value.depth() == 0).map(text_of);
     match text.map(|text| pattern.is_found(&text)) {
         Some(Ok(true)) => Vec::new(),
@@ -328,6 +333,7 @@ fn others(map: &Map, meant: &[String], at: ComparedValue<'_>) -> Vec<Mismatch> {
 /// The value under a name, or else at the end of a path, and the key that it begins with.
 fn named<'v, 'n>(actual: Option<&'v Value>, name: &'n str) -> (Option<&'v Value>, Option<&'n str>) {
     let map = actual.and_then(Value::as_map);
+    // A field whose own name contains a dot wins over a path.
     if let Some(value) = map.and_then(|map| map.get(name)) {
         return (Some(value), Some(name));
     }
@@ -355,6 +361,7 @@ pub(super) fn value_at_path<'v>(value: Option<&'v Value>, path: &str) -> Option<
 fn nth(index: i64, length: usize) -> Option<usize> {
     match usize::try_from(index) {
         Ok(index) => Some(index),
+        // Negative, so from the end. Before the first item there is nothing.
         Err(_) => length.checked_sub(usize::try_from(index.unsigned_abs()).ok()?),
     }
 }

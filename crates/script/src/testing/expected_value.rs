@@ -197,6 +197,7 @@ impl<'a> ExpectationReader<'a> {
             Some(Ok(pattern)) => Rule::Pattern(pattern),
             Some(Err(why)) => {
                 self.error(why, node.span);
+                // Reading goes on, so that one run reports every mistake of the fixture.
                 Rule::Equal(node.value())
             }
         }
@@ -403,6 +404,7 @@ impl<'a> ExpectationReader<'a> {
         rest.retain(|entry| entry.name() != "$index");
         let value = rest.iter().position(|entry| entry.name() == "$value");
         let wanted = match value {
+            // The order of `rest` does not matter, because the others are dropped.
             Some(place) => rest.swap_remove(place).value,
             None => Node::new(node.span, NodeData::Map(rest)),
         };

@@ -166,6 +166,7 @@ impl TestCase {
             ScriptInput::Single(value) => super::expected_value::text_of(value),
             ScriptInput::Named(map) => quillet_core::json::to_string(&Value::Map(map.clone())),
         };
+        // A title is one line of a report, so line breaks of the input become blanks.
         let line: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
         match line.char_indices().nth(60) {
             Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),

@@ -28,6 +28,7 @@ pub(super) async fn ask(
 ) -> Result<JudgeVerdict, String> {
     let reply = reply(judge, request(judge, rubric, output)).await;
     let reply = reply.map_err(|error| format!("the judge did not answer: {error}"))?;
+    // A cut answer may show a `pass` that the model had not finished, so it counts as none.
     let whole = reply.ensure_complete();
     let whole = whole.map_err(|why| format!("the judge did not answer: {why}"))?;
     let text = whole.text.as_str();
@@ -57,6 +58,7 @@ fn request(judge: &ModelHandle, rubric: &str, output: &str) -> ChatRequest {
             Message::new(Role::User, question.to_string()),
         ],
         options: ChatOptions {
+            // The same output should get the same verdict in every run.
             temperature: Some(0.0),
             response_format: format.then(|| json!({"type": "json_object"})),
             ..ChatOptions::default()

@@ -122,6 +122,7 @@ impl<'a> FixtureReader<'a> {
                 let found = self.source.warning("test.unsupported", message, at);
                 self.found.push(found);
             } else if !KEYS.contains(&name)
+                // Short names are close to too many keys to call them typos.
                 && name.chars().count() > 3
                 && let Some(near) = nearest(name, KEYS)
             {
@@ -246,6 +247,7 @@ impl<'a> FixtureReader<'a> {
             if KEYS.contains(&name) || UNSUPPORTED.contains(&name) {
                 continue;
             }
+            // A variable may use those above it, so each is filled with what came before.
             let so_far = Map::new(table.clone());
             let value = self.fill(&entry.value, &so_far).await.value();
             table.insert(name.into(), value);
@@ -372,6 +374,7 @@ fn with_input(own: &Map, input: &ScriptInput) -> Map {
             table.insert("input".into(), value.clone());
         }
     }
+    // Last, so that a variable wins over a field of the input with the same name.
     table.extend(own.iter().map(|(key, value)| (key.clone(), value.clone())));
     Map::new(table)
 }

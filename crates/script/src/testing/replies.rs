@@ -46,6 +46,7 @@ impl ScriptedModels {
                 return Ok(reply);
             }
         }
+        // Relaxed is enough: only the number counts, and every request gets another one.
         let used = self.used.fetch_add(1, Ordering::Relaxed);
         let mut in_order = self.replies.iter().filter(|reply| reply.when.is_none());
         in_order.nth(used).ok_or_else(|| self.missing(request))
@@ -67,6 +68,7 @@ impl ScriptedModels {
     fn answer(&self, request: &ChatRequest) -> Result<Vec<ChatEvent>, ModelError> {
         let reply = self.reply(request).map_err(|why| {
             let mut missed = self.missed.lock().unwrap_or_else(PoisonError::into_inner);
+            // The first miss is the cause; what the script asks after it only follows from that.
             missed.get_or_insert_with(|| why.clone());
             ModelError::new(ModelErrorKind::Configuration, why)
         })?;
@@ -81,11 +83,13 @@ impl ScriptedModels {
         let in_order = self.replies.iter().filter(|reply| reply.when.is_none());
         in_order
             .count()
+            // Requests beyond the list are counted too, so there may be more of them than answers.
             .saturating_sub(self.used.load(Ordering::Relaxed))
     }
 
     /// Why the list did not answer, if it once did not.
     pub(super) fn missed(&self) -> Option<String> {
+        // A poisoned lock is harmless: the value is only ever set as a whole.
         let missed = self.missed.lock().unwrap_or_else(PoisonError::into_inner);
         missed.clone()
     }
@@ -102,6 +106,7 @@ impl ModelSource for Arc<ScriptedModels> {
                 json_object: true,
                 ..ModelCapabilities::default()
             },
+            // A fixed estimate, so that token counts in tests do not depend on a model.
             counter: Arc::new(Bytes4),
             window: None,
         })
@@ -142,12 +147,14 @@ fn events(reply: &Reply, request: &ChatRequest) -> Vec<ChatEvent> {
     let mut events = vec![ChatEvent::Start {
         id: "fixture".to_owned(),
         model: request.model.clone().unwrap_or_else(|| "fixture".into()),
+        // No clock, so that a test gives the same every time.
         created: 0,
     }];
     if !reply.thinking.is_empty() {
         let text = reply.thinking.clone();
         events.push(ChatEvent::Reasoning { choice, text });
     }
+    // Several pieces, so that the script under test sees a stream and not one text.
     let pieces = reply.text.split_inclusive(' ').map(str::to_owned);
     events.extend(pieces.map(|text| ChatEvent::Text { choice, text }));
     for (index, call) in (0..).zip(&reply.tool_calls) {

@@ -57,6 +57,7 @@ impl TestHarness {
         let begun = Instant::now();
         let mut report = CaseReport::new(case, subject.name());
         report.model.clone_from(&self.model);
+        // Zero repeats would report a test that never ran as passed.
         for _ in 0..self.repeats.max(1) {
             let ran = self.once(fixture, case, subject, models.clone()).await;
             report.runs += 1;
@@ -64,6 +65,7 @@ impl TestHarness {
             report.output = ran.output;
             match ran.verdict {
                 TestVerdict::Passed => report.passed += 1,
+                // The first failure is kept: a later repeat must not hide it.
                 other if matches!(report.verdict, TestVerdict::Passed) => report.verdict = other,
                 _ => {}
             }
@@ -84,6 +86,7 @@ impl TestHarness {
             Answers::Replies(replies) => Some(ScriptedModels::new(replies.clone())),
             Answers::Model | Answers::Cassette(_) => None,
         };
+        // Replies of the test win over recordings, and recordings over real models.
         let models: Arc<dyn ModelSource> = match (&scripted, models) {
             (Some(model), _) => Arc::new(model.clone()),
             (None, Some(models)) => models,
@@ -100,6 +103,7 @@ impl TestHarness {
         };
         let ran = subject.run(trial).await;
         let unused = scripted.as_ref().map_or(0, |model| model.unused());
+        // Before the error of the run, which only follows from the missing reply.
         if let Some(why) = scripted.and_then(|model| model.missed()) {
             return broken(ScriptError::plain(
                 ErrorKind::Model,

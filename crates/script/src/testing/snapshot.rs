@@ -18,6 +18,7 @@ pub trait Snapshots: Send + Sync + fmt::Debug {
     fn compare_or_write(&self, name: &str, text: &str) -> Result<Option<String>, String>;
 }
 
+// Without `stream`, a snapshot is the same whether answers stream or not.
 /// Fields of a request that are written as prose.
 const TOLD: [&str; 2] = ["messages", "stream"];
 
@@ -25,6 +26,7 @@ const TOLD: [&str; 2] = ["messages", "stream"];
 pub(super) fn rendered(requests: &[Map]) -> String {
     let mut text = String::new();
     for (number, request) in (1..).zip(requests) {
+        // Writing to a `String` cannot fail, so the results are ignored.
         let _ = writeln!(text, "# Request {number}\n");
         for (key, value) in request {
             if !TOLD.contains(&&**key) {

@@ -39,9 +39,11 @@ pub fn script_names<'a>(
             .strip_suffix(".ai.yaml")
             .or(file.strip_suffix(".ai.yml"));
         file.and_then(|file| file.strip_prefix(name))
+            // The name must end at a point: `ab.ai.yaml` does not belong to `a.fixture.yaml`.
             .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
     };
     let mut scripts: Vec<&str> = files.into_iter().filter(belongs).collect();
+    // Folders list files in any order, and reports should not.
     scripts.sort_unstable();
     Some(scripts)
 }

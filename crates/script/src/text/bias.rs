@@ -32,6 +32,7 @@ pub fn strip(text: &str) -> (String, Vec<Bias>) {
     let mut found = Vec::new();
     let mut rest = text;
     while let Some((before, inside, after)) = next(rest) {
+        // Ordinary double parentheses stay as the author wrote them.
         let Some((bias, hidden)) = bias_of(inside) else {
             let kept = rest.len() - after.len();
             out.push_str(rest.get(..kept).unwrap_or_default());
@@ -61,6 +62,7 @@ pub fn strip(text: &str) -> (String, Vec<Bias>) {
 fn next(text: &str) -> Option<(&str, &str, &str)> {
     let mut from = text.find("((")?;
     let close = from + text.get(from..)?.find("))")?;
+    // The innermost pair: an earlier `((` that nothing closes is text.
     from = text.get(..close)?.rfind("((").unwrap_or(from);
     Some((
         text.get(..from)?,
@@ -74,6 +76,7 @@ fn bias_of(inside: &str) -> Option<(Bias, bool)> {
     let (text, amount) = inside
         .strip_prefix('!')
         .unwrap_or(inside)
+        // The last colon, because the biased text may contain colons.
         .rsplit_once([':', '：'])?;
     let amount = amount_of(amount.trim())?;
     let text = text.to_owned();

@@ -93,6 +93,7 @@ pub fn holes(text: &str) -> Vec<HolePart> {
     while let Some(found) = text.get(from..).and_then(|rest| rest.find("[[")) {
         let open = from + found;
         let Some(piece) = reader.piece(open) else {
+            // One byte further: in `[[[name]]` the hole begins at the second bracket.
             from = open + 1;
             continue;
         };
@@ -132,6 +133,7 @@ impl<'t> HoleReader<'t> {
     fn new(text: &'t str) -> Self {
         HoleReader {
             text,
+            // One budget for all fruitless searches keeps the scan linear on hostile text.
             patience: 4 * text.len(),
             no_regex_before: 0,
             last_close: text.rfind("]]").unwrap_or(0),
@@ -221,6 +223,7 @@ impl<'t> HoleReader<'t> {
     /// The pattern's own `]]` and `/` do not end it: it ends at the first `]]` that has
     /// `/flags:VARIABLE` before it, on the same line.
     fn regex(&mut self, open: usize, at: usize) -> Option<HolePart> {
+        // This line was searched in vain before; repeating that at each `[[/` would be quadratic.
         if open < self.no_regex_before {
             return None;
         }
@@ -241,6 +244,7 @@ impl<'t> HoleReader<'t> {
     /// Where the `]]` stands that closes what begins at `from`: outside of quotes and of
     /// brackets, or else the first there is.
     fn close(&mut self, from: usize) -> Option<usize> {
+        // The cheap test first: without a `]]` behind it there is nothing to balance.
         let first = self.first_close(from)?;
         if self.patience > 0 {
             match balanced(self.rest(from)) {
@@ -300,15 +304,18 @@ fn parenthesis(text: &str) -> Option<usize> {
     matches!(first, '(' | '（').then(|| first.len_utf8())
 }
 
+// `regex` tries every `]]` of a line; a bounded tail keeps each try cheap.
 /// Bytes of `/flags:VARIABLE:group` at most.
 const TAIL: usize = 256;
 
 /// `pattern/flags:VARIABLE` or `pattern/flags:VARIABLE:group`; `at` is where it begins.
 fn regex_of(body: &str, at: usize) -> Option<HoleKind> {
     let mut tail = body.len().saturating_sub(TAIL);
+    // The window may begin inside a character, and a slice from there would fail.
     while !body.is_char_boundary(tail) {
         tail += 1;
     }
+    // The last slash, because the pattern may contain slashes without escapes.
     let slash = tail + body.get(tail..)?.rfind('/')?;
     let (pattern, tail) = (body.get(..slash)?, body.get(slash + 1..)?);
     let mut fields = tail.split([':', '：']).map(str::trim);
@@ -386,6 +393,7 @@ fn quoted(text: &str, quote: char) -> Result<usize, usize> {
     let mut escaped = false;
     for (at, c) in text.char_indices().skip(1) {
         match c {
+            // Only a template literal spans lines; any other open quote is an apostrophe.
             '\n' if quote != '`' => return Err(at),
             _ if escaped => escaped = false,
             '\\' => escaped = true,

@@ -69,6 +69,7 @@ impl MarkdownWriter<'_> {
     fn titled(&mut self, map: &Map, level: usize) {
         let title = self
             .title
+            // A list or an object does not fit on the line of the bullet.
             .filter(|title| map.get(title).is_some_and(|value| value.depth() == 0));
         if let Some(value) = title.and_then(|title| map.get(title)) {
             self.out.push(' ');

@@ -44,6 +44,7 @@ fn merged(child: &Value, parents: &[&Value], level: usize) -> Value {
 fn maps(child: &Map, parents: &[&Value], level: usize) -> Value {
     let mut keys: IndexMap<&Arc<str>, Vec<&Value>> = IndexMap::new();
     let parents = parents.iter().filter_map(|parent| parent.as_map());
+    // The child comes first, so its values win and its keys keep their order.
     for map in std::iter::once(child).chain(parents) {
         for (key, value) in map {
             keys.entry(key).or_default().push(value);
@@ -72,16 +73,19 @@ fn lists(child: &ValueList, parents: &[&Value]) -> Value {
     }
     let (mut before, mut behind): (Vec<&[Value]>, Vec<&[Value]>) = (Vec::new(), Vec::new());
     for parent in parents {
+        // A parent with another type has no items to add: the type of the child wins.
         let Value::List(items) = parent else { continue };
         let (marker, items) = marked(items);
         match mode {
             MergePosition::Behind => behind.push(items),
             _ => before.push(items),
         }
+        // This parent takes nothing from its own parents, so the farther ones do not count.
         if marker == Some(MergePosition::Nowhere) {
             break;
         }
     }
+    // Parents come nearest first, but in front of the child the farthest one begins.
     let parts = before.into_iter().rev().chain([own]).chain(behind);
     Value::List(parts.flatten().cloned().collect())
 }

@@ -142,6 +142,7 @@ fn without<'t>(text: &'t str, rest: &'t str, form: FormatTime) -> PrefixedText<'
 fn placed(text: &str, position: TextPosition) -> Option<PrefixedText<'_>> {
     let (mark, rest) = match text.strip_prefix('#') {
         Some(rest) => ("#", rest),
+        // An argument such as `:smile:` or `+1` is text; only `#` makes a placement there.
         None if position == TextPosition::Argument => return None,
         None => match text.strip_prefix('!') {
             Some(rest) => ("!", rest),

@@ -93,6 +93,7 @@ fn one(text: &str) -> Option<(Recipient, &str)> {
         Some(',' | '，' | '、' | ':' | '：' | '。' | '！' | '？') => true,
         // `@a.` ends a sentence, `@a.example` is an address.
         Some('.' | '!' | '?' | ';') => !chars.next().is_some_and(char::is_alphanumeric),
+        // The parenthesis of `@a(PM)` ends the name, so text may follow without a blank.
         Some(c) => c.is_whitespace() || recipient.private,
     };
     ends.then_some((recipient, rest))

@@ -6,6 +6,7 @@
 /// How often the end repeats before an answer is cut, if `minTailRepeatCount` is not set.
 pub const DEFAULT_COUNT: usize = 7;
 
+// A rule or a table in Markdown repeats one mark many times on purpose.
 /// Blanks and rules (`-----`) are meant up to this many.
 const RULES: usize = 120;
 
@@ -33,6 +34,7 @@ impl Repeats {
     #[must_use]
     pub fn new(min_count: usize) -> Self {
         Repeats {
+            // Every end stands there once, so a count of 1 would cut every answer.
             count: if min_count == 1 { 2 } else { min_count },
             tail: Vec::new(),
             fresh: 0,
@@ -46,6 +48,7 @@ impl Repeats {
         }
         self.tail.extend_from_slice(piece.as_bytes());
         self.fresh += piece.len();
+        // Twice the window, so that bytes are moved once per window and not at every piece.
         if self.tail.len() > 2 * WINDOW {
             self.tail.drain(..self.tail.len() - WINDOW);
         }
@@ -59,6 +62,7 @@ impl Repeats {
     /// The shortest unit that the end repeats often enough.
     fn unit(&self) -> Option<String> {
         let window = self.tail.get(self.tail.len().saturating_sub(WINDOW)..)?;
+        // Reversed, because the Z function compares with the beginning and not with the end.
         let reversed: Vec<u8> = window.iter().rev().copied().collect();
         let runs = runs(&reversed);
         let longest = window.len() / self.count;
@@ -68,6 +72,8 @@ impl Repeats {
             if run < self.count.saturating_mul(length) {
                 return None;
             }
+            // A unit that begins inside a character is skipped; the search goes on with longer
+            // ones.
             let unit = std::str::from_utf8(window.get(window.len() - length..)?).ok()?;
             (run >= needed(unit, self.count).saturating_mul(length)).then(|| unit.to_owned())
         })

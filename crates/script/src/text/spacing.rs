@@ -21,6 +21,7 @@ pub fn splice(out: &mut String, value: &str, after: &str) {
     };
     let spaced = out.is_empty() || out.ends_with(char::is_whitespace);
     if !gap.is_empty() && !spaced && !begins_with_punctuation(rest) {
+        // One byte is one blank, because the gap holds only spaces and tabs.
         out.push_str(gap.get(..1).unwrap_or(gap));
     }
     out.push_str(rest);

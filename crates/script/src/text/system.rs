@@ -147,6 +147,7 @@ fn add_value(
 
 /// `{value, order}` in a list.
 fn add_item(parts: &mut Vec<FieldText>, field: &str, item: &Value) -> Result<(), String> {
+    // `add_value` does not know that it reads a list item, so the new parts are marked below.
     let before = parts.len();
     add_value(parts, field, item, 0.0)?;
     parts
@@ -175,11 +176,13 @@ fn part(value: &Value, item: bool, order: f64) -> Option<FieldText> {
         Value::Str(text) => text.to_string(),
         other => quillet_core::json::to_string(other),
     };
+    // An empty text would print a title with nothing below it.
     (!text.is_empty()).then_some(FieldText { text, item, order })
 }
 
 fn in_order(parts: &[FieldText]) -> Vec<&FieldText> {
     let mut parts: Vec<&FieldText> = parts.iter().collect();
+    // A stable sort keeps the sequence of texts with equal order. `total_cmp` accepts NaN.
     parts.sort_by(|a, b| a.order.total_cmp(&b.order));
     parts
 }
@@ -187,6 +190,7 @@ fn in_order(parts: &[FieldText]) -> Vec<&FieldText> {
 fn joined(parts: &[FieldText]) -> String {
     let texts: Vec<&str> = in_order(parts)
         .into_iter()
+        // A block text of YAML ends with a line feed; kept, it would print a blank line.
         .map(|part| part.text.trim_end_matches('\n'))
         .collect();
     texts.join("\n")

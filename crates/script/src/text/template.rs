@@ -25,6 +25,7 @@ const TO_MARKDOWN: &str = "toMarkdown";
 /// Templates of the author inside each other.
 const DEPTH: usize = 16;
 
+// A server sees scripts of many users, so both the number and the bytes are bounded.
 /// Most compiled templates that are cached.
 const KEPT: usize = 1024;
 
@@ -99,6 +100,7 @@ struct ByText;
 
 impl Weighter<TemplateKey, Arc<dyn CompiledTemplate>> for ByText {
     fn weight(&self, (_, text): &TemplateKey, _: &Arc<dyn CompiledTemplate>) -> u64 {
+        // A flat surcharge, so that many tiny templates are not almost free.
         text.len() as u64 + 64
     }
 }
@@ -167,6 +169,7 @@ impl Templates {
             .factory
             .compile(format, &[TemplateSource::new(ENTRY, text)], &options)
             .map_err(|error| TemplateError::from(error).with_braces(text))?;
+        // Two tasks may compile the same text at once. The results are equal, so no lock is held.
         self.compiled.insert(key, Arc::clone(&compiled));
         Ok(compiled)
     }
@@ -178,6 +181,7 @@ impl Templates {
     /// The text is no template, a function failed, a limit was reached, a template of the
     /// author's names itself, or it reads a name that nothing has.
     pub async fn render(&self, job: &TemplateJob<'_>) -> Result<String, TemplateError> {
+        // A text without marks skips both the compiler and the cache.
         if !self.needs_rendering(job.text, job.format) {
             return Ok(job.text.to_owned());
         }
@@ -234,6 +238,8 @@ impl Templates {
             ..CompileOptions::default()
         };
         let sources = [TemplateSource::new(ENTRY, job.text)];
+        // Not cached: the required names depend on the variables of this job, not on the text
+        // alone.
         Ok(self.factory.compile(format, &sources, &options)?)
     }
 
@@ -244,6 +250,7 @@ impl Templates {
         template: &dyn CompiledTemplate,
         path: &[&'a str],
     ) -> Result<Option<Map>, TemplateError> {
+        // The table is copied only once a value has to be replaced.
         let mut expanded = None;
         for reference in &template.references().variables {
             if let Some((blank, value)) = trimmed(&job, &reference.path) {
@@ -333,6 +340,7 @@ fn unknown(job: &TemplateJob<'_>, references: &References) -> Vec<UnknownName> {
             continue;
         };
         let has = |name: &str| job.variables.get(name).is_some() || (job.declared)(name);
+        // `{ name }` of an f-string keeps its blanks, so the trimmed name counts too.
         if has(name) || has(name.trim()) || found.iter().any(|known| known.name == *name) {
             continue;
         }
@@ -348,6 +356,7 @@ impl UnknownName {
     /// Whether a render ended because it read this name.
     fn is_reason_of(&self, error: &RenderError) -> bool {
         error.kind == quillet_template::ErrorKind::MissingVariable
+            // The engine gives the name in its message only, so the message is compared.
             && error.reason == format!("'{}' is undefined", self.name)
     }
 

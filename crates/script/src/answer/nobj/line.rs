@@ -25,6 +25,7 @@ pub(super) fn lines(text: &str, before: usize) -> Result<Vec<NobjLine<'_>>, Answ
     let mut rest = text.lines().enumerate();
     while let Some((at, raw)) = rest.next() {
         let trimmed = raw.trim();
+        // Models put rules between sections; such a line is no field.
         if trimmed.is_empty() || is_rule(trimmed) {
             continue;
         }
@@ -39,6 +40,8 @@ pub(super) fn lines(text: &str, before: usize) -> Result<Vec<NobjLine<'_>>, Answ
         if let Some((head, opened)) = said.split_once(BLOCK) {
             let (block, closed) = block(opened, &mut rest);
             if !closed {
+                // The open text would swallow every later field, so this is an error and not a
+                // guess.
                 let message = "unclosed text: `\"\"\"` is missing at its end";
                 return Err(
                     AnswerParseError::new(message).with_position(line.number, line.indent + 1)
@@ -74,6 +77,7 @@ fn block<'a>(opened: &str, rest: &mut impl Iterator<Item = (usize, &'a str)>) ->
 }
 
 fn dedent(lines: &[&str]) -> String {
+    // Blank lines do not count: their indentation of zero would keep all the others.
     let full = lines.iter().filter(|line| !line.trim().is_empty());
     let common = full.map(|line| line.len() - line.trim_start().len()).min();
     let cut = |line: &&str| {
@@ -109,6 +113,7 @@ fn without_bullet(line: &str) -> (bool, &str) {
         }
     };
     match marks {
+        // Without the blank it is no bullet: `-5`, `3.14` and `**name**` are values and names.
         Some(rest) if rest.starts_with(char::is_whitespace) => (true, rest.trim()),
         _ => (false, line),
     }

@@ -33,6 +33,7 @@ fn level(
         }
         let (inner, next) = after.split_at(below(line, after));
         rest = next;
+        // A remark between the fields is skipped together with the lines indented below it.
         let Some(field) = NobjField::of(line, schema, !inner.is_empty()) else {
             continue;
         };
@@ -95,6 +96,7 @@ impl<'a> NobjField<'a> {
     fn of(line: &NobjLine<'a>, schema: Option<&'a Json>, has_inner: bool) -> Option<Self> {
         let properties = schema.and_then(|schema| schema.get("properties")?.as_object());
         let mut splits = splits(line.text);
+        // The line may be a bare name whose value is the block or the indented lines.
         if line.block.is_some() || has_inner {
             splits.push((line.text, "", false));
         }
@@ -108,6 +110,7 @@ impl<'a> NobjField<'a> {
         // A name of the schema wins; without one, the first verb does.
         let known = named.iter().position(|(found, ..)| found.is_some());
         let open = schema.and_then(|schema| schema.get("additionalProperties"));
+        // With a closed schema, prose that happens to contain a verb must not become a field.
         let strict = properties.is_some_and(|all| !all.is_empty()) && open != Some(&true.into());
         let at = match (known, strict) {
             (Some(at), _) => at,
@@ -137,6 +140,7 @@ impl<'a> NobjField<'a> {
             return Ok(Value::from(block.as_str()));
         }
         let text = self.text.trim();
+        // Models wrap long text onto indented lines; these continue the value.
         if !text.is_empty() && !inner.is_empty() && self.is_text() {
             let more = inner.iter().map(|line| line.text);
             let whole: Vec<&str> = std::iter::once(text).chain(more).collect();
@@ -230,6 +234,7 @@ fn splits(text: &str) -> Vec<(&str, &str, bool)> {
         return VERBS.iter().filter_map(verb).take(1).collect();
     }
     let found = VERBS.iter().filter_map(|(verb, many)| {
+        // A verb at the very beginning has no name before it.
         let at = text.char_indices().skip(1).map(|(at, _)| at);
         let mut at = at.filter(|at| text.get(*at..).is_some_and(|rest| rest.starts_with(verb)));
         let at = at.next().or_else(|| open_end(text, verb))?;
@@ -237,6 +242,7 @@ fn splits(text: &str) -> Vec<(&str, &str, bool)> {
         Some((at, (text.get(..at)?, value, *many)))
     });
     let mut found: Vec<_> = found.collect();
+    // `VERBS` is not in the order of the text, and callers take the earliest verb first.
     found.sort_by_key(|(at, _)| *at);
     found.into_iter().map(|(_, split)| split).collect()
 }
@@ -277,6 +283,7 @@ fn typed(text: &str) -> (&str, Option<&'static str>) {
     };
     match super::super::schema::type_name(name.trim()) {
         Ok(Some(kind)) => (before.trim_end(), Some(kind)),
+        // In `known as Bob` the last word is no type, so the text stays whole.
         _ => (text, None),
     }
 }
@@ -313,6 +320,7 @@ pub(super) fn fit(text: &str, schema: Option<&Json>) -> Value {
 
 /// A value without a schema, by its looks; one in quotes is text.
 fn guess(text: &str, plain: &str) -> Value {
+    // Quotes make a text on purpose: `"30"` is no number. Bold marks are only decoration.
     if plain.len() < text.len() && !text.starts_with(['*', '_']) {
         return plain.into();
     }
@@ -332,11 +340,13 @@ fn guess(text: &str, plain: &str) -> Value {
 fn leading_number(text: &str) -> Option<&str> {
     let end = text.find(|c: char| !(c.is_ascii_digit() || matches!(c, '-' | '+' | '.')))?;
     let (head, rest) = text.split_at(end);
+    // `30岁` has no blank before its unit, but an id such as `3b2` is no number.
     let unit = rest.starts_with(char::is_whitespace) || !rest.is_ascii();
     number(head).filter(|_| unit).map(|_| head)
 }
 
 fn split(text: &str, items: Option<&Json>) -> Value {
+    // Strings of a JSON list may contain commas, so JSON is tried before the split.
     if let Ok(value @ Value::List(_)) = json::parse(text) {
         return coerce(
             value,
@@ -363,6 +373,7 @@ fn undress(text: &str) -> &str {
     ];
     let inner = MARKS.iter().find_map(|(open, close)| {
         let inner = text.strip_prefix(open)?.strip_suffix(close)?;
+        // `"a" and "b"` begins and ends with a quote, but is not one quoted text.
         (!inner.contains(close)).then_some(inner)
     });
     inner.unwrap_or(text)

@@ -3,6 +3,7 @@
 use super::pairs::AnswerPart;
 use super::{ThinkingMode, ThinkingSettings, ThinkingTag};
 
+// A possible heading is held back from the stream, so the wait has to be bounded.
 /// Longest line that may still become a heading.
 const LONGEST: usize = 80;
 
@@ -53,6 +54,8 @@ impl MarkerScanner {
         let pairs = matches!(think, ThinkingTag::Pair(..));
         MarkerScanner {
             heads,
+            // Where the answer comes first, or pairs mark the thinking, text before a heading is
+            // answer. It can be streamed without waiting.
             part: (thinking.mode == ThinkingMode::Last || pairs).then_some(AnswerPart::Answer),
             line: Some(String::new()),
             after_head: false,
@@ -75,6 +78,7 @@ impl MarkerScanner {
         }
         let unknown = std::mem::take(&mut self.unknown);
         if !unknown.is_empty() {
+            // No heading came: the model ignored the form, so all of its text is the answer.
             parts.insert(0, (AnswerPart::Answer, unknown));
         }
         parts
@@ -85,6 +89,7 @@ impl MarkerScanner {
             return;
         }
         self.after_head = false;
+        // No heading begins in the middle of a line, so its characters pass without delay.
         let Some(mut line) = self.line.take() else {
             self.push_part(c.encode_utf8(&mut [0; 4]), parts);
             self.line = (c == '\n').then(String::new);
@@ -104,6 +109,7 @@ impl MarkerScanner {
     fn switch(&mut self, part: AnswerPart, line_over: bool, parts: &mut Vec<(AnswerPart, String)>) {
         let unknown = std::mem::take(&mut self.unknown);
         if !unknown.is_empty() {
+            // What precedes the first heading is a preface and must not get into the answer.
             parts.push((AnswerPart::Thinking, unknown));
         }
         self.part = Some(part);
@@ -145,6 +151,7 @@ impl MarkerScanner {
             match rest.chars().next() {
                 None => verdict = LineVerdict::Maybe,
                 Some(':' | '：') => return LineVerdict::Head(*part),
+                // `## Answer` alone is a heading; a bare line `Answer` may be ordinary text.
                 Some('\n') if dressed => return LineVerdict::Head(*part),
                 Some(_) => {}
             }
@@ -160,6 +167,7 @@ fn names(part: AnswerPart, tag: &ThinkingTag, others: &[&str]) -> Vec<(AnswerPar
     };
     let head = head.trim_end_matches([':', '：']).to_lowercase();
     let mut names = vec![(part, head.clone())];
+    // Synonyms hold for the usual headings only; an author's own word is matched as written.
     if others.contains(&head.as_str()) {
         names.extend(others.iter().map(|name| (part, (*name).to_owned())));
     }

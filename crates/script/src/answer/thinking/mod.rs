@@ -118,6 +118,7 @@ impl ThinkingSettings {
             self.visible = Some(*visible);
         }
         let count = |name: &str| match map.get(name) {
+            // Each round of `depth` is one more request to the model, so a large number is cut.
             Some(Value::Int(count)) => u32::try_from((*count).clamp(1, MOST_ROUNDS)).ok(),
             _ => None,
         };

@@ -23,6 +23,7 @@ pub(super) struct TagPairs {
     held: String,
 }
 
+// Blanks wait until a tag can be ruled out, so their number has to be bounded.
 /// Bytes of blanks before a first tag.
 const MOST_HELD: usize = 1_024;
 
@@ -90,6 +91,7 @@ impl TagPairs {
             return false;
         }
         let at = self.held.find(tag.as_str());
+        // A tag may be cut between two pieces, so what may be its beginning is held back.
         let end = at.unwrap_or(self.held.len() - begun(&self.held, tag));
         let rest = self.held.split_off(end);
         let text = std::mem::replace(&mut self.held, rest);

@@ -67,6 +67,8 @@ impl Splitter {
     pub fn new(thinking: &ThinkingSettings) -> Self {
         let by = match (&thinking.think_regex, &thinking.answer_regex) {
             (None, None) => SplitMethod::Marks(Box::new(MarkerPair::new(thinking))),
+            // Patterns need the whole text. In mode `off` they do not apply, so the answer can
+            // stream.
             _ if thinking.mode == ThinkingMode::Off => {
                 SplitMethod::Marks(Box::new(MarkerPair::new(thinking)))
             }
@@ -112,6 +114,7 @@ impl Splitter {
     /// Holds back white space at the end, and drops it at the start. In mode `off` thinking can
     /// only come before the answer, so that what a piece holds of both is in order.
     fn trim(&mut self, mut split: SplitAnswer) -> SplitAnswer {
+        // A model that thinks unasked leaves blanks before its answer; those go too.
         self.trims |= !split.thinking.trim().is_empty();
         // Blanks alone are not looked at again, however many come.
         if split.answer.trim().is_empty() {
@@ -185,6 +188,7 @@ impl MarkerPair {
             let inner = answer.finish();
             self.outside.push_str(&inside(inner, &mut split));
             let outside = std::mem::take(&mut self.outside);
+            // Without the pair the model ignored the form, so all that it said is the answer.
             if answer.found() {
                 split.thinking.push_str(&outside)
             } else {

@@ -41,6 +41,7 @@ impl ImportItem {
     #[must_use]
     pub fn mended(&self, mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
         if let (ImportKind::Script(name), Some(first)) = (&self.kind, diagnostics.first_mut())
+            // A name with an extension or a folder is plainly a file and not a package.
             && !name.contains(['.', '/'])
         {
             let package = format!("write an npm package as \"js:{name}\"");
@@ -121,6 +122,7 @@ impl<'a> ImportParser<'a> {
             self.findings.push(found.help(help));
             return;
         };
+        // Before the source is read: a disabled import may have an invalid one.
         if names.is_some_and(names::switched_off) {
             return;
         }

@@ -53,6 +53,7 @@ pub(crate) fn is_initializer(name: &str) -> bool {
 /// Whether the whole import is `{disable: true}`.
 pub(super) fn switched_off(names: &Node) -> bool {
     let entries = names.entries().unwrap_or_default();
+    // Next to other keys, `disable` may be the name of a function.
     entries.len() == 1 && is_disabled(names)
 }
 
@@ -164,6 +165,7 @@ impl SelectionParser<'_> {
         match &entry.value.data {
             NodeData::Map(_) if is_disabled(&entry.value) => self.except(name),
             NodeData::Map(_) => self.described(name, &entry.value),
+            // Before the aliases below, where the text `false` would pass as a name.
             NodeData::Scalar(_) if is_false(&entry.value) => self.except(name),
             NodeData::Scalar(scalar) if matches!(scalar.value, Value::Null | Value::Bool(true)) => {
                 self.take(ImportedFunction::named(name));
@@ -238,6 +240,7 @@ fn namespace(kind: &ImportKind) -> String {
     if let Some(stem) = name::stem(base) {
         return stem.to_owned();
     }
+    // Longer endings first: `.js` alone would leave `.ai` in the name.
     let ends = [
         ".ai.js", ".ai.mjs", ".ai.wasm", ".js", ".mjs", ".cjs", ".wasm",
     ];

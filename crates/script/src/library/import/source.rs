@@ -69,6 +69,7 @@ fn is_prefix(text: &str) -> bool {
 
 fn javascript(text: &str, rest: &str) -> Result<ImportKind, ImportError> {
     let path = rest.starts_with('.') || is_javascript(rest);
+    // `node:path` and `path` are the same module, so it has one name here.
     let package = rest.strip_prefix("node:").unwrap_or(rest);
     checked(text, package)?;
     Ok(if path {
@@ -109,6 +110,7 @@ fn file(text: &str) -> Result<ImportKind, ImportError> {
         Some("wasm") => ImportKind::Wasm(name),
         Some("rb" | "py") => return Err(other_language(text)),
         Some("ts" | "mts" | "tsx" | "jsx") => return Err(to_compile(text)),
+        // A script may have the id `ai`; only an extension marks a binary pack.
         Some("ai" | "pack") if text != "ai" && text != "pack" => return Err(binary(text)),
         _ => ImportKind::Script(name),
     })

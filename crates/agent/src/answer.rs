@@ -29,6 +29,7 @@ pub(crate) struct CompletedTurn {
 impl CompletedTurn {
     /// Turn with this finish reason and these calls.
     pub(crate) fn new(reason: FinishReason, calls: Vec<ToolCall>) -> Self {
+        // Output is cut at its end, so only the last call of a turn can be incomplete.
         let cut_call = reason == FinishReason::Length && calls.last().is_some_and(is_cut);
         CompletedTurn {
             reason,

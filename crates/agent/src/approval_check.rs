@@ -29,6 +29,7 @@ pub(crate) async fn request_approval(
     };
     match approver.request_approval(call).await {
         Approval::Make => {}
+        // The plan was validated before; edited arguments are not validated again here.
         Approval::MakeWith(arguments) => planned.input = arguments,
         Approval::Deny(text) => planned.plan = CallAction::Refuse(CallFailure::denied(text)),
         Approval::Answer(text) => planned.plan = CallAction::Answer(text),

@@ -53,16 +53,19 @@ pub(crate) enum CallAction {
 /// Plans the calls of a turn.
 pub(crate) fn judge(turn: CompletedTurn, toolbox: &Toolbox, limits: &RunLimits) -> SortedCalls {
     let mut doubles = DuplicateCalls::default();
+    // A turn without calls has no last one; the loop below does not run then.
     let last = turn.calls.len().saturating_sub(1);
     let mut judged = SortedCalls::default();
     for (index, call) in turn.calls.into_iter().enumerate() {
         let checked = match index {
+            // Surplus calls are answered, not dropped: providers reject a call without a result.
             _ if index >= limits.turn_calls => Err(CallFailure::too_many(limits.turn_calls).into()),
             _ if turn.cut_call && index == last => Err(CallFailure::cut(&call).into()),
             _ => check(&call, toolbox, &mut doubles, limits.repeated_calls),
         };
         match checked {
             Ok((input, by)) => judged.sort(index, call, input, by),
+            // A rejected call is planned too, so that the model reads the reason as its result.
             Err(RejectedCall { input, failure }) => {
                 judged.plan(index, call, input, CallAction::Refuse(failure));
             }
@@ -88,6 +91,7 @@ impl SortedCalls {
             }
             CallExecutor::LoadSkill => self.plan(index, call, input, CallAction::LoadSkill),
             CallExecutor::SilentExit => {
+                // Planned as well, so that the call has a result in the history.
                 self.silent = Some(argument(&input, "reason"));
                 self.plan(index, call, input, CallAction::SilentExit);
             }
@@ -133,6 +137,7 @@ fn check<'t>(
         let failure = CallFailure::arguments(problems);
         return Err(RejectedCall { input, failure });
     }
+    // Checked last: an invalid call does not count as a repetition.
     if doubles.too_often(&call.name, &input, most) {
         let failure = CallFailure::repeated(most);
         return Err(RejectedCall { input, failure });

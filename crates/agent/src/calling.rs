@@ -82,6 +82,7 @@ pub(crate) fn start(
     let task = tokio::spawn(budget::charge_to_current(async move {
         tool.call_for_model(arguments, &context).await
     }));
+    // A plain join handle would let the task continue after a timeout or a cancelled run.
     let answer = timeout(limit, AbortOnDropHandle::new(task));
     async move {
         let mut images = Vec::new();
@@ -91,6 +92,7 @@ pub(crate) fn start(
                 Ok(output.value)
             }
             Ok(Ok(Err(error))) => Err(to_call_failure(&begun.call, error)),
+            // The task panicked or was aborted. The run itself continues.
             Ok(Err(error)) => Err(broke(&begun.call, error)),
             Err(_) => Err(CallFailure::time(limit)),
         };
@@ -104,6 +106,7 @@ pub(crate) fn start(
 fn arguments(input: serde_json::Map<String, Json>) -> Map {
     match Value::from(Json::Object(input)) {
         Value::Map(map) => map,
+        // An object always converts to a map; this arm only completes the match.
         _ => Map::default(),
     }
 }

@@ -47,12 +47,14 @@ pub(crate) async fn make(
         }
         return NextAction::Waits;
     }
+    // After the approvals: a silent exit must not hide a call that is pending.
     if let Some(reason) = judged.silent {
         return NextAction::Silent { reason };
     }
     if judged.for_client.is_empty() {
         return NextAction::GoOn;
     }
+    // Sent last: the run ends after these events, and the client continues.
     for required in judged.for_client {
         scope.events.send(required).await;
     }
@@ -74,6 +76,8 @@ async fn make_ours(
         while running.len() < places
             && let Some(next) = waiting.pop_front()
         {
+            // Calls in progress are tasks of their own, so they continue while this waits for a
+            // person.
             let next = match approval_check::request_approval(scope, next).await {
                 ApprovalOutcome::Go(next) => next,
                 ApprovalOutcome::Waits(required) => {
@@ -86,6 +90,7 @@ async fn make_ours(
                 CallAction::Make(tool) => {
                     running.push(calling::start(scope, tool, begun, next.input))
                 }
+                // Done in place: loading changes the ledger, which a spawned task cannot borrow.
                 CallAction::LoadSkill => load_skill(scope, begun, &next.input, ledger).await,
                 CallAction::SilentExit => end(scope, begun.done(Ok(Value::Null)), ledger).await,
                 CallAction::Refuse(failure) => end(scope, begun.done(Err(failure)), ledger).await,
@@ -108,6 +113,7 @@ async fn begin(
     input: &Map<String, Json>,
     ledger: &mut Ledger,
 ) -> StartedCall {
+    // Before the event: a run cancelled in between still ends this call with an event of its own.
     ledger.started(index);
     let started = AgentEvent::ToolStarted {
         id: call.id.clone(),

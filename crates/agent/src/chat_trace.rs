@@ -59,6 +59,7 @@ impl ChatTrace {
                 }
                 Some(Err(error)) => {
                     open.fail(&error);
+                    // No state is left, so the stream ends after its first error.
                     Some((Err(error), None))
                 }
                 None => {

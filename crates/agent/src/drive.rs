@@ -101,6 +101,7 @@ async fn converse(scope: &RunContext, mut toolbox: Toolbox, ledger: &mut Ledger)
     let mut circles = false;
     let mut cut_in_a_row = 0;
     loop {
+        // In this order: the notice about the limit must not be skipped when `circles` is set.
         let last = announce_limit(scope, ledger).await || circles;
         let turn = match turn::run_turn(scope, &mut toolbox, last, ledger).await {
             Ok(turn) => turn,
@@ -171,6 +172,7 @@ fn after_circle(reason: FinishReason, times: u32) -> EndReason {
 fn step(turn: &CompletedTurn, last: bool, cut_in_a_row: u32) -> LoopStep {
     let no_calls = turn.calls.is_empty();
     match turn.reason {
+        // First: no finish reason may extend a run beyond its limits.
         _ if last || cut_in_a_row > CUT_CALLS => LoopStep::End,
         FinishReason::ContentFilter | FinishReason::Refusal | FinishReason::Error => LoopStep::End,
         FinishReason::Pause if no_calls => LoopStep::Again,

@@ -50,11 +50,14 @@ pub(crate) fn stream<F: Future<Output = ()> + Send + 'static>(
         let Some(running) = &mut future else {
             return Poll::Ready(None);
         };
+        // The slot is empty here, so a pending `send` sees that its event was taken.
         let progress = running.as_mut().poll(cx);
+        // Dropped at once: a future must not be polled again after it is ready.
         if progress.is_ready() {
             future = None;
         }
         match (events.slot().take(), progress) {
+            // An event of the last poll is passed on before the stream ends.
             (Some(event), _) => Poll::Ready(Some(event)),
             (None, Poll::Ready(())) => Poll::Ready(None),
             (None, Poll::Pending) => Poll::Pending,

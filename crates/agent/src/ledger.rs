@@ -102,6 +102,7 @@ impl Ledger {
             result: None,
         };
         self.open = calls.iter().map(open).collect();
+        // Providers reject a turn with neither text nor calls.
         let says_something = message.content != "" || !calls.is_empty() || message.native.is_some();
         if says_something {
             self.push(message);
@@ -152,6 +153,7 @@ impl Ledger {
                     self.round.push((open.call, message.clone()));
                     self.push(message);
                 }
+                // Calls of the client and pending ones get their results later.
                 None => self.open.push(open),
             }
         }
@@ -170,6 +172,7 @@ impl Ledger {
         let fate = fate_of_open_calls(ending);
         let mut events = Vec::new();
         for open in mem::take(&mut self.open) {
+            // A call that already has a result has sent its end event.
             if let (Some(started), None) = (open.started, &open.result) {
                 events.push(ended_early(&open.call, &fate, started.elapsed()));
             }
@@ -210,6 +213,7 @@ impl Ledger {
         let partial = mem::take(&mut self.partial);
         self.text.push_str(&partial.text);
         self.reasoning.push_str(&partial.reasoning);
+        // An incomplete turn was paid for as well.
         self.spent(partial.rest.usage);
         let mut choice = partial.rest.choices.into_iter().next().unwrap_or_default();
         choice.text = partial.text;

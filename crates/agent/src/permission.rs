@@ -219,6 +219,7 @@ impl Permissions {
             let mut patterns = patterns.iter();
             patterns.any(|pattern| names.iter().any(|name| matches(pattern, name)))
         };
+        // A denial wins, whatever the order of the patterns.
         !any(&self.denied) && any(&self.allowed)
     }
 }
@@ -256,6 +257,7 @@ fn matches(pattern: &str, name: &str) -> bool {
     let Some(mut name) = name.strip_prefix(first) else {
         return false;
     };
+    // With one star only, there is no middle and any rest ends in the suffix.
     let (middle, last) = rest.rsplit_once('*').unwrap_or(("", rest));
     for piece in middle.split('*') {
         let Some(at) = name.find(piece) else {

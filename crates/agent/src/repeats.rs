@@ -30,6 +30,7 @@ impl Repeats {
             .iter()
             .map(|(call, result)| mark(call, result))
             .collect();
+        // Something new is progress, so older repetitions no longer count.
         if calls.iter().any(|call| !self.seen.contains_key(call)) {
             self.seen.values_mut().for_each(|times| *times = 0);
         }
@@ -66,6 +67,7 @@ fn mark(call: &ToolCall, result: &Message) -> u64 {
             result.content.to_string().hash(&mut hasher);
             result.is_error.hash(&mut hasher);
         }
+        // Without the result: its message depends on where the arguments break off.
         Err(_) => "unreadable".hash(&mut hasher),
     }
     hasher.finish()
@@ -77,6 +79,7 @@ fn hash(value: &Json, hasher: &mut DefaultHasher) {
         Json::Object(members) => {
             let mut members: Vec<_> = members.iter().collect();
             members.sort_unstable_by_key(|(name, _)| name.as_str());
+            // The lengths keep differently nested values apart.
             members.len().hash(hasher);
             for (name, value) in members {
                 name.hash(hasher);

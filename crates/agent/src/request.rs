@@ -24,12 +24,14 @@ pub(crate) async fn prepare(
 ) -> Result<(), AgentError> {
     let conversation = &mut ledger.conversation;
     conversation.set_system(system(&scope.system, &ledger.skills.block()));
+    // Writing out all schemas is expensive, so only when they changed.
     if toolbox.add_loaded(&ledger.skills) || ledger.model_calls == 0 {
         conversation.set_tools(toolbox.offers());
     }
     let (model, name) = (&*scope.model, scope.model_name.as_deref());
     let summary = compact::summarize(conversation, scope.window, model, name, &scope.limits).await;
     if let Some(summary) = summary {
+        // A summary that failed may have cost something too.
         ledger.spent(summary.usage);
         if !summary.report.strategies.is_empty() {
             compacted(scope, summary.report).await;
@@ -80,6 +82,7 @@ pub(crate) async fn ask(
             Err(error) => error,
         };
         span.failed(&error);
+        // Other errors would come again with a shorter conversation.
         if error.kind != ModelErrorKind::ContextLength || !scope.limits.compaction {
             return Err(error.into());
         }

@@ -56,6 +56,7 @@ pub(crate) fn images(mut given: Vec<MediaUrl>, scope: &RunContext) -> Images {
         count if most == 0 => format!("\n[{count} pictures are not shown: this model takes none]"),
         count => format!("\n[{count} more pictures are not shown: the limit is {most}]"),
     };
+    // Counted before the cut, so that the notice states how many are missing.
     given.truncate(most);
     Images {
         shown: given,
@@ -68,6 +69,7 @@ pub(crate) fn images(mut given: Vec<MediaUrl>, scope: &RunContext) -> Images {
 fn head(text: &str, tokens: u64, counter: &dyn TokenCounter) -> usize {
     let (mut kept, mut left) = (0, tokens);
     while kept < text.len() {
+        // A piece is far longer than a character, so this always advances.
         let end = text.floor_char_boundary((kept + PIECE).min(text.len()));
         let piece = &text[kept..end];
         let used = counter.count_text(piece);
@@ -107,6 +109,7 @@ fn tail(text: &str, tokens: u64, counter: &dyn TokenCounter) -> usize {
 fn within(most: usize, fits: impl Fn(usize) -> Option<usize>) -> usize {
     let (mut fitting, mut low, mut high) = (0, 0, most);
     while low < high {
+        // Rounded up: otherwise `low` would not move when one step is left.
         let middle = low + (high - low).div_ceil(2);
         match fits(middle) {
             Some(bytes) => (fitting, low) = (bytes, middle),

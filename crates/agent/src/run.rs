@@ -91,6 +91,7 @@ impl RunSpec {
             silent_exit: false,
             options: ChatOptions::default(),
             window: Window::default(),
+            // An estimate needs no vocabulary for the model.
             counter: Arc::new(Bytes4),
             limits: RunLimits::default(),
             tracer: Tracer::off(),

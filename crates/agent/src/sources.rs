@@ -20,6 +20,7 @@ impl Sources {
         let Some(Value::List(listed)) = listed else {
             return Vec::new();
         };
+        // Bounded: the answer's list of sources grows with every result.
         let named = listed.as_slice().iter().take(MOST_PER_RESULT);
         named
             .filter_map(read)
@@ -33,6 +34,7 @@ impl Sources {
     }
 
     fn number(&mut self, mut source: Citation) -> Citation {
+        // A source that came up before keeps its number, which the answer may cite.
         if let Some(known) = self.0.iter().find(|known| same(known, &source)) {
             return known.clone();
         }

@@ -114,6 +114,7 @@ impl SpanGuard {
 impl Drop for SpanGuard {
     fn drop(&mut self) {
         if !self.ended {
+            // The future was dropped: a timeout or a cancellation leaves no other trace.
             self.failed("cancelled", "ended before it was done");
         }
     }
@@ -309,6 +310,7 @@ fn message(message: &Message) -> Json {
 fn call(call: &ToolCall) -> Json {
     let arguments = match call.arguments_object() {
         Some(arguments) => Json::Object(arguments),
+        // Truncated arguments are still worth recording.
         None => Json::String(call.arguments.clone()),
     };
     json!({"type": "tool_call", "id": call.id, "name": call.name, "arguments": arguments})

@@ -97,8 +97,10 @@ impl Toolbox {
 
     /// Adds tools of newly loaded skills at the end, so that the offered prefix does not change.
     pub(crate) fn add_loaded(&mut self, skills: &LoadedSkills) -> bool {
+        // Tools are only ever added, so the count shows whether anything is new.
         let before = self.tools.len();
         for tool in skills.tools() {
+            // Checked here too: tools of older skills come again, and `add` would warn each time.
             if self.find(&tool.spec().name).is_none() {
                 self.add(offer(tool.spec()), CallExecutor::Run(tool));
             }
@@ -145,6 +147,7 @@ impl Toolbox {
         if let Some((_, skill)) = behind {
             return format!("{name} is a tool of the skill {skill:?}: load that first.");
         }
+        // Bounded: a model may write a name of any length.
         let name: String = name.chars().take(80).collect();
         match nearest(&name, known.iter().copied()) {
             Some(near) => format!("There is no tool {name:?}. Did you mean {near:?}?"),

@@ -48,6 +48,7 @@ impl Builder {
         Builder {
             compiler,
             tools,
+            // Closed by default: a stored prompt must not reach files or the environment.
             outside: Arc::new(NoEnvironment),
             scripts: Arc::new(NoScripts),
         }
@@ -138,6 +139,7 @@ impl Builder {
             },
             InlinePrompt::File { name, text } => {
                 let entry = StoreEntry::new(key(id), text.clone(), name.clone());
+                // The text comes from a request, so it gets no files and no environment.
                 read_file(id, &entry, &NoEnvironment, &ReferencedFiles::default())?
             }
         };
@@ -331,6 +333,7 @@ fn shared(id: &Arc<str>, read: (Prompt, Vec<Diagnostic>)) -> (Arc<Prompt>, Vec<D
 /// such an ending too.
 pub(crate) fn is_file(entry: &StoreEntry) -> bool {
     file::kind(&entry.origin, &entry.text).is_some()
+        // A JSON object under such a name is a definition all the same.
         && serde_json::from_str::<Object<String, Tree>>(&entry.text).is_err()
 }
 

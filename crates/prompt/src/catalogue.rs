@@ -201,6 +201,7 @@ impl Catalogue {
 
     async fn reload(&self, kinds: &[EntryKind]) -> Result<(), StoreError> {
         let mut held = self.held.lock().await;
+        // Fails before anything is replaced, so the previous definitions stay.
         let all = self.store.load_all(kinds).await?;
         for (kind, entries) in kinds.iter().zip(all) {
             let before = self.snapshot.load_full();
@@ -212,9 +213,11 @@ impl Catalogue {
             };
             let next = self.pinned(&mut held.stock, next).await?;
             self.snapshot.store(Arc::new(next));
+            // Kinds can be reloaded separately, so each is recorded on its own.
             held.loaded.insert(*kind);
         }
         if DEFINITIONS.iter().all(|kind| held.loaded.contains(kind)) {
+            // After the snapshot: a reader that sees the flag finds every definition in it.
             self.loaded.store(true, Ordering::Release);
         }
         Ok(())
@@ -222,11 +225,13 @@ impl Catalogue {
 
     async fn refresh(&self, kind: EntryKind, keys: &[EntryKey]) -> Result<(), StoreError> {
         let mut held = self.held.lock().await;
+        // Prompt files refer to other files, so one changed key may affect other prompts.
         if kind == EntryKind::Prompt && held.stock.has_files() {
             // Released first: `reload` takes this lock itself.
             drop(held);
             return self.reload(&[kind]).await;
         }
+        // Read under the lock, so that an older read cannot replace a newer one.
         let entries = self.store.entries(kind, keys).await?;
         let changes = keys.iter().cloned().zip(entries);
         let before = self.snapshot.load_full();
@@ -248,6 +253,7 @@ impl Catalogue {
         stock: &DefinitionGraph,
         entries: Vec<StoreEntry>,
     ) -> Result<Vec<(EntryKey, Labels, Contents)>, StoreError> {
+        // Deleted labels are missing from the store's list, so the known ones are added as removed.
         let gone = stock.labelled().into_iter();
         let gone = gone.map(|key| (label_key(EntryKind::Prompt, &key), None));
         let mut all: BTreeMap<EntryKey, Option<StoreEntry>> = gone.collect();
@@ -313,6 +319,7 @@ impl Catalogue {
         stock: &mut DefinitionGraph,
         mut next: CatalogueSnapshot,
     ) -> Result<CatalogueSnapshot, StoreError> {
+        // A fetched version may name further versions, so this repeats until none is missing.
         for _ in 0..MOST_ROUNDS {
             let wanted = stock.unpinned();
             if wanted.is_empty() {
@@ -374,6 +381,8 @@ impl Catalogue {
                         error = %error,
                         "cannot load definitions; serving the known ones"
                     );
+                    // What failed stays pending. The pause keeps an unavailable store from being
+                    // flooded.
                     tokio::time::sleep(RETRY).await;
                 }
             }
@@ -453,6 +462,7 @@ impl PendingChanges {
     fn add(&mut self, change: StoreChange) {
         match change {
             StoreChange::All => self.kinds.extend(DEFINITIONS),
+            // Other kinds are read when needed, so the catalogue has nothing to update.
             StoreChange::Kind(kind) | StoreChange::Entry(kind, _)
                 if !DEFINITIONS.contains(&kind) => {}
             StoreChange::Kind(kind) => {

@@ -94,6 +94,7 @@ impl Compiler {
             self.hits.fetch_add(1, Ordering::Relaxed);
             return Ok(compiled);
         }
+        // Counted before the compilation, so that failures are misses too.
         self.misses.fetch_add(1, Ordering::Relaxed);
         let compiled = Arc::new(self.compile_now(set)?);
         Ok(self.cache.insert(set, compiled))
@@ -124,6 +125,7 @@ impl Compiler {
         Ok(CompiledPrompt {
             template,
             entries: entries.map(|(name, _)| name.into()).collect(),
+            // The first render fills it: only then are the shared variables known.
             plan: ArcSwapOption::empty(),
             checks: Checks::default(),
         })
@@ -148,6 +150,7 @@ impl Compiler {
         let add = |called: &mut Vec<CalledTemplate>, more: Vec<CalledTemplate>| {
             for other in more {
                 let is_own = own.iter().any(|(known, _)| **known == *other.name);
+                // The prompt's own templates win, then the first template found of a name.
                 if !is_own && !called.iter().any(|known| known.name == other.name) {
                     called.push(other);
                 }
@@ -167,6 +170,7 @@ impl Compiler {
             for name in wanted {
                 add(&mut called, wanted_by(prompt, name, library));
             }
+            // Names that exist nowhere add nothing either, so the loop always ends.
             if called.len() == before {
                 return Ok(set);
             }

@@ -58,6 +58,7 @@ impl Branch {
         let mut replaced = false;
         if let ContextNode::Leaf(leaf) = node {
             replaced = !matches!(leaf, Value::Map(_));
+            // An object under a shorter key is extended; any other value gives way.
             let branch = leaf.as_map().map(Branch::of).unwrap_or_default();
             *node = ContextNode::Branch(branch);
         }
@@ -94,6 +95,7 @@ pub(crate) fn with_request(shared: &Map, variables: &Map, at_root: bool) -> Map 
     let mut table = MapTable::with_capacity_and_hasher(capacity, Default::default());
     let pair = |(name, value): (&Arc<str>, &Value)| (name.clone(), value.clone());
     table.extend(shared.iter().map(pair));
+    // After the shared variables, so that those of the request win.
     if at_root {
         table.extend(variables.iter().map(pair));
     }

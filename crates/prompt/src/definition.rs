@@ -192,6 +192,7 @@ impl Prompt {
             let found = located("prompt.script", source, text, "format", message.to_owned());
             return Err(vec![found]);
         }
+        // Collected, so that one check reports everything that is wrong.
         let mut errors = Vec::new();
         let mut keep = |result: Result<_, String>, key: &str| {
             result.map_err(|message| {
@@ -468,6 +469,7 @@ fn options(object: &Object<String, Tree>) -> Result<ChatOptions, String> {
 fn unknown_keys(source: &str, text: &str, object: &Object<String, Tree>) -> Vec<Diagnostic> {
     let unknown = object.keys().filter(|key| !KEYS.contains(&key.as_str()));
     let warn = |key: &String| {
+        // Only likely misspellings are reported; other keys are the author's own.
         let near = nearest(key, KEYS)?;
         let message = format!("unknown key {key:?}");
         let mut found = located("prompt.key", source, text, key, message);

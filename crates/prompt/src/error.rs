@@ -201,6 +201,7 @@ impl ServiceError {
             ServiceError::Invalid { .. } => ErrorCode::DefinitionInvalid,
             ServiceError::Variables { .. } => ErrorCode::VariablesInvalid,
             ServiceError::Missing { .. } => ErrorCode::RenderMissingVariable,
+            // No name is unknown, so broken tools are the cause.
             ServiceError::UnknownFunctions { names, .. } if names.is_empty() => {
                 ErrorCode::RenderBrokenTool
             }
@@ -265,6 +266,7 @@ impl ServiceError {
 
 fn absent(nearest: Option<&str>, broken: Option<&BrokenDefinition>) -> String {
     match (broken, nearest) {
+        // A broken definition explains more than a similar name.
         (Some(broken), _) => format!("; {broken}"),
         (None, Some(name)) => format!("; did you mean {name:?}?"),
         (None, None) => String::new(),

@@ -73,6 +73,7 @@ fn prompt(extension: &str, index: usize, item: &Tree, text: &str) -> (String, Ch
     let name = item.get("name").and_then(Tree::as_str);
     let id = match name {
         Some(name) => format!("{extension}.{name}"),
+        // Only for the error: a prompt without a name is refused below.
         None => format!("{extension}.{index}"),
     };
     let source = format!("prompt {id}");

@@ -29,6 +29,7 @@ impl SyncRequests {
     /// Waits until the follower has applied every change that it received before this call. Returns
     /// `false` without a follower.
     pub(crate) async fn is_caught_up(&self) -> bool {
+        // A follower holds this lock for as long as it follows.
         if self.receiver.try_lock().is_ok() {
             return false;
         }
@@ -67,6 +68,7 @@ impl ChangeFollower<'_> {
     pub(crate) async fn next(&mut self) -> Option<Vec<StoreChange>> {
         loop {
             for asked in self.waiting.drain(..) {
+                // The caller may have stopped waiting.
                 let _ = asked.send(());
             }
             let mut told = Vec::new();
@@ -74,6 +76,7 @@ impl ChangeFollower<'_> {
                 change = self.changes.next() => told.push(change?),
                 asked = self.asks.recv() => self.waiting.extend(asked),
             }
+            // Before the changes: each change that came before a request is then read below.
             while let Ok(asked) = self.asks.try_recv() {
                 self.waiting.push(asked);
             }

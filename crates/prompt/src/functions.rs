@@ -146,6 +146,7 @@ impl<'a> ToolFunctions<'a> {
             request_id: self.request_id.into(),
             call: Arc::default(),
         };
+        // A late call leaves its fallback value, and the margin is left for printing it.
         let most = context.remaining(Duration::MAX).saturating_sub(MARGIN);
         let late = |_| {
             let message = format!(
@@ -184,6 +185,7 @@ impl FunctionHost for ToolFunctions<'_> {
         mut arguments: CallArguments,
     ) -> BoxFuture<'a, Result<Value, CallError>> {
         Box::pin(async move {
+            // First: a stored tool of that name wins over the built-in function.
             if let Some(tool) = self.tool(name) {
                 return Ok(self.run_or_skip(tool.as_ref(), arguments).await);
             }
@@ -195,6 +197,7 @@ impl FunctionHost for ToolFunctions<'_> {
             arguments.positional.remove(0);
             if name == SCRIPT {
                 let script = self.script(&wanted)?;
+                // Not skipped in a dry run: a script runs dry itself.
                 return Ok(self.run(&script, arguments).await);
             }
             match self.tool(&wanted) {

@@ -96,6 +96,7 @@ impl Library for PromptLoader<'_> {
     }
 
     fn partial(&self, id: &str, name: &str) -> Option<CalledTemplate> {
+        // Templates may write a partial with or without its underscore.
         let bare = name.strip_prefix('_').unwrap_or(name);
         let mut ids = outward(id).map(|folder| format!("{folder}_{bare}"));
         let id = ids.find(|id| {

@@ -71,6 +71,7 @@ pub(crate) fn assemble(
         for message in structured.messages {
             let given = is_history(&message).then(|| so_far.next().cloned());
             match given.flatten() {
+                // The original: templates see only the text of a message.
                 Some(given) => messages.push(given),
                 None => messages.push(of_template(message, name)?),
             }
@@ -79,6 +80,7 @@ pub(crate) fn assemble(
     if !is_placed {
         let asks = messages.last().is_some_and(|last| last.role == Role::User)
             && input.unplaced == HistoryPlacement::BeforeUser;
+        // The question stays last, where the model looks for it.
         let at = messages.len() - usize::from(asks);
         messages.splice(at..at, history.iter().cloned());
     }

@@ -275,6 +275,7 @@ impl<'a> AvailableNames<'a> {
                 continue;
             };
             let alike = |(other, _): (&Arc<str>, &Value)| other.eq_ignore_ascii_case(key);
+            // The format finds the key in another spelling.
             if self.ignores_case() && known.iter().any(alike) {
                 continue;
             }

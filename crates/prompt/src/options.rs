@@ -68,6 +68,7 @@ fn set(options: &mut ChatOptions, name: &str, value: &Tree) -> Result<(), &'stat
         "parallel_tool_calls" => {
             options.parallel_tool_calls = Some(value.as_bool().ok_or("true or false")?);
         }
+        // Settings of one provider are passed on unchanged.
         other => {
             options.extra.insert(other.to_owned(), value.clone());
         }

@@ -62,6 +62,7 @@ impl Parameters {
     /// # Errors
     /// It is no JSON Schema.
     pub(crate) fn of_schema(tree: &Tree, presets: Vec<(Arc<str>, Value)>) -> Result<Self, String> {
+        // Built once here only to check the schema; renders build their own.
         validator(tree).map_err(|error| format!("parameters are not a JSON Schema: {error}"))?;
         let preset = |(name, value): (Arc<str>, Value)| (name.to_string(), Tree::from(&value));
         let presets: Object<String, Tree> = presets.into_iter().map(preset).collect();
@@ -110,6 +111,7 @@ impl Parameters {
             return Err(problems);
         }
         let absent = |(name, _): &&(Arc<str>, Value)| variables.get(name).is_none();
+        // The usual case: nothing is missing, and the map is shared without a copy of its table.
         if !ready.presets.iter().any(|preset| absent(&preset)) {
             return Ok(variables.clone());
         }
@@ -137,6 +139,7 @@ impl ParameterSchema {
 impl Checks {
     fn ready(&self, schema: &Arc<ParameterSchema>) -> Arc<CachedValidator> {
         if let Some(ready) = &*self.0.load()
+            // Another version of the prompt may have been checked last.
             && Arc::ptr_eq(&ready.of, schema)
         {
             return ready.clone();
@@ -146,6 +149,7 @@ impl Checks {
             validator: validator(&schema.tree()).ok(),
             presets: schema.presets(),
         });
+        // Concurrent renders may each build one; any of them is right.
         self.0.store(Some(ready.clone()));
         ready
     }

@@ -56,6 +56,7 @@ impl<K: Eq + Hash, V: Clone> LruCache<K, V> {
     /// cached: the value that was there first.
     pub(crate) fn insert(&self, key: &Arc<K>, value: V) -> V {
         let mut kept = self.kept.write().unwrap_or_else(PoisonError::into_inner);
+        // Two threads may have made the same value; both go on with the first.
         if let Some(entry) = kept.entries.get(key) {
             self.touch(entry);
             return entry.value.clone();
@@ -94,6 +95,7 @@ impl<K: Eq + Hash, V> LruState<K, V> {
             if used <= seen {
                 return self.entries.remove(&key).is_some();
             }
+            // Used since: it moves to its last use.
             self.order.insert(used, key);
         }
         false

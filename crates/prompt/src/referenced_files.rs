@@ -44,6 +44,7 @@ impl FileEnvironment for TrackingEnvironment<'_> {
     }
 
     fn file(&self, path: &str) -> Result<String, AccessError> {
+        // Recorded before it is read: a file that is missing may be added later.
         self.referred.0.borrow_mut().insert(self.folder.join(path));
         self.around.file(path)
     }

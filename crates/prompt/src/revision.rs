@@ -23,6 +23,7 @@ impl Revision {
     pub fn parse(text: &str) -> Option<Self> {
         let digits = text.trim().trim_matches('"');
         let is_hex = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+        // Checked here, because `from_str_radix` also accepts a sign.
         if !is_hex || !matches!(digits.len(), 32 | 64) {
             return None;
         }

@@ -63,6 +63,7 @@ pub(crate) fn mark(rich: &[StructuredVariable], variables: Map) -> Result<Map, V
     let mut table = variables.to_table();
     let mut problems = Vec::new();
     for StructuredVariable { name, kind } in rich {
+        // A missing or null variable is left to the checks of the template.
         let Some(value) = table
             .get_mut(&**name)
             .filter(|value| **value != Value::Null)
@@ -104,6 +105,7 @@ fn medium(kind: RichKind, value: &Value) -> Result<(String, Option<String>), Str
         let found = keys.iter().find_map(|key| map.get(key)?.as_str());
         found.map(str::to_owned)
     };
+    // Clients use different names for the same field.
     let url = text(&["url", "source", "value", "path"]).ok_or_else(|| {
         format!(
             "{} must be an address, a data: URL or an object with url",

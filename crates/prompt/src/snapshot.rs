@@ -257,6 +257,7 @@ impl CatalogueSnapshot {
             let is_broken = matches!(definition.state, DefinitionState::Invalid);
             let last = id.rsplit('.').next().unwrap_or_default();
             let said = || said_name(&definition.text).is_some_and(|name| holds(&name));
+            // `said` reads the text, so it is asked last.
             is_broken && (holds(id) || holds(last) || said())
         });
         known.map(|(id, definition)| definition.broken(EntryKind::Extension, id))
@@ -286,6 +287,7 @@ impl CatalogueSnapshot {
     /// for one request that brings functions of its own.
     #[must_use]
     pub fn with_tools(&self, tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Self {
+        // Cheap: the tables share their pieces until one changes.
         let mut with = self.clone();
         for tool in tools {
             let name = Arc::from(tool.spec().name.as_str());

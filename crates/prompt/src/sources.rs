@@ -38,6 +38,7 @@ impl SourceSet {
             called,
         );
         SourceSet {
+            // Taken once: sets are looked up for every render, and hashing reads all texts.
             hash: foldhash::quality::FixedState::default().hash_one(key),
             prompt: prompt.clone(),
             called: called.into(),
@@ -106,6 +107,7 @@ impl PartialEq for SourceSet {
     fn eq(&self, other: &Self) -> bool {
         let same =
             || self.hash == other.hash && self.called == other.called && self.has(&other.prompt);
+        // Usually it is the very same set, and no text needs to be compared.
         std::ptr::eq(self, other) || same()
     }
 }

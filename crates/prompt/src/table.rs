@@ -77,6 +77,7 @@ impl<V> ChunkedTable<V> {
         let first = self.piece_of(text);
         let pieces = self.pieces.iter().skip(first);
         let entries = pieces.flat_map(|piece| piece.iter().map(pair));
+        // The first piece may begin with smaller ids.
         let entries = entries.skip_while(move |(id, _)| &***id < text);
         entries.take_while(move |(id, _)| id.starts_with(text))
     }
@@ -85,6 +86,7 @@ impl<V> ChunkedTable<V> {
     fn piece_of(&self, id: &str) -> usize {
         let begins_before =
             |piece: &TableChunk<V>| piece.first().is_some_and(|(first, _)| &**first <= id);
+        // An id smaller than all others belongs to the first piece.
         self.pieces.partition_point(begins_before).saturating_sub(1)
     }
 }
@@ -100,6 +102,7 @@ impl<V: Clone> ChunkedTable<V> {
         };
         match place(piece, &id) {
             Ok(at) => {
+                // Copies the piece only if another table shares it.
                 let entry = Arc::make_mut(piece).get_mut(at)?;
                 Some(std::mem::replace(&mut entry.1, value))
             }
@@ -121,6 +124,7 @@ impl<V: Clone> ChunkedTable<V> {
         let at = place(piece, id).ok()?;
         self.len -= 1;
         let (_, value) = Arc::make_mut(piece).remove(at);
+        // No piece may stay empty: `piece_of` compares first entries.
         if piece.is_empty() {
             self.pieces.remove(number);
         }

@@ -118,6 +118,7 @@ impl PromptService {
         let definition = self.catalogue().choose_now(snapshot, id)?;
         let entry = definition.usable(EntryKind::Prompt)?;
         let mut tool = self.wrap(&definition, entry, result);
+        // With its mark, so that two versions of a prompt are two tools.
         tool.spec.name = prompt_function(id);
         if *id != *definition.id {
             tool.spec.also.extend(targets(id, entry));
@@ -184,6 +185,7 @@ pub fn prompt_function(id: &str) -> String {
     };
     let name: String = id.chars().map(safe).collect();
     let mut name = format!("prompt_{name}");
+    // Every character is ASCII by now, so this cannot split one.
     name.truncate(LONGEST_NAME);
     name
 }
@@ -209,6 +211,7 @@ fn described(id: &str, entry: &PromptEntry) -> String {
 impl PromptTool {
     /// A script is always run: that is what it is for.
     async fn run(&self, arguments: &Map, request_id: &str) -> Result<Value, ServiceError> {
+        // Taken at each call, so that a changed definition applies at once.
         let now = || self.service.catalogue().snapshot();
         let snapshot = &self.snapshot.clone().unwrap_or_else(now);
         let input = RenderInput {
@@ -241,6 +244,7 @@ impl PromptTool {
             reply.fold(event?);
         }
         let whole = reply.ensure_complete().map_err(|cut| {
+            // A refusal explains why there is no answer, so it belongs in the error.
             let said = reply.choices.first().map_or("", |choice| &choice.refusal);
             let colon = if said.is_empty() { "" } else { ": " };
             ModelError::new(ModelErrorKind::Cut, format!("{cut}{colon}{said}"))

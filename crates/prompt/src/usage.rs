@@ -161,6 +161,7 @@ impl<T: Default> ByName<T> {
         let known = self.known.load();
         match known.get(name) {
             Some(counts) => add(counts),
+            // A bound on names keeps memory and exported metrics finite.
             None if known.len() >= self.most => add(&self.other),
             None => add(&self.added(name)),
         }
@@ -169,12 +170,14 @@ impl<T: Default> ByName<T> {
     fn added(&self, name: &str) -> Arc<T> {
         let _adding = self.adding.lock().unwrap_or_else(PoisonError::into_inner);
         let known = self.known.load();
+        // Another thread may have added the name before this one got the lock.
         if let Some(counts) = known.get(name) {
             return counts.clone();
         }
         if known.len() >= self.most {
             return self.other.clone();
         }
+        // A copy is fine: names are added rarely, and counting never waits for the lock.
         let mut more = CounterMap::clone(&known);
         let counts = Arc::<T>::default();
         more.insert(name.into(), counts.clone());
@@ -190,6 +193,7 @@ impl<T: Default> ByName<T> {
             .map(|(name, counts)| (name.clone(), counts.clone()));
         let mut all: Vec<(Arc<str>, Arc<T>)> = pairs.collect();
         all.sort_by(|(a, _), (b, _)| a.cmp(b));
+        // A prompt may be called `other` itself, and each name must occur once.
         if known.len() >= self.most && !known.contains_key(OTHER) {
             all.push((OTHER.into(), self.other.clone()));
         }

@@ -23,6 +23,7 @@ pub(super) fn find(text: &str) -> Vec<Range<usize>> {
         if let Some(start) = element(text, next) {
             found.extend(open.take().map(|from| from..next));
             let end = text[start..].find(CLOSE).map(|step| start + step);
+            // An element that is never closed reaches to the end of the text.
             found.push(start..end.unwrap_or(text.len()));
             at = end.map_or(text.len(), |end| end + CLOSE.len());
         } else if let Some((start, opens)) = marker(text, next) {
@@ -38,9 +39,11 @@ pub(super) fn find(text: &str) -> Vec<Range<usize>> {
 /// Start of the content of the element that begins here.
 fn element(text: &str, at: usize) -> Option<usize> {
     let rest = text.get(at..)?.strip_prefix(OPEN)?;
+    // Rejects longer names, such as `<attachments>`.
     if !rest.starts_with(['>', ' ', '\n']) {
         return None;
     }
+    // Bounded: many unclosed tags would otherwise take quadratic time.
     let inside = clip(rest, MARKER_BYTES).find('>')?;
     Some(at + OPEN.len() + inside + 1)
 }
@@ -48,6 +51,7 @@ fn element(text: &str, at: usize) -> Option<usize> {
 /// Start of the content after the marker that begins here, and whether it has content: a marker may
 /// also close the previous attachment.
 fn marker(text: &str, at: usize) -> Option<(usize, bool)> {
+    // Brackets in running text are not markers.
     let begins_line = at == 0 || text.as_bytes().get(at - 1) == Some(&b'\n');
     let rest = text.get(at..).filter(|_| begins_line)?;
     let line = clip(rest, MARKER_BYTES).lines().next()?;

@@ -40,6 +40,7 @@ impl CountedText {
         if text == self.text {
             return;
         }
+        // An empty text is not sent, so it costs nothing and needs no count.
         let exact = text.is_empty();
         *self = CountedText {
             tokens: if exact { 0 } else { text.len() as u64 + AROUND },
@@ -135,6 +136,7 @@ impl Conversation {
             conversation.push(message);
         }
         let said = |item: &CountedMessage| item.message.role == Role::User;
+        // Set once: messages that are pushed later do not become the question.
         conversation.question = conversation.items.iter().rposition(said);
         conversation
     }
@@ -184,6 +186,7 @@ impl Conversation {
         self.system.count(&*self.counter);
         self.tools.count(&*self.counter);
         for item in self.items.iter_mut().filter(|item| !item.exact) {
+            // Messages are only cut after they were counted, so this is still the whole message.
             item.tokens = self.counter.count_message(&item.message);
             item.whole_tokens = item.tokens;
             item.exact = true;
@@ -194,6 +197,7 @@ impl Conversation {
     /// The messages to send, the system prompt first.
     #[must_use]
     pub fn messages(&self) -> Vec<Message> {
+        // Room for the system prompt and for a notice in each of the two gaps.
         let mut messages = Vec::with_capacity(self.items.len() + 3);
         messages.extend(self.system_message());
         for (index, item) in self.items.iter().enumerate() {
@@ -233,9 +237,11 @@ impl Conversation {
             at: more.at,
             ..RemovedMessages::default()
         });
+        // A later round may remove earlier messages than the first one did.
         gap.at = gap.at.min(more.at);
         gap.removed += more.removed;
         gap.removed_tokens += more.removed_tokens;
+        // A new summary was made from the previous one too, so it replaces it.
         gap.summary = more.summary.or(gap.summary.take());
         gap.notice = notice(gap);
         gap.tokens = counter.count_message(&Message::new(Role::User, gap.notice.as_str()));
@@ -283,6 +289,7 @@ fn insert_notice(notice: &str, messages: &mut Vec<Message>, mut next: Message) {
 }
 
 fn add_text(message: &mut Message, text: &str, first: bool) {
+    // The provider's own form of the message no longer matches its text.
     message.native = None;
     match &mut message.content {
         MessageContent::Text(said) if first => *said = format!("{text}\n\n{said}"),

@@ -96,6 +96,7 @@ pub(super) fn cut(whole: &Message, caps: MessageCaps) -> (Option<Message>, usize
     if !changed {
         return (None, 0);
     }
+    // The provider's own form still holds the text that was cut.
     message.native = None;
     (Some(message), missing)
 }

@@ -56,6 +56,7 @@ impl CutCandidate {
             CutTarget::Attachments if sent.role != Role::User => Vec::new(),
             CutTarget::Attachments => texts(sent).into_iter().flat_map(attachments).collect(),
         };
+        // Reasoning counts as one more text: `cut` removes it if it is too long.
         if piece == CutTarget::Texts && sent.role == Role::Assistant {
             pieces.push(characters(reasoning));
         }
@@ -64,6 +65,7 @@ impl CutCandidate {
         (!pieces.is_empty()).then(|| CutCandidate {
             index,
             pieces,
+            // An average is enough for the first estimate: the search counts each attempt exactly.
             tokens_per_character: item.tokens as f64 / all.max(1) as f64,
         })
     }
@@ -104,6 +106,7 @@ pub(super) fn lower(
         return;
     };
     let mut search = LengthSearch {
+        // The floor is accepted without a measurement: nothing shorter may be tried.
         fits: (floor, None),
         over: (longest, before),
         target,
@@ -116,6 +119,7 @@ pub(super) fn lower(
             None => break,
         }
     }
+    // The last attempt may have been too long, so the best length that fitted is applied again.
     apply(conversation, &candidates, piece, search.fits.0);
 }
 
@@ -129,6 +133,7 @@ fn apply(
     for candidate in candidates {
         if let Some(item) = conversation.items.get_mut(candidate.index) {
             item.set_caps(
+                // From the state before this compaction, so that attempts do not add up.
                 item.before
                     .caps
                     .lowered(piece, level)

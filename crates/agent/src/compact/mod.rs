@@ -48,6 +48,7 @@ pub fn compact_to_target(
     }
     let available = available(window);
     let report = Compactor::new(conversation, target(window), available, limits).run();
+    // Missing the target is acceptable as long as the request fits into the window.
     if conversation.tokens() > available {
         return Err(conversation.does_not_fit(available));
     }
@@ -64,6 +65,7 @@ pub fn fit_within(
     target: u64,
     limits: &RunLimits,
 ) -> Result<CompactionReport, AgentError> {
+    // The compactor needs exact counts: upper bounds would make it cut too much.
     conversation.count();
     let report = Compactor::new(conversation, target, target, limits).run();
     if report.strategies.is_empty() {

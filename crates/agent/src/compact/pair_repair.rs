@@ -21,16 +21,20 @@ pub(super) fn pairs(messages: impl Iterator<Item = Message>) -> Vec<Message> {
     let mut begun = false;
     for message in messages {
         if message.role == Role::Tool {
+            // A second result of the same call is dropped as well: the first one removed the id.
             if open.answer(message.tool_call_id.as_deref()) {
                 mended.push(message);
             }
             continue;
         }
         open.close(&mut mended);
+        // Results must follow the turn with their calls, so older calls cannot be answered any
+        // more.
         open = OpenCalls::of(&message);
         if message.role == Role::Assistant && !begun {
             mended.push(Message::new(Role::User, BEGINNING));
         }
+        // System messages do not begin a conversation.
         begun |= !matches!(message.role, Role::System | Role::Developer);
         mended.push(message);
     }

@@ -7,6 +7,7 @@ const NOTICE_CHARACTERS: usize = 120;
 /// Keeps `keep` characters of a text, 60 % from its head and 40 % from its tail, with a notice
 /// between them; also returns the number of removed characters. `None` if the text is not longer.
 pub(super) fn shorten(text: &str, keep: usize) -> Option<(String, usize)> {
+    // Byte lengths bound character counts, so most texts are passed without counting.
     if text.len() <= keep.saturating_add(NOTICE_CHARACTERS) {
         return None;
     }

@@ -80,6 +80,7 @@ impl<'a> Compactor<'a> {
         ceiling: u64,
         limits: &'a RunLimits,
     ) -> Self {
+        // With these snapshots cuts can start over, and the report covers this compaction only.
         for item in &mut conversation.items {
             item.before = MessageSnapshot {
                 caps: item.caps,
@@ -104,6 +105,7 @@ impl<'a> Compactor<'a> {
 
     /// Runs the strategies and reports what was done.
     pub(super) fn run(mut self) -> CompactionReport {
+        // Attachments first, so that messages are only removed if that is not enough.
         self.attachments();
         self.trim();
         self.finish()
@@ -143,6 +145,8 @@ impl<'a> Compactor<'a> {
             self.emptied |= number > 0 && self.report.removed_messages > removed;
             self.cut_texts();
         }
+        // Compared with the ceiling: missing the target alone does not justify cutting the
+        // question.
         if self.conversation.tokens() > self.ceiling {
             self.cut_what_is_left();
         }
@@ -265,6 +269,7 @@ impl<'a> Compactor<'a> {
             gone += unit.tokens;
             let too_much = now.saturating_sub(gone) < least;
             match enough {
+                // Removing this large unit would cut too much, so its texts are cut instead.
                 None if gone >= needed && too_much && spare => return index,
                 None if gone >= needed => enough = Some(index + 1),
                 Some(count) if too_much => return count,
@@ -290,11 +295,13 @@ impl<'a> Compactor<'a> {
         let mut next = gone.iter().peekable();
         let mut index = 0;
         self.conversation.items.retain(|_| {
+            // Units and messages are in the same order, so one pass is enough.
             while next.next_if(|unit| unit.range.end <= index).is_some() {}
             let goes = next.peek().is_some_and(|unit| unit.range.contains(&index));
             index += 1;
             !goes
         });
+        // The question and the later gap are indexes into the list that became shorter.
         if zone == BEFORE {
             self.conversation.shift(removed);
         }

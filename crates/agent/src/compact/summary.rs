@@ -61,6 +61,7 @@ pub async fn summarize(
     }
     let target = target(window);
     let room = SUMMARY_TOKENS.min(target / 8);
+    // The summary takes room itself, so more than usual has to be removed.
     let mut squeeze = Compactor::new(conversation, target - room, available(window), limits);
     squeeze.attachments();
     let Some((zone, gone)) = squeeze.oldest() else {
@@ -83,6 +84,7 @@ pub async fn summarize(
             let text = shorten(&text, SUMMARY_CHARACTERS).map_or(text, |(short, _)| short);
             finished(squeeze.replace(&gone, zone, &text), usage)
         }
+        // The attempt was paid for, so its usage is reported although there is no summary.
         Ok(SummaryReply { text: None, usage }) => finished(squeeze.finish(), usage),
         Err(_) => finished(squeeze.finish(), None),
     }
@@ -102,6 +104,7 @@ fn request(transcript: &str, room: u64, model_name: Option<&str>) -> ChatRequest
             Message::new(Role::User, asked),
         ],
         options: ChatOptions {
+            // In a tiny window the share for the summary would be too short to say anything.
             max_tokens: Some(room.max(256)),
             ..ChatOptions::default()
         },
@@ -153,6 +156,7 @@ fn transcript(
     let mut text = String::new();
     let earlier = conversation.gaps.get(zone).and_then(Option::as_ref);
     if let Some(summary) = earlier.and_then(|gap| gap.summary.as_deref()) {
+        // Writing to a `String` cannot fail.
         let _ = writeln!(text, "summary of what was before: {}\n", safe(summary));
     }
     for index in indexes {
@@ -183,5 +187,6 @@ fn write_message(text: &mut String, message: &Message) {
 
 /// Escapes a text so that it cannot close the element around it.
 fn safe(text: &str) -> String {
+    // Without the closing bracket, so that `</conversation >` is covered too.
     text.replace("</conversation", "&lt;/conversation")
 }

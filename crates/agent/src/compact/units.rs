@@ -22,6 +22,7 @@ pub(super) fn units(conversation: &Conversation) -> Vec<MessageGroup> {
     let mut units: Vec<MessageGroup> = Vec::with_capacity(conversation.items.len());
     for (index, item) in conversation.items.iter().enumerate() {
         match units.last_mut() {
+            // A result stays with its call: providers reject one without the other.
             Some(unit) if item.message.role == Role::Tool => {
                 unit.range.end = index + 1;
                 unit.tokens += item.tokens;
@@ -68,5 +69,6 @@ pub(super) fn middle(
     };
     let start = count(&mut units.iter().enumerate(), first).map_or(0, |index| index + 1);
     let end = count(&mut units.iter().enumerate().rev(), last).unwrap_or(units.len());
+    // In a short conversation the kept ends overlap, and the middle is empty.
     start..end.max(start)
 }

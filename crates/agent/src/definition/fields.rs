@@ -225,6 +225,7 @@ fn unknown(
         Some(near) => format!("did you mean {near}?"),
         None => format!("expected one of {}", known.join(", ")),
     };
+    // Bounded: the name comes from the file and could fill the message.
     let key: String = entry.name().chars().take(80).collect();
     let at = entry.key.span.start;
     findings.add(at, format!("unknown field {prefix}{key}"), Some(help));
@@ -236,6 +237,7 @@ pub(super) fn camel_case(name: &str) -> String {
     let mut raise = false;
     for c in name.chars() {
         match c {
+            // A leading underscore separates no words, so it stays.
             '_' if !out.is_empty() => raise = true,
             _ if raise => {
                 out.extend(c.to_uppercase());

@@ -292,6 +292,7 @@ impl AgentDefinition {
             features: features(&fields, &mut found),
             metadata: fields.get("metadata").map(json).unwrap_or_default(),
         };
+        // Only its type is checked: the definition does not keep the name.
         fields.text("name", &mut found);
         found.finish(definition)
     }
@@ -437,8 +438,10 @@ fn limits(fields: &ObjectFields<'_>, found: &mut DefinitionDiagnostics<'_>) -> L
     let tool_timeout = limits.seconds("toolTimeout", found);
     let run_timeout = limits.seconds("runTimeout", found);
     LimitSettings {
+        // 0 is valid: the first turn is then the last one, without calls.
         max_tool_calls: limits.count("maxToolCalls", 0, found).map(saturated),
         max_concurrent_calls: limits.count("maxConcurrentCalls", 1, found).map(sized),
+        // The long names are accepted too; the short ones win.
         tool_timeout: tool_timeout.or_else(|| limits.seconds("toolTimeoutSeconds", found)),
         run_timeout: run_timeout.or_else(|| limits.seconds("runTimeoutSeconds", found)),
         result_tokens: limits.count("resultTokens", 1, found),
@@ -490,6 +493,7 @@ fn options(fields: &ObjectFields<'_>, found: &mut DefinitionDiagnostics<'_>) -> 
         };
         for (camel, entry) in ObjectFields::of(node, "options.", None, found).iter() {
             let known = OPTIONS.iter().find(|(other, _)| *other == camel);
+            // Unknown options are passed through, but a misspelt limit would have no effect.
             if let Some(near) = nearest(camel, CALLING).filter(|_| !CALLING.contains(&camel)) {
                 let message = format!("options: unknown field {:?}", entry.name());
                 found.add(

@@ -40,9 +40,11 @@ impl AgentDefinition {
     /// ```
     #[must_use]
     pub fn doubts(source: &str, text: &str, known: KnownNames<'_>) -> Vec<Diagnostic> {
+        // `parse` reports syntax errors; there are no names to compare.
         let Ok(root) = tree(source, text) else {
             return Vec::new();
         };
+        // Errors of the fields are dropped here: `parse` reports them.
         let mut other = DefinitionDiagnostics::new(source, text);
         let fields = ObjectFields::of(&root, "", Some(FIELDS), &mut other);
         let warning = |node: &Node, message: String, help: Option<String>| {
@@ -114,6 +116,7 @@ impl<'a> CallableTools<'a> {
         let patterns: Vec<&str> = texts(fields, "tools").map(|(_, pattern)| pattern).collect();
         let permitted = Permissions::parse(&patterns).unwrap_or_default();
         let searches = |features: &Node| {
+            // A raw node keeps the written spelling, so both are looked up.
             let names = ["webSearch", "web_search"];
             names.iter().any(|name| features.get(name).is_some())
         };

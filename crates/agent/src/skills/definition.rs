@@ -118,6 +118,7 @@ impl SkillDefinition {
         folder: &str,
         body: String,
     ) -> Result<Self, OffsetError> {
+        // First, so that nothing is read of a skill whose permissions are unclear.
         no_misspelt_grants(front)?;
         let text = |name: &str| Ok(front.text(name)?.unwrap_or_default());
         let name = front.text("name")?.filter(|name| !name.is_empty());
@@ -147,6 +148,7 @@ impl SkillDefinition {
 
 /// Rejects misspelled permission fields: ignoring one would change what the author meant.
 fn no_misspelt_grants(front: &FrontMatter) -> Result<(), OffsetError> {
+    // Spellings such as `allowed_tools` or `AllowedTools` are found as well.
     let plain = |name: &str| name.to_lowercase().replace(['-', '_'], "");
     for (name, at) in front.unknown(KNOWN) {
         let near = |grant: &&&str| nearest(&plain(name), [plain(grant).as_str()]).is_some();
@@ -204,6 +206,7 @@ fn checked_name(name: String, at: usize) -> Result<String, OffsetError> {
             format!("skill name too long: at most {MOST_NAME} characters"),
         ));
     }
+    // Names appear in paths, in tags and in Markdown of the system prompt.
     let bad = |c: &char| c.is_control() || "/\\<>`*\"'".contains(*c);
     match name.chars().find(bad) {
         Some(found) => Err((

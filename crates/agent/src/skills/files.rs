@@ -104,6 +104,7 @@ impl Tool for ReadSkillFile {
                 _ => Err(wrong(format!("{name} must be a string"))),
             };
             let (folder, path) = (self.folder(&text("skill")?)?, text("path")?);
+            // File access blocks, and would hold up other runs of this thread.
             let read = tokio::task::spawn_blocking(move || read(&folder, &path)).await;
             let failed = |error| ToolError::new(ToolErrorKind::Transport, format!("{error}"));
             read.map_err(failed)?.map(Value::from)
@@ -124,6 +125,7 @@ fn read(folder: &Path, path: &str) -> Result<String, ToolError> {
             listing(folder)
         ))
     };
+    // Both paths are resolved: the folder itself may be reached through a link.
     let root = fs::canonicalize(folder).map_err(missing)?;
     let real = fs::canonicalize(root.join(relative)).map_err(missing)?;
     if !real.starts_with(&root) {
@@ -136,6 +138,7 @@ fn read(folder: &Path, path: &str) -> Result<String, ToolError> {
     let unreadable = |error| wrong(format!("{path:?} cannot be read: {error}"));
     let mut bytes = Vec::new();
     let file = File::open(&real).map_err(unreadable)?;
+    // One byte more than allowed is enough to notice a file that is too long.
     file.take(MOST_BYTES + 1)
         .read_to_end(&mut bytes)
         .map_err(unreadable)?;
@@ -154,6 +157,7 @@ fn listing(folder: &Path) -> String {
     let shown = entries.flatten().take(50).filter_map(|entry| {
         let name = entry.file_name().into_string().ok()?;
         let folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        // Hidden files are not part of a skill's documentation.
         (!name.starts_with('.')).then(|| if folder { format!("{name}/") } else { name })
     });
     let mut names: Vec<String> = shown.collect();

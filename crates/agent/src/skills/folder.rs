@@ -59,6 +59,7 @@ impl SkillReader {
             Err(error) => return self.wrong(shown, format!("cannot read the folder: {error}")),
         };
         let mut names: Vec<_> = entries.flatten().map(|entry| entry.file_name()).collect();
+        // Sorted before the cut: the order of `read_dir` is arbitrary.
         names.sort();
         if names.len() > MOST_ENTRIES {
             self.wrong(
@@ -70,6 +71,7 @@ impl SkillReader {
         for name in names {
             let shown = shown.join(&name);
             match name.to_str() {
+                // Hidden folders belong to tools, such as `.git`.
                 Some(name) if name.starts_with('.') => {}
                 Some(name) => self.entry(root, &root.join(name), &shown),
                 None => self.wrong(&shown, "the name of the folder is not UTF-8"),
@@ -139,6 +141,7 @@ fn read_file(root: &Path, path: &Path) -> Result<String, String> {
     }
     let file = File::open(&real).map_err(|error| format!("cannot be read: {error}"))?;
     let mut bytes = Vec::new();
+    // One byte more than allowed is enough to notice a file that is too long.
     let read = file.take(MOST_BYTES + 1).read_to_end(&mut bytes);
     read.map_err(|error| format!("cannot be read: {error}"))?;
     if bytes.len() as u64 > MOST_BYTES {

@@ -72,6 +72,7 @@ impl FrontMatter {
 /// # Errors
 /// The front matter has no end.
 pub(super) fn divide(text: &str) -> Result<(Option<Span>, usize), usize> {
+    // Some editors write a byte order mark, which has three bytes.
     let start = if text.starts_with('\u{feff}') { 3 } else { 0 };
     let mut lines = text.get(start..).unwrap_or_default().split_inclusive('\n');
     let first = lines.next().unwrap_or_default();

@@ -78,6 +78,7 @@ impl LoadedSkills {
         if newly {
             self.loaded.push(index);
             let folder = self.available.get(index).and_then(|s| s.folder.clone());
+            // Only now: the model may not read files of a skill that it has not loaded.
             if let Some(folder) = folder {
                 self.reader.add(name, folder);
             }
@@ -169,6 +170,7 @@ impl LoadedSkills {
     #[must_use]
     pub fn block(&self) -> String {
         let mut block = String::new();
+        // The model decides by the description, so a skill without one is not listed.
         let listed = self.available.iter().filter(|s| !s.description.is_empty());
         for skill in listed {
             let chosen = if self.chosen.contains(&skill.name) {

@@ -33,6 +33,7 @@ pub fn retained(history: &[StoredMessage]) -> Vec<(String, usize)> {
         .into_iter()
         .filter(|(_, life)| now <= life.loaded + RETAINED_TURNS)
         .collect();
+    // A map has no order, and the system prompt must be the same each time.
     alive.sort_by_key(|(name, life)| (life.message, *name));
     let left =
         |(name, life): (&str, SkillLifetime)| (name.to_owned(), life.loaded + RETAINED_TURNS - now);

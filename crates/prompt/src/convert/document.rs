@@ -169,6 +169,7 @@ fn collect(said: &Tree, depth: usize, keys: &mut Vec<String>) {
             || depth > 0 && ALONE_INSIDE.contains(&key.as_str());
         if alone && !empty(value) {
             keys.push(key.clone());
+        // Names inside a schema are variables of the prompt, not keys of the file.
         } else if depth < 3 && key != "schema" && key != "parameters" {
             collect(value, depth + 1, keys);
             for item in value.as_array().into_iter().flatten() {
@@ -190,6 +191,7 @@ fn inputs(prompt: &Prompt) -> Vec<FileVariable> {
         Some(Tree::from(value)).filter(|value| !value.is_null())
     };
     let names = properties.into_iter().flat_map(Object::keys);
+    // A variable may have a default without being declared.
     let undeclared = presets.iter().map(|(name, _)| name.to_string());
     let mut inputs: Vec<FileVariable> = Vec::new();
     for name in names.cloned().chain(undeclared) {
@@ -198,6 +200,7 @@ fn inputs(prompt: &Prompt) -> Vec<FileVariable> {
         }
         let property = properties.and_then(|all| all.get(&name)?.as_object().cloned());
         let mut property = property.unwrap_or_default();
+        // Kept apart, because each kind of file writes defaults in another place.
         property.remove("default");
         inputs.push(FileVariable {
             schema: property,
@@ -439,6 +442,7 @@ fn prompty(
             parts.inputs.iter().map(property).collect();
         all.insert("inputs".into(), Tree::Array(inputs?));
     }
+    // Jinja is prompty's default, so only the other formats are named.
     if let kind @ ("mustache" | "liquid") = body.format.as_str() {
         all.insert("template".into(), json!({"format": {"kind": kind}}));
     }
@@ -449,11 +453,13 @@ fn property(input: &FileVariable) -> Result<Tree, Vec<ConvertNote>> {
     let mut all = Object::new();
     all.insert("name".into(), input.name.as_str().into());
     for (key, value) in &input.schema {
+        // Prompty calls the `number` of JSON Schema a `float`.
         let kind = |name: &str| if name == "number" { "float" } else { name }.to_owned();
         match (key.as_str(), value) {
             ("type", Tree::String(name)) => all.insert("kind".into(), kind(name).into()),
             ("description", value) => all.insert("description".into(), value.clone()),
             ("enum", value) => all.insert("enumValues".into(), value.clone()),
+            // A conversion is exact or refused: nothing is dropped silently.
             (key, _) => {
                 let reason = format!("{key} in the schema of {} has no counterpart", input.name);
                 return Err(vec![ConvertNote::key(&input.name, reason)]);

@@ -67,12 +67,14 @@ pub fn convert(
     let body = template::of(&prompt, target, formats, &options);
     let (parts, body) = match (parts, body, lenient) {
         (Ok(parts), Ok(body), Ok(())) => (parts, body),
+        // All reasons are reported together, so that one run shows everything to change.
         (parts, body, lenient) => {
             let all = [lenient.err(), parts.err(), body.err()];
             return Err(tell(all.into_iter().flatten().flatten().collect()));
         }
     };
     let text = document::write(&parts, &body, target).map_err(tell)?;
+    // The new file is read and rendered again: a conversion that is not exact is refused.
     let proof = verify::ConvertCheck {
         formats,
         shapes: &options.shapes,
@@ -83,6 +85,7 @@ pub fn convert(
     held.map_err(tell)?;
     let mut notes = tell(body.notes);
     for note in &mut notes {
+        // Notes are exact for some values only, so they do not refuse the conversion.
         note.severity = Severity::Warning;
         note.code = "convert.values";
     }

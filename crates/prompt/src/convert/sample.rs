@@ -70,6 +70,7 @@ impl Sampling<'_> {
                 } => {
                     let mut item = self.steps(list);
                     item.push(PathStep::Item);
+                    // The list must exist even if the body prints nothing of its items.
                     self.root.value_at_path(&item);
                     self.items.push(item);
                     self.scope.enter(list);
@@ -165,6 +166,7 @@ impl SampleValue {
             SampleValue::Leaf(value) => value,
             SampleValue::List(item) => {
                 let item = item.into_value(name);
+                // Two items, so that a difference between iterations shows.
                 Value::from(vec![item.clone(), item])
             }
             SampleValue::Object(fields) => {

@@ -37,6 +37,7 @@ pub(super) fn of(
     let source = formats.format(&prompt.format);
     let source = source.map_or(prompt.format.as_str(), |format| format.name());
     let format = format_for(source, target);
+    // A definition can hold every format, so the template is kept as it is.
     if target == ConvertTarget::Definition {
         return Ok(ConvertedTemplate {
             body: prompt.body.clone(),
@@ -115,6 +116,7 @@ fn content(
     let source = TemplateSource::new("template", &turn.text);
     let mut findings = ConvertFindings::new("template", &turn.text);
     let mut read = |from| templates::read(from, &source, options, &mut findings);
+    // Read only for the sample values of the check, so an error does not matter.
     if from == to {
         return Ok(ConvertedMessage {
             text: turn.text.clone(),
@@ -150,6 +152,7 @@ fn refusal(found: Diagnostic, turn: &TemplateTurn) -> ConvertNote {
         Some(help) => format!("{} ({help})", found.message),
         None => found.message,
     };
+    // Findings count from the start of the message, notes from the start of the template.
     ConvertNote::template(turn.at + at, reason)
 }
 

@@ -25,6 +25,7 @@ pub(super) fn of(prompt: &Prompt) -> Result<Vec<TemplateTurn>, Vec<ConvertNote>>
             let turn = |message: &crate::TemplateMessage| TemplateTurn {
                 role: message.role.as_str().to_owned(),
                 text: message.content.to_string(),
+                // Each message has a text of its own, so there is no common offset.
                 at: 0,
             };
             return Ok(messages.iter().map(turn).collect());
@@ -100,6 +101,7 @@ fn helpers(text: &str) -> Result<Vec<TemplateTurn>, Vec<ConvertNote>> {
         (role, from) = (name, at + after);
     }
     turns.push(turn(role, &text[from..], from));
+    // White space between two helpers is no message.
     turns.retain(|turn| !turn.text.trim().is_empty());
     Ok(turns)
 }
@@ -111,6 +113,7 @@ fn role_helper(text: &str) -> Option<(&str, usize)> {
     let name = inside[..end].trim();
     let quote = name.chars().next().filter(|c| matches!(c, '"' | '\''))?;
     let name = name.strip_prefix(quote)?.strip_suffix(quote)?;
+    // `end` counts from after the prefix, so both delimiters are added.
     Some((name, end + "{{role }}".len()))
 }
 
@@ -126,6 +129,7 @@ fn elements(text: &str) -> Result<Vec<TemplateTurn>, Vec<ConvertNote>> {
         };
         let content = &text[at + inner.0..at + inner.1];
         let lead = content.len() - content.trim_start().len();
+        // Markup and entities mean something in this syntax only.
         if let Some(tag) = content.find(['<', '&']) {
             let reason = "markup inside a message has no counterpart";
             return Err(vec![ConvertNote::template(at + inner.0 + tag, reason)]);

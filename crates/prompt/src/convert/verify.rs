@@ -54,6 +54,7 @@ impl ConvertCheck<'_> {
             return whole("the prompt's parameters would change");
         }
         match (self.render_messages(prompt), self.render_messages(&again)) {
+            // A render that fails proves nothing, so it is refused like a difference.
             (Some(before), Some(after)) if before == after => Ok(()),
             _ => whole("the template has no exact counterpart: its messages would change"),
         }
@@ -142,6 +143,7 @@ fn read(id: &str, text: &str, target: ConvertTarget) -> Result<Prompt, Vec<Conve
 }
 
 fn conversation(body: &PromptBody, done: &RenderedTemplate) -> Vec<(String, String)> {
+    // Files name the same role `model` or `assistant`.
     let role = |name: &str| match turns::role(name) {
         Some(role) => role.as_str().to_owned(),
         None => name.to_owned(),

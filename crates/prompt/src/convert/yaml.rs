@@ -83,6 +83,7 @@ fn scalar(text: &str) -> String {
 
 /// Whether nothing in it means something else: fewer texts than YAML takes.
 fn is_plain(text: &str) -> bool {
+    // A digit or a sign could begin a number or a date.
     let begins = text.starts_with(|c: char| c.is_alphabetic() || c == '_');
     let kept = |c: char| c.is_alphanumeric() || " _-./,:()'?!+@;=$".contains(c);
     let is_word = WORDS.iter().any(|word| text.eq_ignore_ascii_case(word));
@@ -115,18 +116,21 @@ fn printable(json: &str) -> String {
 /// where a block cannot have it. A line end follows.
 pub(super) fn block(text: &str, indent: usize) -> String {
     let fits = |c: char| c == '\n' || !(c.is_control() || c == '\u{feff}');
+    // A block cannot hold white space alone, nor control characters.
     if text.trim().is_empty() || !text.chars().all(fits) {
         return format!("{}\n", quoted(text));
     }
     // Where the text begins with white space, the blanks are counted.
     let counted = text.starts_with([' ', '\n']);
     let chomp = match text.len() - text.trim_end_matches('\n').len() {
+        // Without an indicator, YAML keeps exactly one line end.
         0 => "-",
         1 => "",
         _ => "+",
     };
     let mut out = format!("|{}{chomp}\n", if counted { "2" } else { "" });
     for line in text.strip_suffix('\n').unwrap_or(text).split('\n') {
+        // Empty lines need no indentation, so no trailing white space is written.
         if !line.is_empty() {
             out.push_str(&blanks(indent));
             out.push_str(line);

@@ -25,6 +25,7 @@ fn lines(text: &str, first: usize, template: &str) -> Option<Vec<(usize, LineCol
         let theirs = text.get(from..)?.split_inclusive('\n').next()?;
         let bare = theirs.trim_end_matches(['\n', '\r']);
         let lead = indent.min(bare.len());
+        // A single different line means that the file writes the text in another way.
         if bare.get(lead..) != Some(ours) {
             return None;
         }

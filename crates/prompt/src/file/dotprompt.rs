@@ -260,6 +260,7 @@ fn parameters(schema: Option<Tree>, defaults: Object<String, Tree>) -> Result<Pa
         _ => json!({"type": "object"}),
     };
     if let Some(Tree::Array(required)) = schema.get_mut("required") {
+        // A default fills the variable in, so a request need not have it.
         required.retain(|name| {
             name.as_str()
                 .is_none_or(|name| !defaults.contains_key(name))

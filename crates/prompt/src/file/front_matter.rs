@@ -72,6 +72,7 @@ fn trimmed(text: &str, start: usize) -> Span {
     let lead = body.len() - body.trim_start().len();
     Span {
         start: start + lead,
+        // In a blank body both trims meet, and the end must not be before the start.
         end: start + lead.max(body.trim_end().len()),
     }
 }

@@ -161,6 +161,7 @@ fn values(node: &YamlNode) -> Result<Tree, SchemaError> {
 
 /// The schema that also takes `null`, as every optional property does.
 fn nullable(mut schema: Tree) -> Tree {
+    // An enum lists its values, so `null` has to be one of them.
     if let Some(Tree::Array(values)) = schema.get_mut("enum") {
         if !values.contains(&Tree::Null) {
             values.push(Tree::Null);

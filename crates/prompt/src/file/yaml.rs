@@ -90,6 +90,7 @@ impl YamlNode {
 
     /// The value of a key; `null` counts as absent.
     pub(super) fn get(&self, key: &str) -> Option<&YamlNode> {
+        // The last of equal keys counts, as in `object`.
         let entry = self.entries().iter().rev().find(|entry| entry.key == key);
         entry
             .map(|entry| &entry.value)

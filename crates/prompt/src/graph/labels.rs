@@ -53,6 +53,7 @@ impl DefinitionGraph {
             let again = known
                 .and_then(|known| known.get(&number))
                 .filter(|it| it.read.is_ok());
+            // Versions never change, so one that could be read is kept. A broken one is read again.
             let version = match (again, content) {
                 (Some(version), _) => version.clone(),
                 (None, Some(content)) => {
@@ -104,6 +105,7 @@ impl DefinitionGraph {
                 next.pinned.insert(id.clone(), version.clone());
             }
             self.pinned.insert(id.clone(), version);
+            // Also if it does not exist: otherwise it would be looked for again and again.
             self.unpinned.remove(&pin);
             let seekers = self.seekers.get(&id).into_iter().flatten();
             touched.prompts.extend(seekers.cloned());
@@ -135,6 +137,7 @@ impl DefinitionGraph {
         };
         let is_usual = placed.folder.is_none()
             && placed.key.as_str().replace(':', ".") == **id
+            // `key_of` turns dots into colons, so a key with dots has to be recorded.
             && !placed.key.as_str().contains('.');
         if is_usual {
             next.places.remove(id);

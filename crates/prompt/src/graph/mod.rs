@@ -121,6 +121,7 @@ impl DefinitionGraph {
     ) -> CatalogueSnapshot {
         let changes = self.differences(kind, entries);
         let mut next = self.change(builder, before, kind, changes);
+        // Entries that did not change may refer to files that did.
         if kind == EntryKind::Prompt && !self.files.is_empty() {
             let touched = DirtyIds {
                 prompts: self.read_files(builder),
@@ -222,6 +223,7 @@ impl DefinitionGraph {
             if entry.folder.is_some() {
                 self.files.insert((id.clone(), key.clone()));
             }
+            // Sorted by key: of several keys with one id the greatest counts.
             let place = same.partition_point(|direct| direct.key < key);
             same.insert(place, RegisteredPrompt::read(builder, &id, entry));
         }
@@ -245,6 +247,7 @@ impl DefinitionGraph {
             };
             if let Some(now) = direct.reparse(builder, id) {
                 let is_same = now.says_the_same(direct);
+                // References can change although the prompt says the same.
                 direct.refers.clone_from(&now.refers);
                 if !is_same {
                     *direct = now;
@@ -307,6 +310,7 @@ impl DefinitionGraph {
             for (place, (prompt, _)) in extension.prompts.iter().enumerate() {
                 let prompt: Arc<str> = prompt.as_str().into();
                 let by = self.provided.entry(prompt.clone()).or_default();
+                // Of several prompts with one id, the first in the extension counts.
                 by.entry(id.clone()).or_insert(place);
                 all.insert(prompt);
             }
@@ -343,6 +347,7 @@ impl DefinitionGraph {
 
     fn make_prompt(&mut self, builder: &Builder, next: &mut CatalogueSnapshot, id: Arc<str>) {
         self.describe(next, &id);
+        // Old dependencies are removed first: the new text may call other prompts.
         for other in self.sought.remove(&id).unwrap_or_default() {
             if let Some(seekers) = self.seekers.get_mut(&other) {
                 seekers.remove(&id);
@@ -370,6 +375,7 @@ impl DefinitionGraph {
         for other in &sought {
             let seekers = self.seekers.entry(other.clone()).or_default();
             seekers.insert(id.clone());
+            // Lookups that found nothing are in `pinned` as well, so they are not repeated.
             if other.contains('@') && !self.pinned.contains_key(other) {
                 self.unpinned.extend(VersionPin::of(other));
             }

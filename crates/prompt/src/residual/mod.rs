@@ -82,6 +82,7 @@ pub async fn residual(
     };
     let input = RenderInput::new(&variables, request_id);
     let rendered = service.render_inline(plain, &input).await?.prompt;
+    // A literal and a variable must print the same; otherwise something else depends on it.
     if masked.is_some_and(|masked| masked != rendered) {
         return Err(ResidualError::Refused(open.unread));
     }

@@ -85,6 +85,7 @@ impl OpenVariables {
                 prints: Vec::new(),
                 unread: Vec::new(),
                 scope: RequestScope {
+                    // Go templates reach variables of the request only under `args` or `variables`.
                     at_root: format.is_some_and(|format| format.name() != "go"),
                     shared: roots.map(str::to_owned).collect(),
                     declared: DeclaredVariables::of(prompt).names().collect(),
@@ -99,6 +100,7 @@ impl OpenVariables {
                 refused.extend(found.into_iter().map(|one| prompt.locate(one)));
             }
         }
+        // Without open variables there is none that a tool could take.
         if !looking.open.names.is_empty() {
             let implicit = std::mem::take(&mut looking.implicit).into_iter();
             refused.extend(implicit.map(|one| prompt.locate(one)));
@@ -219,6 +221,7 @@ impl OpenVariableScan<'_> {
             .rich
             .iter()
             .any(|rich| &*rich.name == name && rich.kind == RichKind::Thread);
+        // Only where messages are separate can a whole message be replaced.
         let alone = matches!(self.prompt.body, PromptBody::Messages(_));
         (is_thread && alone).then(|| name.to_owned())
     }
@@ -359,6 +362,7 @@ impl RequestScope {
     pub(super) fn of<'p>(&self, keys: &'p [String]) -> VariableOwner<'p> {
         let mut keys = keys.iter().map(String::as_str);
         let Some(first) = keys.next() else {
+            // An empty path names all variables at once.
             return VariableOwner::Inside("");
         };
         if REQUEST_ROOTS.contains(&first) {

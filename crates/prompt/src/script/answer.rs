@@ -44,6 +44,7 @@ pub(crate) async fn chat_stream(
         said: 0,
         ended: false,
     };
+    // The start event is always pending, so a second one is the first piece of the answer.
     while told.pending.len() == 1 && !told.ended {
         told.advance().await?;
     }
@@ -56,6 +57,7 @@ pub(crate) async fn chat_stream(
                 return None;
             }
             if let Err(error) = told.advance().await {
+                // An error is the last item: a truncated stream must not go on.
                 told.ended = true;
                 return Some((Err(as_model(error)), told));
             }
@@ -95,6 +97,7 @@ impl ScriptChatStream {
     fn end(&mut self, outcome: &StoredScriptOutcome) {
         self.ended = true;
         let text = outcome.text();
+        // The pieces are a beginning of the result, so only the rest is missing.
         if let Some(rest) = text.get(self.said..).filter(|rest| !rest.is_empty()) {
             self.push_text(rest.to_owned());
         }
@@ -104,6 +107,7 @@ impl ScriptChatStream {
             reason,
             raw: reason.as_str().to_owned(),
         });
+        // Zero tokens would look like a measured cost.
         if outcome.model_calls > 0 {
             self.pending.push_back(ChatEvent::Usage(outcome.usage));
         }

@@ -35,6 +35,7 @@ pub(crate) async fn dry_run(
             Ok(ScriptEvent::Warning(found)) => dry.warnings.push(found),
             Ok(ScriptEvent::Ended(outcome)) => text = outcome.text(),
             Ok(_) => {}
+            // After the first request an error may come from the empty answers alone.
             Err(error) if dry.requests.is_empty() => return Err(error),
             Err(error) => dry.stopped = Some(Box::new(error)),
         }

@@ -59,6 +59,7 @@ pub(crate) struct Scripts(OnceLock<Arc<dyn ScriptRunner>>);
 impl Scripts {
     /// Sets the runner; the first one stays.
     pub(crate) fn run_with(&self, runner: Arc<dyn ScriptRunner>) {
+        // A second runner is ignored: runs in progress keep using the first.
         let _ = self.0.set(runner);
     }
 
@@ -67,6 +68,7 @@ impl Scripts {
     /// # Errors
     /// There is no runner, or prompts and scripts are nested too deeply.
     pub(crate) fn run(&self, job: ScriptJob) -> Result<ScriptStream, ServiceError> {
+        // Prompts and scripts that call each other would otherwise never end.
         if job.depth >= MOST_DEPTH {
             let id = job.id.to_string();
             let most = MOST_DEPTH;

@@ -243,6 +243,7 @@ impl PromptService {
                 ..outcome
             });
         }
+        // Asked before the compilation, which puts it into the cache.
         let cached = input.explain && self.catalogue.compiler().knows(&entry.sources);
         let compiled = self.compile(&definition.id, &entry.sources)?;
         let rendering = PromptRendering {
@@ -310,6 +311,7 @@ impl PromptService {
     ) -> Result<Arc<Definition<PromptEntry>>, ServiceError> {
         let chosen = self.catalogue.choose(snapshot, id, input).await;
         chosen.map_err(|error| match error {
+            // While nothing was loaded, "not found" would be a false answer.
             ServiceError::NotFound { .. } => self.absent(error),
             error => error,
         })
@@ -348,6 +350,7 @@ impl PromptService {
             let job = script::job(id, script, &snapshot, input);
             return self.render_script(job, started).await;
         }
+        // Asked before the compilation, which puts it into the cache.
         let cached = input.explain && self.catalogue.compiler().knows(&sources);
         let compiled = self.compile(id, &sources)?;
         let rendering = PromptRendering {
@@ -454,6 +457,7 @@ impl PromptService {
         let stream = match self.answering()?.stream(ready.request).await {
             Ok(stream) => stream,
             Err(error) => {
+                // A failed tool may be why the model rejects the request, so both are reported.
                 let failures = ready.failures;
                 return Err(ServiceError::Model { error, failures });
             }
@@ -564,7 +568,9 @@ impl PromptService {
         job: ScriptJob,
         started: Instant,
     ) -> Result<RenderOutcome, ServiceError> {
+        // The job moves into the run.
         let model = job.model.clone();
+        // Rendering must not call a model.
         let run = self.run_script(ScriptJob { dry: true, ..job })?;
         let (prompt, dry_run) = script::dry_run(run).await?;
         Ok(RenderOutcome {
@@ -611,6 +617,7 @@ impl PromptService {
         let references = &compiled.template.references().variables;
         let mut names: Vec<String> = Vec::new();
         for reference in references {
+            // A root alone names no single variable.
             let [root, name, ..] = reference.path.as_slice() else {
                 continue;
             };

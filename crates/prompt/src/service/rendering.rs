@@ -99,6 +99,7 @@ impl PromptRendering<'_> {
         };
         checked.map_err(|error| self.placed(error))?;
         let limits = RenderLimits {
+            // The limit covers the whole request, including the fetch of variables.
             time: resources.limits.time.saturating_sub(started.elapsed()),
             ..*resources.limits
         };
@@ -119,6 +120,7 @@ impl PromptRendering<'_> {
             limits: &limits,
         };
         let rendered = match input.segments {
+            // Boxed: it is rarely used and would enlarge the future of every render.
             true => Box::pin(render_segments(&job)).await,
             false => render(&job).await,
         };
@@ -129,6 +131,7 @@ impl PromptRendering<'_> {
             }
             _ => Vec::new(),
         };
+        // Taken before the result is checked: a failed render reports them as well.
         let (failures, calls) = functions.into_calls();
         let (passes, made) = rendered
             .as_ref()
@@ -256,6 +259,7 @@ impl PromptRendering<'_> {
             Some(hint) => found.help(hint),
             None => found,
         };
+        // The location in the file is known here only for the prompt's own template.
         let is_own = self.sources.owner(&source) == Some(&*self.prompt.id);
         Some(if is_own {
             self.prompt.locate(found)
@@ -277,6 +281,7 @@ impl PromptRendering<'_> {
         let version = match stored {
             Some(definition) => definition.revision,
             None => {
+                // A definition from a request has no stored text, so its sources stand for it.
                 let texts: Vec<&str> = self.sources.texts().collect();
                 Revision::of(texts.join("\0").as_bytes())
             }

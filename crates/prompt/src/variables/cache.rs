@@ -97,6 +97,7 @@ impl Cache {
                 // Plans that were made without this answer are made again.
                 self.version.fetch_add(1, Ordering::Release);
             }
+            // The next reader that needs a value asks again.
             _ => self.pace.store(SLOW, Ordering::Release),
         }
     }
@@ -174,6 +175,7 @@ impl<'a> FetchGuard<'a> {
     fn end(self, values: Vec<(Option<Value>, Option<Arc<Diagnostic>>)>, good_until: Instant) {
         let mut cells = write(&self.cache.cells);
         for (key, (value, problem)) in self.keys.iter().zip(values) {
+            // The value may be from before the change: it is used now and fetched again next time.
             let good_until = if cells.changed.contains(key) {
                 Instant::now()
             } else {
@@ -199,6 +201,7 @@ impl Drop for FetchGuard<'_> {
             *count -= 1;
             if *count == 0 {
                 cells.fetching.remove(key);
+                // Removed with the last fetch: until then another one may return an old value.
                 cells.changed.remove(key);
             }
         }

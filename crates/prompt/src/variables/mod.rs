@@ -383,6 +383,8 @@ impl Variables {
         compiled: &CompiledPrompt,
         also: &[&str],
     ) -> Result<SharedVariables, StoreError> {
+        // Read before the fetch: a change in between makes the plan outdated, never wrongly
+        // current.
         let generation = self.cache.generation.load(Ordering::Acquire);
         let version = self.cache.version.load(Ordering::Acquire);
         let plan = compiled.plan.load();
@@ -417,6 +419,8 @@ impl Variables {
             broken: plan.broken.clone(),
             stale,
         };
+        // Concurrent renders may overwrite each other: each plan carries the numbers it is valid
+        // for.
         compiled.plan.store(Some(Arc::new(plan)));
         Ok(shared)
     }
@@ -424,6 +428,7 @@ impl Variables {
     /// Keys that a template's references can reach, and those of more names.
     fn keys_of(&self, references: &References, also: &[&str]) -> Vec<EntryKey> {
         let keys = read(&self.cache.keys);
+        // A template that computes names can reach any variable.
         if references.dynamic {
             return keys.set.iter().cloned().collect();
         }
@@ -435,10 +440,12 @@ impl Variables {
             let Some(first) = variable.path.first() else {
                 continue;
             };
+            // These belong to the request, which hides shared variables of the same name.
             if REQUEST_ROOTS.contains(&first.as_str()) {
                 continue;
             }
             found.extend(covering(&keys.set, &variable.path));
+            // Templates may name a variable by its whole id, such as `vscode.lang`.
             if first.contains('.') {
                 found.extend(
                     keys.set
@@ -478,6 +485,7 @@ impl Variables {
                     good_until = good_until.min(cell.good_until);
                     cells.push((cell.value.clone(), cell.problem.clone()));
                 }
+                // Only a value that was never seen fails a render; known ones are served.
                 (None, Some(error)) => return Err(error.clone()),
                 (None, None) => cells.push((None, None)),
             }
@@ -493,9 +501,11 @@ impl Variables {
     /// on in the background.
     async fn refresh(&self, old: Vec<EntryKey>) -> Result<(), StoreError> {
         let cache = &self.cache;
+        // Nothing could be served instead, so the caller waits for the store.
         if !cache.knows_all(&old) {
             return cache.clone().ask(old).await;
         }
+        // Asking a store that is known to be away would only cost time.
         if let Health::Away { reason } = cache.store.health() {
             return Err(StoreError::new(StoreErrorKind::Unavailable, reason));
         }
@@ -505,6 +515,7 @@ impl Variables {
         };
         if cache.pace.load(Ordering::Acquire) == PROMPT {
             let mut asking = cache.clone().ask(old);
+            // By reference: after a timeout the same question continues in the background.
             if let Ok(answer) = tokio::time::timeout(self.patience, &mut asking).await {
                 return answer;
             }
@@ -519,6 +530,7 @@ impl Variables {
             let asking = cache.clone().ask(old);
             tokio::spawn(cache.clone().fetch_in_background(asking));
         }
+        // The caller serves known values; the answer is for later renders.
         Err(late())
     }
 }
@@ -535,6 +547,7 @@ fn covering(keys: &BTreeSet<EntryKey>, path: &[String]) -> Vec<EntryKey> {
         found.extend(keys.get(&EntryKey::new(text.as_str())).cloned());
     }
     text.push(':');
+    // Keys are sorted, so those below the path form one range.
     let below = keys
         .range(EntryKey::new(text.as_str())..)
         .take_while(|key| key.as_str().starts_with(&text));

@@ -61,15 +61,18 @@ impl VersionCache {
         let mut of = self.0.write().unwrap_or_else(PoisonError::into_inner);
         let is_current = |known: &Arc<CatalogueSnapshot>| Arc::ptr_eq(known, snapshot);
         if !of.snapshot.as_ref().is_some_and(is_current) {
+            // What an older snapshot gave may be wrong by now.
             *of = SnapshotCache {
                 snapshot: Some(snapshot.clone()),
                 by_id: HashMap::new(),
             };
         }
+        // Clients choose the ids, so the table is emptied instead of growing.
         if of.by_id.len() >= MOST_IDS {
             of.by_id.clear();
         }
         let outcomes = of.by_id.entry(id.into()).or_default();
+        // Beyond the bound an outcome is put together again for each request.
         if outcomes.len() < MOST_OUTCOMES {
             outcomes.push(CachedChoice {
                 drawn: drawn.into(),

@@ -53,6 +53,7 @@ impl VersionNumbers {
         if entry.version.is_some() || entry.origin == PromptOrigin::Extension {
             return entry.version;
         }
+        // Without a history there are no numbers, and nothing to wait for.
         store.history()?;
         let at = (definition.id.clone(), definition.revision);
         if let Some(number) = self.known.get(&at) {
@@ -88,6 +89,7 @@ async fn ask(store: &dyn Store, key: &EntryKey, text: &str) -> Result<Option<u64
         return Ok(None);
     };
     let keys = std::slice::from_ref(key);
+    // The current text may not have a version yet.
     history.observe(EntryKind::Prompt, keys, STORE).await?;
     let newest = history.versions(EntryKind::Prompt, key, None, 1).await?;
     let Some(newest) = newest.first() else {

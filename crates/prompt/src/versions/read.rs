@@ -116,6 +116,7 @@ pub(crate) async fn fetch(
                 let found = history.find(EntryKind::Prompt, key, digits).await?;
                 found.map(|version| version.number)
             }
+            // Labels are resolved from the snapshot and never fetched.
             VersionSelector::Label(_) => None,
         };
         numbers.push(number);
@@ -124,6 +125,7 @@ pub(crate) async fn fetch(
     let asked: Vec<(EntryKey, u64)> = asked
         .filter_map(|((key, _), number)| Some((key.clone(), (*number)?)))
         .collect();
+    // One call for all pins, in place of one for each.
     let kept = history.load_versions(EntryKind::Prompt, &asked).await?;
     let mut known: BTreeMap<(EntryKey, u64), VersionRecord> = BTreeMap::new();
     known.extend(

@@ -36,6 +36,7 @@ impl Catalogue {
         input: &RenderInput<'_>,
     ) -> Result<Arc<Definition<PromptEntry>>, ServiceError> {
         let known = snapshot.prompts.get(id);
+        // The usual case: all requests get the same version, so no draw is needed.
         if let Some(definition) = known
             && !is_drawn(definition)
         {
@@ -108,10 +109,12 @@ impl Catalogue {
         });
         let missing = view.missing.take();
         match made {
+            // First: while pins are missing, what was made may lack a part.
             _ if !missing.is_empty() => AssembledPrompt::Lacking(missing),
             None => AssembledPrompt::Nothing,
             Some(made) => {
                 let drawn = view.drawn.take();
+                // Kept with its draws: only a request that draws the same may get it.
                 self.marked().put(snapshot, asked.id, drawn, &made);
                 AssembledPrompt::Of(made)
             }
@@ -139,6 +142,7 @@ impl Catalogue {
             }
             self.add_pins(snapshot, missing, &mut pins).await?;
         }
+        // Versions are still missing after the last round: the result then reports what is wrong.
         Ok(self.inline_with(id, unstored, snapshot, &pins, &key_of).0)
     }
 
@@ -210,6 +214,7 @@ impl Catalogue {
         };
         let key = snapshot.key_of(&asked.base);
         let newest = history.versions(EntryKind::Prompt, &key, None, 1).await;
+        // A failed lookup only costs the hint.
         let newest = newest.ok().and_then(|found| Some(found.first()?.number));
         ServiceError::NotFound {
             kind: EntryKind::Prompt,

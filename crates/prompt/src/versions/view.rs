@@ -127,6 +127,8 @@ impl<'a> LabelView<'a> {
         }
         let wished = label.and_then(|label| Some((labelled.resolve_label(label)?, label)));
         let normal = || Some((labelled.resolve_label(PRODUCTION)?, PRODUCTION));
+        // A prompt without the wished label falls back to `production`, so calls across prompts
+        // work.
         match wished.or_else(normal) {
             Some((at, label)) => self.version(id, labelled, at, label),
             None => usual,
@@ -146,6 +148,7 @@ impl<'a> LabelView<'a> {
         };
         let salt = format!("{id}@{label}");
         let number = split.select_version(&salt, &(self.key_of)(split));
+        // Recorded even if the version is absent: the outcome depends on the draw either way.
         self.drawn.borrow_mut().push(SplitDraw {
             split: split.clone(),
             salt,

@@ -16,6 +16,7 @@ pub(crate) fn truncate(text: &str, most: usize) -> String {
         return text.to_owned();
     }
     let mut taken = String::new();
+    // One cell is for the mark.
     let mut left = most.saturating_sub(1);
     for c in text.chars() {
         let wide = c.width().unwrap_or(0);

@@ -200,6 +200,7 @@ impl PromptTemplates {
                 let missing = variables.filter(|variable| names.contains(&variable.path.join(".")));
                 let found = missing.map(|variable| self.missing(variable, hints, given));
                 let found: Vec<Diagnostic> = found.collect();
+                // If a name has no location, the message of the error is used: it has all names.
                 (found.len() >= names.len()).then(|| self.locate(&found))
             }
             ServiceError::UnknownFunctions {
@@ -293,6 +294,7 @@ impl PromptTemplates {
         }
         // The service loads shared variables on demand, so it does not know the others.
         let mut path = variable.path.iter().map(String::as_str);
+        // These two are only prefixes of the own variables of a request.
         let root = path.find(|name| !matches!(*name, "variables" | "args"));
         let root = root.unwrap_or_default();
         let below = |name: &str| {

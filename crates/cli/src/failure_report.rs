@@ -41,5 +41,6 @@ fn command_name() -> Option<String> {
     let cli = Cli::command();
     let words = std::env::args_os().skip(1);
     let mut words = words.map(|word| word.to_string_lossy().into_owned());
+    // Options may precede the command, so the first known name is used.
     words.find(|word| cli.find_subcommand(word).is_some())
 }

@@ -49,6 +49,7 @@ pub(crate) fn partials(path: &str, id: &str, text: &str) -> Result<Vec<StoreEntr
     let prefix = id.rfind('.').and_then(|dot| id.get(..=dot));
     while let Some(text) = texts.pop() {
         let mentioned = |name: &String, _: &mut String| text.contains(name.as_str());
+        // Taken out of the map, so partials that mention each other do not loop.
         for (name, file) in files.extract_if(.., mentioned) {
             let key = EntryKey::new(format!("{}_{name}", prefix.unwrap_or_default()));
             let text = source::read(&file)?;

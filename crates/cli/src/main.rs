@@ -78,6 +78,7 @@ fn run(cli: &Cli) -> Result<(), CliError> {
         return command::worker::run(cli, arguments);
     }
     let mut config = Settings::load(cli.config.as_deref(), &cli.flags())?;
+    // The log is off by default, so warnings go to standard error.
     config.warn_with(terminal::warning);
     // Without a path of its own executable, scripts run their JavaScript in a thread instead.
     if let Ok(transport) = command::js_worker::transport() {

@@ -67,6 +67,7 @@ impl Store for Overlay {
             let mut keys = self.under.keys(kind).await?;
             keys.extend(self.own(kind).map(|entry| entry.key.clone()));
             keys.sort();
+            // `dedup` removes only neighbours, so the keys were sorted.
             keys.dedup();
             Ok(keys)
         })

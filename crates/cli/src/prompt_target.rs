@@ -251,6 +251,7 @@ fn of_file(
     let form = known.unwrap_or(InputFileKind::Template("go"));
     let definition = match form {
         InputFileKind::Template(format) => {
+            // A plain template declares no inputs, so it may also use the names without a prefix.
             shared(&mut over, variables);
             source::template(&text, Some(format), asked.lenient)
         }

@@ -76,6 +76,7 @@ async fn script(
     today: Date,
 ) -> ScriptCheck {
     let read = reader::read(source);
+    // Names in a script that was only partly read would give misleading errors.
     if !read.diagnostics.is_empty() {
         return Ok(read.diagnostics);
     }

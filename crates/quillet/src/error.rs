@@ -225,8 +225,10 @@ impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Error::Setting(message) | Error::Other(message) => {
+                // The cast drops `Send` and `Sync`, which the signature does not have.
                 message.source.as_deref().map(|source| source as _)
             }
+            // The message contains their diagnostics, and these have no cause.
             Error::Config(_) | Error::Findings(_) => None,
             Error::Service(error) => Some(&**error),
             Error::Agent(error) => Some(&**error),

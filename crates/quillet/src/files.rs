@@ -87,6 +87,7 @@ pub fn read(path: &str) -> Result<String, Error> {
         "-" => Box::new(std::io::stdin()),
         _ => {
             let about = fs::metadata(path).map_err(unreadable)?;
+            // On Unix a folder can be opened, and only reading it fails, with an unclear error.
             if about.is_dir() {
                 return Err(refuse("is a folder".into()));
             }
@@ -94,6 +95,8 @@ pub fn read(path: &str) -> Result<String, Error> {
         }
     };
     let mut bytes = Vec::new();
+    // One byte more than the limit tells a file of exactly that size from a larger one. The size in
+    // the metadata is not enough: standard input and pipes have none.
     let read = reader.take(MOST_BYTES + 1).read_to_end(&mut bytes);
     read.map_err(unreadable)?;
     if bytes.len() as u64 > MOST_BYTES {
@@ -146,6 +149,7 @@ pub fn parse(path: &str, text: &str, form: InputFileKind<'_>) -> Result<Value, E
     };
     match form {
         InputFileKind::Json => json::parse(text).map_err(|error| {
+            // serde_json reports column 0 for an empty text; diagnostics count from 1.
             let (line, column) = (error.line().max(1), error.column().max(1));
             wrong(
                 format!("not JSON: {error}"),
@@ -182,7 +186,9 @@ pub fn parse(path: &str, text: &str, form: InputFileKind<'_>) -> Result<Value, E
 /// # Errors
 /// The file cannot be read, or is invalid; with location.
 pub fn data(path: &str) -> Result<Value, Error> {
+    // YAML includes JSON, so standard input may be either of them.
     let form = kind_of_file(path).unwrap_or(InputFileKind::Yaml);
+    // A common mistake: the value itself instead of a file.
     if path.trim_start().starts_with('{') {
         return Err(Error::setting(
             "-d takes a file, or - for standard input; for a value use -D name:=json".into(),

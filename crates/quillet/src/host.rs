@@ -51,6 +51,7 @@ impl Host {
         store: Arc<dyn Store>,
         with_shop: bool,
     ) -> Result<Self, Error> {
+        // Shared: the router counts the retries, and the prompt service reports them.
         let retries = Arc::new(AtomicU64::new(0));
         let models = components::models(settings, retries.clone())?;
         let model = components::configured_model(settings, &models)?;
@@ -147,6 +148,7 @@ impl Host {
                 self.definitions.watch().await;
             }
         };
+        // `join!` instead of `select!`: a part that ends at once must not stop the others.
         tokio::join!(self.prompts.watch(), self.databases.follow(), keeping);
     }
 

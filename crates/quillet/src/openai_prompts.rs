@@ -117,6 +117,7 @@ pub fn openai_prompts(source: &str, text: &str) -> Result<Vec<SavedPrompt>, Vec<
             Err(why) => failed.push(wrong(source, format!("prompt {}: {why}", index + 1))),
         }
     }
+    // All or nothing: some of the versions of a prompt would be a wrong history.
     if !failed.is_empty() {
         return Err(failed);
     }
@@ -135,14 +136,17 @@ fn objects(text: &str) -> Result<Vec<Map<String, Value>>, String> {
     };
     let several = match serde_json::from_str(text) {
         Ok(Value::Array(all)) => all,
+        // OpenAI's API wraps its lists in an object with `data`.
         Ok(Value::Object(mut one)) => match one.get_mut("data").map(Value::take) {
             Some(Value::Array(all)) => all,
             _ => vec![one.into()],
         },
         Ok(_) => return Err("expected a JSON object".to_owned()),
         Err(error) => {
+            // Not a single JSON value, so the file may have one object on each line.
             let lines = text.lines().filter(|line| !line.trim().is_empty());
             let read: Result<Vec<Value>, _> = lines.map(serde_json::from_str).collect();
+            // Reports the error of the whole text: most files are a single JSON value.
             read.map_err(|_| format!("invalid JSON: {error}"))?
         }
     };
@@ -190,6 +194,7 @@ fn saved(source: &str, object: &Map<String, Value>) -> Result<SavedPrompt, Strin
         }
     }
     definition.insert("aliases".into(), json!([alias]));
+    // OpenAI writes variables as `{{name}}`, as Mustache does.
     definition.insert("format".into(), "mustache".into());
     definition.insert("messages".into(), messages.into());
     if let Some(model) = asked.model {
@@ -200,6 +205,7 @@ fn saved(source: &str, object: &Map<String, Value>) -> Result<SavedPrompt, Strin
         definition.insert("options".into(), options);
     }
     let version = named.get("version").map(|version| match version {
+        // OpenAI writes the version number as a string.
         Value::String(text) => text.parse().ok(),
         other => other.as_u64(),
     });
@@ -302,6 +308,7 @@ fn unread(source: &str, alias: &str, messages: &[Value]) -> Vec<Diagnostic> {
         let compiled = formats.compile("mustache", &sources, &CompileOptions::default());
         compiled.err().map(|error| error.to_string())
     };
+    // These may compile, but they mean something else in Mustache, so compiling is not enough.
     let sections = ["{{#", "{{^", "{{/", "{{>", "{{!", "{{=", "{{&"];
     let why = |text: &str| {
         let section = sections.iter().find(|section| text.contains(*section));

@@ -75,6 +75,7 @@ impl Quillet {
     /// A setting is invalid, or a file, store or service that it names cannot be opened.
     pub async fn with_settings(settings: Settings) -> Result<Self, Error> {
         let host = Arc::new(Host::open(&settings).await?);
+        // The task holds the host, not a clone of `Quillet`; otherwise it would keep itself alive.
         let watched = host.clone();
         let watch = tokio::spawn(async move { watched.watch().await });
         Ok(Quillet {
@@ -115,6 +116,8 @@ impl Quillet {
     /// # }).unwrap();
     /// ```
     pub async fn register(&self, tool: Arc<dyn Tool>) {
+        // Held until the catalogue has the list. It gets the whole list each time, so two
+        // concurrent registrations could otherwise lose a tool.
         let mut tools = self.tools.lock().await;
         tools.push(tool);
         let catalogue = self.host.prompts().catalogue();
@@ -238,6 +241,7 @@ impl Quillet {
             .await
             .map_err(|refused| Error::other_from(refused.to_string(), refused))?;
         while let Some(event) = run.next().await {
+            // The outcome contains the result of the other events, which only a stream needs.
             if let AgentEvent::Ended(outcome) = event {
                 return Ok(*outcome);
             }
@@ -285,6 +289,7 @@ impl Quillet {
     /// servers, and built-in ones.
     async fn script_tools(&self) -> Result<Arc<dyn Tools>, Error> {
         let prompts = self.host.prompts();
+        // An error is not stored, so the next run tries to connect again.
         let tools = self.script_tools.get_or_try_init(|| async {
             let tools = scripts::service_tools(&self.settings, prompts).await?;
             Ok::<_, Error>(Arc::new(tools.stored(prompts.clone())) as Arc<dyn Tools>)

@@ -258,6 +258,7 @@ pub(crate) struct Fmt {
 
 fn seconds(text: &str) -> Result<f64, String> {
     let number = text.parse().ok();
+    // The upper bound keeps `Duration::from_secs_f64` from panicking, and rejects `inf`.
     let number = number.filter(|number| *number > 0.0 && *number < 1e9);
     number.ok_or_else(|| "expected a number of seconds above 0".to_owned())
 }
@@ -299,6 +300,7 @@ impl ScriptArgs {
             let all = if is_whole { "" } else { "://" };
             return vec![format!("{provider}{all}")];
         }
+        // `--model` replaces a model that `--provider` contains.
         let provider = provider.split("://").next().unwrap_or_default();
         let models = self.model.iter();
         models

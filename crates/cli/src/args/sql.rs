@@ -235,6 +235,7 @@ pub(crate) struct SqlEval {
 
 fn seconds(text: &str) -> Result<Duration, String> {
     let number = text.parse::<f64>().ok().filter(|seconds| *seconds > 0.0);
+    // The plain conversion panics on a number that is too large.
     let time = number.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     time.ok_or_else(|| "expected a number of seconds above 0".to_owned())
 }

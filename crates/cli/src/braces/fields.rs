@@ -54,6 +54,7 @@ fn is_code(inner: &str) -> bool {
 }
 
 fn code(group: &str, start: usize) -> BraceWarning {
+    // The corrected text of a long group would hide the message.
     let help = if group.len() <= LONGEST {
         format!("double the braces of plain text: {}", escaped(group))
     } else {

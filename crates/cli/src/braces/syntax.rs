@@ -78,6 +78,7 @@ pub(super) struct BraceWarning {
 /// inside braces are counted.
 pub(super) fn group_end(text: &str, start: usize) -> Option<usize> {
     let mut open = 0_usize;
+    // Bytes are enough: no byte of a longer UTF-8 sequence equals a brace.
     let window = text.as_bytes().get(start..).unwrap_or_default();
     for (at, byte) in window.iter().enumerate().take(LONGEST_GROUP) {
         match byte {

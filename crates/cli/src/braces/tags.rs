@@ -57,6 +57,7 @@ pub(super) fn check_tags(
             found.extend(block.map(|word| jinja_warning(start, word, dialect)));
         }
     }
+    // In a template with tags, single braces are most likely plain text.
     if !tags && found.is_empty() {
         found.extend(looker.single_braces());
     }
@@ -85,6 +86,7 @@ struct TagScanner<'a> {
 impl TagScanner<'_> {
     /// What is wrong with a tag, from what is between its braces.
     fn tag(&self, start: usize, inner: &str) -> Option<BraceWarning> {
+        // Markers that remove white space are not part of the name.
         let inner = inner.trim_matches(['-', '~']).trim();
         if is_json(inner) {
             return Some(self.json(start));
@@ -127,6 +129,7 @@ impl TagScanner<'_> {
             return self.block(block, inner).map(|meant| (meant, None));
         }
         let argument = inner[first.len()..].trim_start();
+        // The words alone are not enough: other formats have `if` and `with` too.
         let of_go = GO_WORDS.contains(&first) && argument.starts_with(['.', '$', '"']);
         if of_go && own != TemplateDialect::Go {
             return Some((TemplateDialect::Go, None));

@@ -41,12 +41,14 @@ impl IdleIndicator {
     /// line. Never completes if the indicator cannot be shown.
     pub(crate) async fn tick(&mut self, may_show: bool) {
         if !self.is_seen || !may_show {
+            // Completing would make the `select!` loop of the caller spin.
             return std::future::pending().await;
         }
         sleep_until(self.next).await;
         self.next += TICK;
         self.is_shown = true;
         let seconds = self.since.elapsed().as_secs();
+        // Without a new line, so `reset` can clear it.
         terminal::piece(&format!("{TAKE_AWAY}waiting for the model, {seconds} s"));
     }
 

@@ -46,6 +46,7 @@ pub(crate) fn use_user_folder(config: &mut Settings) {
     let Some(folder) = settings::user_data() else {
         return;
     };
+    // If both are set, the folder is not needed and need not be writable.
     let is_set = |setting| config.text(setting).is_some();
     if is_set(&settings::AGENT_SESSIONS) && is_set(&settings::AGENT_TRACES) {
         return;
@@ -89,6 +90,7 @@ impl ChatClient {
             traces::create_parent_folder(path.as_ref())?;
         }
         let given = args.store.store.as_deref().unwrap_or_default();
+        // Some programs take a system prompt with `-s`, so the error names the right option.
         if given.contains(char::is_whitespace) && !given.contains(':') {
             return Err(CliError::Usage(format!(
                 "invalid store {given:?}: -s sets the store; for a system prompt use --system TEXT"

@@ -12,6 +12,7 @@ use std::borrow::Cow;
 /// that turn the direction of text around become `\u{fffd}`. Carriage returns go: a
 /// terminal would write over what stands before them.
 pub(crate) fn sanitize(text: &str) -> Cow<'_, str> {
+    // Most text is harmless and is not copied.
     if text.chars().all(|c| visible_char(c) == Some(c)) {
         return Cow::Borrowed(text);
     }
@@ -47,6 +48,7 @@ pub(super) fn visible_char(c: char) -> Option<char> {
         '\u{7f}' => Some('\u{2421}'),
         // C1 controls: 0x9b begins a sequence as ESC [ does.
         '\u{80}'..='\u{9f}' => Some('\u{fffd}'),
+        // These reverse the direction of text, so a command can look like another one.
         '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => Some('\u{fffd}'),
         _ => Some(c),
     }

@@ -133,6 +133,7 @@ impl ChatPrinter {
     /// ended first.
     fn note(&mut self, text: &str) -> io::Result<()> {
         self.end_thinking();
+        // Text in a file or pipe must not get line breaks from notes that go elsewhere.
         if self.prose.is_looked_at() {
             self.prose.end()?;
         }

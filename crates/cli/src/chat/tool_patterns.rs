@@ -33,6 +33,7 @@ pub(super) fn tools(service: &AgentService, args: &ModelArgs) -> Result<ToolSele
     }
     let permissions = Permissions::parse(&args.tool);
     let permissions = permissions.map_err(|error| CliError::Usage(format!("--tool: {error}")))?;
+    // A pattern that only excludes tools may match none of them.
     let wanted = |pattern: &&String| !pattern.trim_start().starts_with('!');
     for pattern in args.tool.iter().filter(wanted) {
         matches_something(pattern, &known)?;

@@ -63,6 +63,7 @@ impl ProseWriter {
                 terminal::result(text)
             };
         };
+        // The user may resize the terminal during an answer.
         markdown.set_width(terminal::width());
         let shown = markdown.push(text);
         if shown.is_empty() {

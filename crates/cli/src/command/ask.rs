@@ -37,6 +37,7 @@ pub(crate) async fn run(args: &AskArgs, config: &Settings) -> Result<(), CliErro
     let mut running = talker.begin(input, args.session.as_deref()).await?;
     let outcome = follow_run(&mut running, &mut screen, &mut calls).await;
     drop(running);
+    // Before an error is returned, so the trace of a failed run is saved too.
     talker.close().await;
     let outcome = outcome?;
     if args.json {
@@ -99,6 +100,7 @@ async fn of_prompt(
     }
     let variables = source::variables(args.data.as_deref(), &args.define)?;
     let rendered = prompt_target::render(name, config, &variables, &args.define).await?;
+    // `--model` takes precedence over the model of the prompt.
     let own = rendered.model.filter(|_| args.talk.model.is_none());
     let mut config = config.clone();
     if let Some(own) = &own {
@@ -139,6 +141,8 @@ fn question(args: &AskArgs) -> Result<String, CliError> {
     let words = args.question.join(" ");
     let said = Some(words.as_str()).filter(|text| !matches!(*text, "" | "-"));
     let alone = said.is_none();
+    // With a question, standard input is read only if it is not a terminal; otherwise the command
+    // would wait for input.
     let given = if alone || !stdin().is_terminal() {
         source::read("-")?
     } else {
@@ -164,6 +168,7 @@ fn image_url(image: &str) -> Result<String, CliError> {
     if about.len() > MOST_IMAGE_BYTES {
         return Err(refuse(format!("is larger than {MOST_IMAGE_BYTES} bytes")));
     }
+    // The size was checked first, so a wrong path is not read into memory.
     let bytes = std::fs::read(path).map_err(|error| refuse(error.to_string()))?;
     let kind = kind_of(&bytes)
         .ok_or_else(|| refuse("is not a PNG, JPEG, GIF or WebP image".to_owned()))?;

@@ -120,6 +120,7 @@ async fn check_all(args: &CheckArgs, config: &Settings) -> Result<CheckReport, C
             loose.push(path.clone());
         }
     }
+    // Skills and scripts are taken out first; everything left is checked as in a store.
     for file in loose.extract_if(.., |path| agent_file::is_skill(path)) {
         skills(&mut findings, file.parent().unwrap_or(&file));
     }
@@ -127,6 +128,7 @@ async fn check_all(args: &CheckArgs, config: &Settings) -> Result<CheckReport, C
         .extract_if(.., |path| script_file::is_script_or_fixture(path))
         .collect();
     if !scripts.is_empty() {
+        // Once for all scripts, because it connects to MCP servers.
         let tools = scripts::tools(config, scripts::McpSources::All, false).await?;
         for file in &scripts {
             findings.looked_at += 1;

@@ -152,6 +152,7 @@ impl ConvertJob<'_> {
         if let Some(asked) = &self.args.from {
             let template = self.language(asked).map(FileClass::Template);
             return match (asked.as_str(), template) {
+                // `dotprompt` is also a template format, but such a source is a prompt file.
                 ("dotprompt", _) => Ok(FileClass::Prompt(ConvertTarget::Dotprompt)),
                 (_, Some(template)) => Ok(template),
                 _ => Ok(FileClass::Prompt(self.target(asked)?)),

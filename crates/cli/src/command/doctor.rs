@@ -89,6 +89,7 @@ async fn store(config: &Settings, today: Date) -> Vec<CheckLine> {
     let store = match components::optional_store(config).await {
         Ok(Some(store)) => store,
         Ok(None) => {
+            // Only a warning, because many commands need no store.
             let fix = "no store is set; set store.url, QUILLET_STORE or REDIS_URL";
             return line(CheckStatus::Mind, fix.into());
         }
@@ -294,6 +295,7 @@ async fn check_provider(
 async fn port(config: &Settings) -> CheckLine {
     let address = config.text(&settings::LISTEN).unwrap_or_default();
     match TcpListener::bind(address).await {
+        // The listener is dropped at once, so the port is free again.
         Ok(_) => CheckLine(CheckStatus::Fine, "port", format!("{address} is free")),
         Err(error) => CheckLine(
             CheckStatus::Broken,

@@ -63,6 +63,7 @@ fn one(file: &str, checks: bool) -> Result<FormatOutcome, CliError> {
     match (file, checks) {
         (_, true) if done == FormatOutcome::Changed => terminal::line(&source.name)?,
         ("-", false) => terminal::result(&text)?,
+        // An unchanged file is not written, so it keeps its modification time.
         (_, false) if done == FormatOutcome::Changed => {
             let wrong = |error| CliError::Other(format!("{file}: {error}"));
             std::fs::write(file, &text).map_err(wrong)?;

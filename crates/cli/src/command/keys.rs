@@ -84,11 +84,13 @@ fn ending(key: &str) -> String {
 
 fn set(provider: KeyProvider, config: &Settings, file: &KeyFile) -> Result<(), CliError> {
     let key = if stdin().is_terminal() {
+        // Never an argument: those are visible to other users and saved by the shell.
         terminal::hidden(&format!("key for {}: ", provider.name()))?
     } else {
         source::read("-")?
     };
     let key = key.trim();
+    // Other characters cannot be sent in a header, and usually come from a wrong paste.
     let is_right = !key.is_empty() && key.chars().all(|c| c.is_ascii_graphic());
     if !is_right {
         return Err(CliError::Usage(

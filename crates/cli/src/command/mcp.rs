@@ -51,6 +51,7 @@ pub(crate) async fn run(config: &Settings) -> Result<(), CliError> {
         served = stdio(offer) => {
             served.map_err(|error| CliError::Other(format!("lost the MCP client: {error}")))
         }
+        // `Infallible` has no value, so the compiler knows that this branch cannot run.
         never = watching => match never {},
     }
 }

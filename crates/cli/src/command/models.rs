@@ -137,6 +137,7 @@ fn one(model: &str, door: &Door, json: bool, today: Date) -> Result<(), CliError
         lines.push_str(&format!("{label:<10} {}\n", text(name)));
     }
     if let Some(price) = shown["usd_per_million_tokens"].as_object() {
+        // Not every provider has prices for its cache.
         let parts = price.iter().filter(|(_, value)| !value.is_null());
         let parts: Vec<String> = parts
             .map(|(name, value)| format!("{name} ${value}"))

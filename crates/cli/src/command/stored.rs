@@ -224,6 +224,7 @@ async fn add(
     let NewDefinition {
         kind, id, source, ..
     } = given;
+    // Variables have no versions, so they are written directly.
     if kind == EntryKind::Environ {
         let key = key(id, store.as_ref()).await?;
         store.put(kind, &key, &value(source)?).await?;
@@ -291,6 +292,7 @@ fn value(given: &str) -> Result<String, CliError> {
     };
     Ok(match json::parse(&text) {
         Ok(_) => text,
+        // Not JSON, so it is text; quotes would be inconvenient on a command line.
         Err(_) => json::to_string(&text.into()),
     })
 }

@@ -40,6 +40,7 @@ pub(crate) fn run(cli: &Cli, arguments: &[OsString]) -> Result<(), CliError> {
 #[cfg(unix)]
 fn exec_worker(command: &mut Command) -> io::Result<i32> {
     use std::os::unix::process::CommandExt;
+    // `exec` returns only if it fails.
     Err(command.exec())
 }
 
@@ -54,6 +55,7 @@ fn find() -> Option<PathBuf> {
     let beside = env::current_exe().ok();
     let beside = beside.as_deref().and_then(Path::parent).map(Path::to_owned);
     let path = env::var_os("PATH").unwrap_or_default();
+    // The own folder first, so an installed pair of the same version is used.
     let folders = beside.into_iter().chain(env::split_paths(&path));
     folders
         .map(|folder| folder.join(&name))

@@ -39,6 +39,8 @@ pub async fn service(
     traces: &Traces,
 ) -> Result<Arc<AgentService>, Error> {
     let store = components::store_options(settings);
+    // One store for everything unless a setting names another one. Without any store, sessions and
+    // runs end with the process.
     let fallback = settings.text(&settings::STORE_URL).unwrap_or("memory:");
     let address = |setting| settings.text(setting).unwrap_or(fallback);
     let sessions = address(&settings::AGENT_SESSIONS);
@@ -88,6 +90,7 @@ pub(super) fn journal_options(settings: &Settings) -> JournalOptions {
     JournalOptions {
         max_step_bytes: settings.size(&settings::AGENT_JOURNAL_STEP_BYTES),
         max_steps: number(&settings::AGENT_JOURNAL_STEPS),
+        // Saturating, because a very large number of days means to keep runs for ever.
         keep: Duration::from_secs(number(&settings::AGENT_JOURNAL_DAYS).saturating_mul(86_400)),
     }
 }
@@ -194,6 +197,7 @@ impl agent::ModelRegistry for ByRequest {
         let model = config_of(settings);
         let vendor = model.detect().vendor;
         let brings_key = !settings.api_key.expose_secret().trim().is_empty();
+        // A request with its own address needs no key of this server, and the mock needs no key.
         let brings_own = brings_key || settings.base_url.is_some() || vendor == Vendor::Mock;
         if brings_own || (self.own_keys && self.reaches(vendor)) {
             let connected = self.models.connect(&model)?;
@@ -202,6 +206,7 @@ impl agent::ModelRegistry for ByRequest {
         // A gateway at OpenAI's address receives the name unchanged.
         let name = &settings.model_id;
         let vendor = self.models.choose(name).0;
+        // A replay calls no provider, so it needs no key.
         if self.own_keys && (self.reaches(vendor) || self.tape.is_replay()) {
             self.own(name, vendor.name(), Some(settings))
         } else {
@@ -223,8 +228,10 @@ impl agent::ModelRegistry for ByRequest {
             let mut listed: Vec<(String, String)> = Vec::new();
             let default = self.models.default_model();
             listed.extend(default.map(|name| (name.to_owned(), "system".to_owned())));
+            // A replay calls no provider, so it has no list to offer.
             if self.own_keys && !self.tape.is_replay() {
                 let known = self.models.list().await.into_iter();
+                // The default model is listed already.
                 let known = known.filter(|(name, _)| Some(name.as_str()) != default);
                 listed.extend(known.map(|(name, vendor)| (name, vendor.name().to_owned())));
             }
@@ -290,6 +297,7 @@ fn window(facts: &ModelInfo, settings: Option<&agent::ModelSettings>) -> Window 
     Window {
         context: said.unwrap_or(facts.context_window),
         output: output.unwrap_or(facts.max_output),
+        // A window that the request states is as good as that of a known model.
         known: facts.known || said.is_some(),
     }
 }

@@ -35,6 +35,7 @@ pub fn use_user_folder(settings: &mut Settings) {
         return;
     };
     let address = format!("sqlite:{}", folder.join("databases.db").display());
+    // `fill` keeps existing values, so a store that the user chose is never replaced.
     settings.fill(&settings::SQL_ARCHIVE, address.clone());
     settings.fill(&settings::STORE_URL, address);
 }
@@ -60,6 +61,7 @@ pub fn query_model(
     let name = settings.text(&settings::SQL_MODEL);
     let name = name.or_else(|| door.default_model()).map(str::to_owned);
     let tape = RecordReplay::from_settings(settings)?;
+    // A replay answers without a model, so it needs no name.
     if name.is_none() && !tape.is_replay() {
         return Ok(None);
     }
@@ -173,6 +175,7 @@ impl ServedDatabases {
         let databases = with_models(settings, store, prompts, models).await?;
         let shop = with_shop.then(DemoShop::build).transpose()?;
         if let Some(shop) = &shop {
+            // Temporary: the store must not keep a connection to a file that is soon deleted.
             let lent = databases.add_temporary(DEMO, &shop.definition());
             lent.map_err(|error| Error::other_from(error.to_string(), error))?;
         }
@@ -212,6 +215,7 @@ pub async fn register_tools(
     prompts: &Arc<PromptService>,
     models: Arc<ModelRouter>,
 ) -> Result<(), Error> {
+    // Most stores have no database. Opening the archive for them could fail or create a file.
     if store.keys(EntryKind::Database).await?.is_empty() {
         return Ok(());
     }
@@ -228,6 +232,7 @@ pub async fn register_tools(
 pub async fn archive(settings: &Settings) -> Result<Arc<dyn Archive>, Error> {
     let fallback = settings.text(&settings::STORE_URL).unwrap_or("memory:");
     let address = settings.text(&settings::SQL_ARCHIVE).unwrap_or(fallback);
+    // SQLite creates the file but not its folder, and the user's folder is missing at first use.
     if let Some(path) = address.strip_prefix("sqlite:") {
         create_parent_folder(path.as_ref())?;
     }
@@ -247,6 +252,7 @@ pub fn sql_config(settings: &Settings) -> Result<SqlConfig, Error> {
     let whole = |setting| settings.integer(setting).unwrap_or_default();
     Ok(SqlConfig {
         chain: chain(settings)?,
+        // `service` sets the model, which its caller may choose.
         model: None,
         table_selection_threshold: settings.size(&settings::SQL_THRESHOLD),
         max_selected_tables: settings.size(&settings::SQL_SELECTED),
@@ -331,6 +337,7 @@ pub fn file_options(settings: &Settings) -> Result<FileOptions, Error> {
         None => None,
         Some("tab" | "\\t") => Some(b'\t'),
         Some(text) => match text.as_bytes() {
+            // The three excluded bytes have a meaning of their own in a CSV file.
             [byte] if byte.is_ascii() && !matches!(byte, b'"' | b'\r' | b'\n') => Some(*byte),
             _ => {
                 return Err(wrong(
@@ -443,6 +450,7 @@ pub fn glossary_file(asked_by: &str, path: &str) -> Result<Vec<(String, Vec<Stri
 }
 
 fn meanings_of(text: &str) -> Vec<String> {
+    // Chinese and Japanese text separates words with commas of its own.
     let words = text.split([',', '，', '、']).map(str::trim);
     let words = words.filter(|word| !word.is_empty());
     words.map(str::to_owned).collect()

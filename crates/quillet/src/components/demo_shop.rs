@@ -18,11 +18,14 @@ impl DemoShop {
     /// The file cannot be written.
     pub fn build() -> Result<Self, Error> {
         let folder = std::env::temp_dir().join(format!("quillet-demo-{}", new_id()));
+        // Other users share the temporary folder. `create` fails if the path exists, so a folder
+        // that another user prepared is never used.
         let mut builder = std::fs::DirBuilder::new();
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
         let made = builder.create(&folder);
         made.map_err(|error| Error::other_from(format!("{}: {error}", folder.display()), error))?;
+        // Before the database is built, so a failure drops the folder too.
         let shop = DemoShop(folder);
         let built = demo::create(&shop.file());
         built.map_err(|error| Error::other_from(error.to_string(), error))?;

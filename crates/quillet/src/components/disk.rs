@@ -35,6 +35,7 @@ impl DiskConfig {
         };
         let variables = variables.into_iter();
         environment.variables = variables
+            // Other variables are not kept at all, so a later mistake cannot reveal them.
             .filter(|(name, _)| environment.allows(name))
             .collect();
         environment
@@ -56,6 +57,7 @@ pub struct Schemas(Arc<BTreeMap<String, Tree>>);
 impl Schemas {
     /// Adds a schema, or replaces the one of that name.
     pub fn add(&mut self, name: &str, schema: Tree) {
+        // Copies the map only if a loader shares it; that loader keeps its own schemas.
         Arc::make_mut(&mut self.0).insert(name.to_owned(), schema);
     }
 }
@@ -84,6 +86,7 @@ impl EnvironmentProvider for DiskEnvironmentProvider {
             folder: folder.to_owned(),
             environment: self.environment.clone(),
             schemas: self.schemas.clone(),
+            // Per prompt file, so one prompt cannot use up the limit of another.
             left: Cell::new(MOST_BYTES),
         })
     }
@@ -135,6 +138,8 @@ impl FileEnvironment for DiskEnvironment {
 /// Resolves a relative path; fails if the result is outside the folder.
 fn inside(folder: &Path, path: &str) -> Result<PathBuf, AccessError> {
     let plain = |part| matches!(part, Component::Normal(_) | Component::CurDir);
+    // A backslash separates folders on Windows only. It is rejected everywhere, so a path means the
+    // same on every platform.
     if path.contains(['\\', '\0']) || !Path::new(path).components().all(plain) {
         return Err(AccessError::Outside);
     }

@@ -50,6 +50,8 @@ use crate::settings::{self, Settings};
 pub fn new_id() -> String {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let now = clock::since_epoch();
+    // Two ids of one clock tick differ in the counter. It guards no other memory, so relaxed
+    // ordering is enough.
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
     format!("{:x}-{:x}-{count:x}", now.as_nanos(), std::process::id())
 }
@@ -115,6 +117,7 @@ impl ModuleUrls for SharedModules {
     fn base_url<'a>(&'a self, module: &'a str) -> BoxFuture<'a, Option<String>> {
         Box::pin(async move {
             let key = EntryKey::new(format!("modules:{module}"));
+            // An unavailable store counts as an unknown module.
             let value = self.0.stored(key).await.ok()??;
             value
                 .get_path(&["url"])
@@ -162,6 +165,7 @@ pub fn service(
 ) -> Result<PromptService, Error> {
     let variables = Variables::new(store.clone()).with_patience(patience(settings));
     let variables = Arc::new(variables);
+    // The tools and the service share one cache of variables, so both see the same values.
     let catalogue = catalogue_beside(settings, store, variables.clone())?;
     let options = ServiceOptions {
         limits: limits(settings),
@@ -251,6 +255,7 @@ pub fn models(settings: &Settings, retries: Arc<AtomicU64>) -> Result<Arc<ModelR
         include_usage: Some(settings.is_on(&settings::INCLUDE_USAGE)),
         timeouts: timeouts(settings),
         observer: Some(Arc::new(move |_| {
+            // A counter for display; no other memory depends on its order.
             retries.fetch_add(1, Ordering::Relaxed);
         })),
         rates: rates(settings)?.map(Arc::new),
@@ -281,6 +286,7 @@ fn rates(settings: &Settings) -> Result<Option<RateLimits>, Error> {
     let address = address.unwrap_or("memory:");
     let buckets = quillet_store::open_rates(address, &store_options(settings))?;
     let patience = settings.milliseconds(&settings::MODEL_RATE_WAIT_MS);
+    // A longer wait for a free slot would exceed the timeout of the whole call.
     let patience = patience.min(timeouts(settings).total);
     Ok(Some(RateLimits::new(rates, buckets, patience)))
 }

@@ -57,6 +57,7 @@ impl RecordReplay {
         Ok(match self {
             RecordReplay::Off => model,
             RecordReplay::Record(folder) => Arc::new(Record::new(model, folder)?),
+            // The real model is dropped here, so a replay can never reach a provider.
             RecordReplay::Replay(replay) => replay.clone(),
         })
     }

@@ -24,6 +24,7 @@ pub fn models(settings: &Settings) -> Result<ScriptModels, Error> {
     let door = agents::models(settings)?;
     let models = ScriptModels::new(door.clone());
     let behind = RecordReplay::from_settings(settings)?.wrap_model(door);
+    // A script runs even if no model is configured; the answers say that they are a mock.
     Ok(models.behind(behind?).or_default(MOCK))
 }
 
@@ -63,6 +64,7 @@ pub async fn service_tools(
 ) -> Result<ScriptTools, Error> {
     let tools = components::tools(settings, prompts.variables().clone())?;
     let servers = agents::mcp_servers(settings)?;
+    // Failures are warnings, because a script may not need the tools of that server.
     let (servers, warnings) = ServerTools::connect(tools.clone(), servers).await;
     for warning in &warnings {
         settings.warn(&warning.to_string());
@@ -120,9 +122,11 @@ pub async fn tools(
 ) -> Result<Arc<dyn host::Tools>, Error> {
     let store = components::optional_store(settings).await?;
     let servers = agents::mcp_servers(settings)?;
+    // Most scripts call no tools, so nothing is built for them.
     if store.is_none() && servers.is_empty() && !settings.has_tools() && !net {
         return Ok(Arc::new(host::NoTools));
     }
+    // The memory store only provides variables to the tools; it has no tools to offer.
     let has_store = store.is_some();
     let store = store.unwrap_or_else(|| Arc::new(MemoryStore::new()));
     let tools = components::tools(settings, Arc::new(Variables::new(store.clone())))?;
@@ -161,6 +165,7 @@ pub fn folders(flag: &str, folders: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
         let wrong = |error: std::io::Error| {
             Error::setting_from(format!("{flag} {}: {error}", folder.display()), error)
         };
+        // Resolved once, so a link that changes later cannot move the grant to another folder.
         folder.canonicalize().map_err(wrong)
     });
     real.collect()

@@ -58,6 +58,7 @@ fn named_tokens(settings: &Settings) -> Result<Vec<NamedToken>, Error> {
         let wrong =
             |why: String| Error::setting(format!("server.token.{}{origin} {why}", token.name));
         let secret = secret(token).map_err(wrong)?;
+        // The configuration checks only secrets that it contains, not those of variables and files.
         if let Some(why) = unsendable(&secret) {
             return Err(wrong(format!("has a secret that {why}")));
         }
@@ -84,6 +85,7 @@ fn secret(token: &TokenSetting) -> Result<String, String> {
                     path.display()
                 )
             })?;
+            // Editors and `echo` end a file with a new line, which is not part of the secret.
             Ok(text.trim_end_matches(['\r', '\n']).to_owned())
         }
     }
@@ -92,6 +94,7 @@ fn secret(token: &TokenSetting) -> Result<String, String> {
 /// Returns the rate limit. The burst is half a second's worth of requests, at least one.
 fn rate(settings: &Settings) -> Option<Rate> {
     let per_second = u32::try_from(settings.integer(&settings::RATE_LIMIT)?).unwrap_or(u32::MAX);
+    // Zero disables the limit.
     (per_second > 0).then(|| Rate {
         per_second: per_second.into(),
         burst: per_second.div_ceil(2),
@@ -106,6 +109,7 @@ fn address(settings: &Settings) -> Result<SocketAddr, Error> {
         Ok(port) => format!("127.0.0.1:{port}"),
         Err(_) => text.to_owned(),
     };
+    // A name may have several addresses; the server listens on the first one only.
     let found = whole
         .to_socket_addrs()
         .ok()

@@ -70,6 +70,7 @@ impl Traces {
             self.warn(&format!("cannot write the trace: {error}"));
         }
         if let Some(collector) = &self.collector {
+            // With a time limit: an unreachable collector must not delay the end of the program.
             collector.flush(LAST_WORDS).await;
             match collector.dropped() {
                 0 => {}
@@ -105,6 +106,7 @@ pub async fn store(settings: &Settings) -> Result<Option<TraceStore>, Error> {
 /// # Errors
 /// The folder cannot be created.
 pub fn create_parent_folder(path: &Path) -> Result<(), Error> {
+    // An existing folder keeps its permissions, because the user may share it on purpose.
     let Some(folder) = path.parent().filter(|folder| !folder.exists()) else {
         return Ok(());
     };
@@ -128,6 +130,7 @@ pub fn create_parent_folder(path: &Path) -> Result<(), Error> {
 /// The file cannot be created or opened for writing.
 pub fn can_write(path: &Path) -> Result<(), Error> {
     create_parent_folder(path)?;
+    // Opened for appending, so the check never truncates a file that has data.
     let opened = std::fs::OpenOptions::new()
         .append(true)
         .create(true)
@@ -164,6 +167,7 @@ fn collector(settings: &Settings) -> Result<Option<OtlpSink>, Error> {
 /// others.
 fn full_endpoint(endpoint: &str, origin: Option<&SettingOrigin>) -> String {
     let is_whole = matches!(origin, Some(SettingOrigin::Environment(name)) if name.ends_with("TRACES_ENDPOINT"));
+    // Users often set the full URL; appending the path twice would break it.
     if is_whole || endpoint.ends_with(PATH) {
         return endpoint.to_owned();
     }

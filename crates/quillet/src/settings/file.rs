@@ -56,6 +56,7 @@ pub(super) fn read(path: &Path) -> Result<SettingsFile, SettingsError> {
     };
     let about =
         std::fs::metadata(path).map_err(|error| refuse(format!("cannot be read: {error}")))?;
+    // Checked first, so a wrong path is not read into memory.
     if about.len() > MOST_BYTES {
         return Err(refuse(format!(
             "too large: {} bytes (limit {MOST_BYTES})",
@@ -81,6 +82,7 @@ fn parse(path: &Path, text: &str) -> Result<SettingsFile, Vec<Diagnostic>> {
         Ok(table) => reader.table("", table.get_ref()),
         Err(error) => reader.broken(&error),
     }
+    // Last, because it parses the text again and adds nothing if there are errors already.
     reader.tools();
     if reader.found.is_empty() {
         return Ok(reader.file);
@@ -140,6 +142,7 @@ impl SettingsReader<'_> {
     }
 
     fn entry(&mut self, key: &str, span: Range<usize>, value: &Spanned<DeValue<'_>>) {
+        // `tools` reads this section with the types of the tools crate.
         if key == setting::TOOLS {
             return;
         }
@@ -161,6 +164,7 @@ impl SettingsReader<'_> {
             };
         }
         match value.get_ref() {
+            // An unknown section is one error, not one for each of its keys.
             DeValue::Table(table) if setting::is_section(key) => self.table(key, table),
             _ => {
                 let help = setting::like(key).map(|near| format!("did you mean {near}?"));
@@ -184,6 +188,7 @@ impl SettingsReader<'_> {
         if let Err(error) = toml::from_str::<ToolsSection>(self.text) {
             return self.broken(&error);
         }
+        // The same text was parsed just before, so this cannot fail.
         let whole = toml::from_str::<toml::Table>(self.text).unwrap_or_default();
         if let Some(toml::Value::Table(tools)) = whole.get(setting::TOOLS) {
             self.file.tools = tools.clone();
@@ -210,6 +215,7 @@ fn of_form(form: SettingType, value: &DeValue<'_>) -> Result<SettingValue, &'sta
         }
         SettingType::Integer => {
             let number = value.as_integer();
+            // TOML integers can also be hexadecimal, octal or binary.
             let number = number.and_then(|n| u64::from_str_radix(n.as_str(), n.radix()).ok());
             number
                 .map(SettingValue::Integer)

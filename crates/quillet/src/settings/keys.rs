@@ -179,6 +179,7 @@ impl KeyFile {
             return Ok(false);
         }
         keys.extend(key.map(|key| (provider, (key.to_owned(), 0))));
+        // The file does not depend on the order in which keys were set.
         keys.sort();
         create_parent_folder(&self.0)?;
         let failed = |error: std::io::Error| {
@@ -193,15 +194,19 @@ impl KeyFile {
         let mut text = HEAD.to_owned();
         for (provider, (key, _)) in keys {
             let key = toml::Value::String(key.clone());
+            // Writing to a `String` cannot fail.
             let _ = writeln!(text, "{} = {key}", provider.name());
         }
+        // The process id prevents two processes from writing the same temporary file.
         let fresh = self.0.with_extension(format!("{}.new", std::process::id()));
         let mut file = only_for_its_user(&fresh)?;
+        // On disk before the rename; otherwise a crash could leave an empty key file.
         let written = file
             .write_all(text.as_bytes())
             .and_then(|()| file.sync_all());
         let moved = written.and_then(|()| fs::rename(&fresh, &self.0));
         if moved.is_err() {
+            // Best effort: the error of the write is the one to report.
             let _ = fs::remove_file(&fresh);
         }
         moved
@@ -214,6 +219,7 @@ fn line_of(text: &str, place: usize) -> usize {
 
 fn only_for_its_user(path: &Path) -> std::io::Result<File> {
     let mut options = OpenOptions::new();
+    // A new file has its permissions from the first byte, and no link is followed.
     options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);

@@ -122,6 +122,7 @@ impl Settings {
     /// A file or a value is invalid. The error has the location.
     pub fn load(explicit: Option<&Path>, flags: &Flags) -> Result<Self, Error> {
         let mut config = Settings::default();
+        // Lowest precedence first: each step replaces values of the steps before.
         config.keys()?;
         for path in files(explicit) {
             config.file(&path)?;
@@ -130,6 +131,7 @@ impl Settings {
         for (setting, flag, text) in flags {
             config.put(setting, text, SettingOrigin::Flag(flag))?;
         }
+        // Last, because each of the sources above may name the variable.
         config.key_from_another_variable()?;
         Ok(config)
     }
@@ -207,6 +209,7 @@ impl Settings {
     fn environment(&mut self, setting: &'static Setting) -> Result<(), Error> {
         for name in setting.env {
             match env::var(name) {
+                // Containers and CI often pass unused variables as empty text: it counts as unset.
                 Ok(text) if !text.is_empty() => {
                     return self.put(setting, &text, SettingOrigin::Environment(name));
                 }
@@ -228,6 +231,7 @@ impl Settings {
         let wrong = |wanted| {
             let key = setting.key;
             Error::setting(match setting.form {
+                // The text may contain a secret, so the message does not quote it.
                 SettingType::SecretTable => format!("{key} ({origin}) must be {wanted}"),
                 _ => format!("{key} ({origin}) must be {wanted}, not {text:?}"),
             })
@@ -392,6 +396,7 @@ impl Settings {
     /// Returns the environment variables that prompt files may read.
     pub fn environment_of_prompts(&self) -> DiskConfig {
         let text = |(name, value): (OsString, OsString)| {
+            // Prompts are text, so variables that are not UTF-8 are skipped without an error.
             Some((name.into_string().ok()?, value.into_string().ok()?))
         };
         DiskConfig::new(self.texts(&ENV_ALLOW), env::vars_os().filter_map(text))
@@ -584,6 +589,7 @@ fn written(value: &SettingValue, form: SettingType) -> String {
     let quoted = |text: &String| toml::Value::String(text.clone()).to_string();
     match (value, form) {
         (SettingValue::Text(_), SettingType::Secret) => HIDDEN.to_owned(),
+        // Store addresses are not secret settings, but they may contain a password.
         (SettingValue::Text(text), _) => hide_password(&quoted(text)),
         (SettingValue::Integer(number), _) => number.to_string(),
         (SettingValue::Number(number), _) => format!("{number:?}"),
@@ -638,6 +644,7 @@ pub fn hide_password(url: &str) -> String {
     let (rest, query) = rest
         .split_once('?')
         .map_or((rest, ""), |(rest, _)| (rest, "?[secret]\""));
+    // The last `@` ends the password, which may contain others.
     match rest.rsplit_once('@') {
         Some((_, host)) => format!("{scheme}://[secret]@{host}{query}"),
         None => format!("{scheme}://{rest}{query}"),

@@ -5,6 +5,7 @@ use toml::de::DeValue;
 /// Parses text; `_` may separate digits.
 pub(super) fn of_text(text: &str) -> Option<f64> {
     let number = text.replace('_', "").parse::<f64>().ok();
+    // Rust also parses `nan` and `inf`, which are not usable as limits.
     number.filter(|number| number.is_finite() && *number >= 0.0)
 }
 

@@ -131,6 +131,7 @@ fn token(
         let help = "use ASCII letters, digits and symbols, without colons and spaces";
         fault(what.to_owned(), Some(help.to_owned()));
     }
+    // All parts are read before one of them can end the function, so every error is reported.
     let secret = secret(table, fault);
     let rights = rights(table, fault);
     let (budget, written_budget) = budget(table, fault);
@@ -171,6 +172,7 @@ fn budget(
 fn secret(table: &DeTable<'_>, fault: &mut impl FnMut(String, Option<String>)) -> Option<Secret> {
     let text = |key: &str| {
         let (_, value) = table.iter().find(|(name, _)| &**name.get_ref() == key)?;
+        // A value that is not a string counts as an empty secret, which is rejected below.
         Some(value.get_ref().as_str().unwrap_or_default().to_owned())
     };
     let given = [

@@ -129,6 +129,7 @@ impl Environment {
         let Some(text) = self.sources.get(name) else {
             return Err(self.missing(name));
         };
+        // Compiled without the lock: two threads may compile the same template, but none waits.
         let template = self.compile(name, text)?;
         self.kept().insert(name.to_owned(), template.clone());
         Ok(template)
@@ -154,6 +155,7 @@ impl Environment {
     /// Compiles a template with all templates it calls, directly or indirectly.
     fn compile(&self, name: &str, text: &str) -> Result<Template, TemplateError> {
         let mut called: BTreeSet<&str> = BTreeSet::new();
+        // The calls of a template are known only after it compiles, so each round adds those.
         loop {
             let template = self.compile_with(name, text, &called)?;
             let references = template.references();
@@ -210,6 +212,7 @@ impl Environment {
     }
 
     fn kept(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, Template>> {
+        // The map contains only finished templates, so it is valid even after a panic.
         self.compiled.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

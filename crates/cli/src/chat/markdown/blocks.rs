@@ -103,6 +103,7 @@ pub(super) fn read(source: &str) -> Blocks<'_> {
             events: Vec::new(),
         });
     }
+    // The parser reports definitions apart from the other events, in no useful order.
     blocks.leaves.sort_by_key(|leaf| leaf.range.start);
     blocks
 }
@@ -167,6 +168,7 @@ impl<'t> BlockReader<'t> {
                 let marker = match self.lists.last_mut() {
                     Some(Some(number)) => {
                         let marker = format!("{number}. ");
+                        // The model chooses the first number, which may be the largest one.
                         *number = number.saturating_add(1);
                         marker
                     }
@@ -232,12 +234,14 @@ impl<'t> BlockReader<'t> {
     fn leave(&mut self) {
         self.end_implied();
         self.containers -= 1;
+        // No effect while the open container is deeper than `MOST_DEEP`, because it was not added.
         self.around.truncate(self.containers);
     }
 
     fn inline(&mut self, event: Event<'t>, range: Range<usize>) {
         if self.leaf.is_none() {
             self.begin(BlockKind::Paragraph, range.clone());
+            // The text of a tight list item has no paragraph around it in the events.
             self.is_implied = true;
         }
         if let Some(leaf) = &mut self.leaf {

@@ -112,6 +112,7 @@ impl InlineRenderer<'_> {
         let Some((to, text)) = self.links.pop() else {
             return;
         };
+        // An address that is also the text is not printed twice.
         let is_said = to.is_empty() || to == text || to.strip_prefix("mailto:") == Some(&text);
         if range.end > self.done && !is_said {
             self.lines.push(' ', TextStyle::PLAIN);
@@ -211,6 +212,7 @@ fn doubt(source: &str, range: Range<usize>) -> Option<usize> {
     let signs = range.filter(|at| b"*_~`[<$".contains(&bytes[*at]));
     for at in signs {
         let escapes = bytes[..at].iter().rev().take_while(|it| **it == b'\\');
+        // An even number of backslashes escapes itself and leaves the sign active.
         if escapes.count() % 2 == 1 {
             continue;
         }
@@ -222,6 +224,7 @@ fn doubt(source: &str, range: Range<usize>) -> Option<usize> {
         let is_open = match sign {
             b'*' | b'~' => !next.is_some_and(is_space),
             b'_' => {
+                // Unlike `*`, a `_` inside a word does not start emphasis.
                 let is_inside = before.is_some_and(char::is_alphanumeric);
                 !next.is_some_and(is_space) && !is_inside
             }
@@ -231,6 +234,7 @@ fn doubt(source: &str, range: Range<usize>) -> Option<usize> {
             _ => true,
         };
         if is_open {
+            // The `!` belongs to the image, so it is held back too.
             let is_image = sign == b'[' && before == Some('!');
             return Some(at - usize::from(is_image));
         }

@@ -100,6 +100,7 @@ impl LineWrapper {
             self.is_apart = true;
             return;
         }
+        // Here and in `verbatim`, so no control character of a model reaches the terminal.
         let Some(c) = visible_char(c) else { return };
         if self.last.is_some_and(|before| may_break(before, c)) {
             self.end_word();
@@ -165,6 +166,7 @@ impl LineWrapper {
     }
 
     fn begin_line(&mut self) {
+        // Cloned, because each further line starts with the same text.
         let rest = self.rest.clone();
         let before = std::mem::replace(&mut self.first, rest);
         self.column = Some(width_of(&before));
@@ -185,6 +187,7 @@ impl LineWrapper {
             .column
             .is_some_and(|column| column + space + width > self.width)
         {
+            // `end_line` forgets the last character, but the word that is still held ends with it.
             let last = self.last;
             self.end_line();
             self.last = last;
@@ -250,6 +253,7 @@ impl LineWrapper {
         if self.look == look {
             return;
         }
+        // A reset first: sequences only add attributes and cannot remove single ones.
         if self.look != TextStyle::PLAIN {
             self.out.push_str("\u{1b}[0m");
         }

@@ -41,6 +41,7 @@ pub(super) fn show(
     let mut natural = vec![1; head.len()];
     for (number, row) in rows.iter().enumerate() {
         for (column, cell) in row.iter().enumerate().take(natural.len()) {
+            // Without a limit on the width, a line is as long as the cell needs.
             let laid_out = layout(cell, look(number), usize::MAX);
             let widest = laid_out.iter().map(|(_, width)| *width).max();
             natural[column] = natural[column].max(widest.unwrap_or(0));
@@ -88,6 +89,7 @@ fn one_line<'c>(
         line.push_str(text);
         line.push_str(&" ".repeat(free - before));
     }
+    // Spaces at the end would wrap on a terminal that became narrower.
     line.truncate(line.trim_end().len());
     line
 }

@@ -47,6 +47,7 @@ impl InputReader {
             size += count as u64;
             sum = fnv_hash(sum, &buffer[..count]);
         }
+        // Part of the mark: resuming with another model would mix answers of two models.
         sum = fnv_hash(sum, model.unwrap_or_default().as_bytes());
         if provider {
             sum = fnv_hash(sum, b"provider");
@@ -73,6 +74,7 @@ impl InputReader {
                 Some(batch) => store.file(&batch.order.input).await?,
                 None => None,
             };
+            // The finished rows would not belong to this file.
             if input.is_none_or(|input| input.name != self.mark) {
                 return Err(CliError::Usage(format!(
                     "{} belongs to an unfinished batch with another file or -m: finish that batch, or remove the queue file",
@@ -110,6 +112,7 @@ impl InputReader {
         let most = options.line_bytes as u64;
         loop {
             line.clear();
+            // One byte more than the limit shows that a line is too long without reading all of it.
             let mut bounded = (&mut file).take(most + 1);
             let count = bounded.read_until(b'\n', &mut line);
             if count.map_err(|error| read_error(&self.path, &error))? == 0 {
@@ -166,12 +169,14 @@ impl InputReader {
         line: &[u8],
         endpoint: &mut Option<String>,
     ) -> Result<String, String> {
+        // Some editors on Windows start a file with a byte order mark.
         let line = if number == 1 {
             line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line)
         } else {
             line
         };
         if line.trim_ascii().is_empty() {
+            // Kept as an empty line, so the numbers of later lines are those of the file.
             return Ok("\n".to_owned());
         }
         let read: Value = serde_json::from_slice(line)
@@ -185,6 +190,7 @@ impl InputReader {
             }
             if let (Some(model), Some(Value::Object(body))) = (&self.model, members.get_mut("body"))
             {
+                // `-m` is only a default: a request keeps the model that it sets.
                 body.entry("model").or_insert_with(|| model.as_str().into());
             }
             Value::Object(members)

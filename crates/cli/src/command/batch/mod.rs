@@ -37,6 +37,7 @@ const LOOK: Duration = Duration::from_millis(100);
 
 pub(crate) async fn run(args: &BatchArgs, config: &Settings) -> Result<(), CliError> {
     let files = OutputFiles::of(&args.output);
+    // With a queue, the output is from an interrupted end of the same batch and may be replaced.
     if args.output.exists() && !files.queue.exists() {
         let out = args.output.display();
         return Err(CliError::Usage(format!(
@@ -72,6 +73,7 @@ pub(crate) async fn run(args: &BatchArgs, config: &Settings) -> Result<(), CliEr
     let done = Notify::new();
     let progress = BatchProgress::new(args.progress);
     let followed = async {
+        // Also after an error of the store: the workers must stop, or `join!` would never end.
         let followed = follow(&batching, &id, &progress).await;
         done.notify_one();
         followed
@@ -136,6 +138,7 @@ async fn end(
     if batch.failed > 0 {
         output::write(batching, &batch.order.errors(), &files.errors).await?;
     } else {
+        // An error file of an earlier run would look like errors of this one. It may not exist.
         let _ = fs::remove_file(&files.errors);
     }
     // Written last: the existence of the output means that the batch is complete.

@@ -42,6 +42,7 @@ impl OutputFiles {
     pub(super) fn forget_queue(&self) {
         // SQLite leaves its write-ahead log and shared memory next to the database after a crash.
         for end in ["", "-wal", "-shm", ".lock"] {
+            // Best effort: the output is complete, and some of these files may not exist.
             let _ = fs::remove_file(with_suffix(&self.queue, end));
         }
     }

@@ -50,12 +50,14 @@ impl BatchProgress {
         }
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         let time = told.at.elapsed();
+        // The last line is always written, so a log ends with the final count.
         if time < PAUSE && !batch.status.is_final() {
             return;
         }
         if batch.status == Status::Validating {
             terminal::note("checking the file");
         } else {
+            // Two reports may come at the same instant; dividing by zero would print `inf`.
             let rate = done.saturating_sub(told.done) as f64 / time.as_secs_f64().max(0.001);
             terminal::note(&format!("{done}/{} rows{failed}, {rate:.0}/s", batch.total));
         }

@@ -54,6 +54,7 @@ pub(super) async fn save(
 ) -> Result<(), CliError> {
     let text = markdown(sessions, session).await?;
     let failed = |error: std::io::Error| CliError::Other(format!("{path}: {error}"));
+    // Fails if the file exists: a mistyped name must not overwrite a file.
     let mut file = OpenOptions::new()
         .write(true)
         .create_new(true)
@@ -77,6 +78,7 @@ pub(super) async fn undo(
         return Ok(None);
     };
     let question = turns.split_off(place).into_iter().next();
+    // Stored messages cannot be removed one by one, so the shorter session is written anew.
     sessions.remove(session).await?;
     if !turns.is_empty() {
         sessions.append(session, &turns).await?;

@@ -98,6 +98,8 @@ impl InputSource {
                     return Ok(UserInput::End);
                 };
                 let path = path.clone();
+                // The editor blocks until a line is complete. It moves into the closure and comes
+                // back with the line, because the closure cannot borrow it.
                 let read = spawn_blocking(move || {
                     let said = edit(&mut taken, path);
                     (taken, said)
@@ -112,6 +114,7 @@ impl InputSource {
                 let read = spawn_blocking(piped);
                 tokio::select! {
                     said = read => said.unwrap_or(Ok(UserInput::End)),
+                    // The blocked read cannot be cancelled; it ends with the process.
                     _ = tokio::signal::ctrl_c() => Err(CliError::Interrupted),
                 }
             }
@@ -122,6 +125,7 @@ impl InputSource {
 fn edit(editor: &mut LineEditor, path: Option<PathBuf>) -> Result<UserInput, CliError> {
     match editor.readline(PROMPT) {
         Ok(line) => {
+            // A backslash at the end of a line continues it and is not part of the text.
             let line = line.replace("\\\n", "\n");
             remember(editor, &line, path);
             Ok(UserInput::Line(line))
@@ -147,6 +151,7 @@ fn piped() -> Result<UserInput, CliError> {
     let mut reader = std::io::Read::take(stdin().lock(), MOST_BYTES);
     match reader.read_line(&mut line) {
         Ok(0) => Ok(UserInput::End),
+        // The limit is used up, so the line may continue; sending a part of it would be wrong.
         Ok(_) if reader.limit() == 0 => Err(CliError::Usage(format!(
             "a line of standard input is too long: limit {MOST_BYTES} bytes"
         ))),

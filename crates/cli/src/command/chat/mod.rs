@@ -38,6 +38,7 @@ pub(crate) async fn run(args: &Chat, config: &Settings) -> Result<(), CliError> 
         failed: None,
     };
     let done = conversation.run_loop(&mut input).await;
+    // Also after an error, so the traces of the conversation are saved.
     conversation.talker.close().await;
     done
 }
@@ -106,6 +107,7 @@ impl ChatLoop {
             Err(failure) => {
                 let exit = failure.exit();
                 failure_report::print_failure(&failure);
+                // A program that pipes lines learns of the failure from the exit code at the end.
                 self.failed = (!is_typed).then_some(CliError::Said(exit));
             }
         }
@@ -163,6 +165,7 @@ impl ChatLoop {
         let Some(usage) = outcome.usage else { return };
         let facts = self.talker.models.facts().find(&self.talker.model());
         let cost = facts.cost(&usage);
+        // One answer without a known price makes the sum unknown; a partial sum would mislead.
         self.cost = self.cost.zip(cost).map(|(before, more)| before + more);
         self.spent += usage;
     }

@@ -124,11 +124,13 @@ async fn version(work: &StoreSession<'_>, named: &DefinitionRef) -> Result<DiffS
 /// The unified diff, in colour for a terminal that has it.
 fn differences(old: (&str, &str), new: (&str, &str)) -> String {
     let found = unified(old, new);
+    // A file or `patch` needs the exact text.
     if !Stream::Out.is_terminal() {
         return found;
     }
     let colour = Stream::Out.has_colour();
     let line = |(number, line): (usize, &str)| {
+        // Definitions may come from other writers and must not control the terminal.
         let line = sanitize(line);
         let style = match line.as_bytes().first() {
             _ if number < 2 => Some(TextStyle::Bold),

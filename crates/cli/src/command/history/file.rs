@@ -108,6 +108,7 @@ impl DefinitionFiles {
             )));
         };
         if let Some(id) = &args.id {
+            // Keys separate the parts of an id with colons.
             entry.key = EntryKey::new(id.replace('.', ":"));
         }
         self.add(kind, entry, &name)
@@ -151,6 +152,7 @@ impl DefinitionFiles {
         let (mut kept, mut found) = (Vec::new(), Vec::new());
         for ((kind, _), entry) in self.entries {
             let content = DefinitionContent::of(&entry);
+            // An entry with a problem cannot be converted. It is kept, so the check reports it.
             if is_folder || content.file.is_empty() || entry.problem.is_some() {
                 kept.push(FileDefinition {
                     kind,

@@ -51,6 +51,7 @@ fn share(weight: u32, split: &TrafficSplit) -> String {
         .values()
         .map(|weight| u64::from(*weight))
         .sum();
+    // An invalid label may have no weight at all; `max` avoids a division by zero.
     let percent = 100.0 * f64::from(weight) / (total.max(1) as f64);
     let rounded = (percent * 100.0).round() / 100.0;
     format!("{rounded}%")

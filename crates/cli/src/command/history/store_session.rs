@@ -144,6 +144,7 @@ impl<'a> StoreSession<'a> {
     /// that must not be written is shown as far as its history goes.
     async fn take_note(&self, kind: EntryKind, keys: &[EntryKey]) -> Result<(), CliError> {
         match self.definitions.take_note(kind, keys).await {
+            // A read-only store must still be readable, so this is only a warning.
             Err(DefinitionError::Store(error)) if error.kind == StoreErrorKind::Refused => {
                 terminal::warning(&format!(
                     "cannot record external changes as versions: {error}"
@@ -237,6 +238,7 @@ pub(super) fn mark(text: &str) -> Result<VersionSelector, CliError> {
 
 /// Whoever the system says it is.
 fn user() -> String {
+    // `USERNAME` is the name on Windows; cron and containers often set none of them.
     let variables = ["USER", "LOGNAME", "USERNAME"].into_iter();
     let mut named = variables.filter_map(|name| std::env::var(name).ok());
     let named = named.find(|name| !name.trim().is_empty());

@@ -59,6 +59,7 @@ impl<'a> AtomicFile<'a> {
         let mut name = path.as_os_str().to_owned();
         name.push(".new");
         let new = std::path::PathBuf::from(name);
+        // Opened before the export starts, so a path that cannot be written fails early.
         let file = File::create(&new).map_err(|error| cannot_write(path, &error))?;
         Ok(AtomicFile {
             path,
@@ -137,6 +138,7 @@ fn read(name: &str) -> Result<Vec<(usize, ExportLine)>, CliError> {
         Box::new(BufReader::new(file))
     };
     let (mut histories, mut bad) = (Vec::new(), 0);
+    // Bytes instead of `lines`, so text that is not UTF-8 is an error of its line only.
     for (line, text) in (1..).zip(input.split(b'\n')) {
         let text = text.map_err(|error| CliError::Other(format!("{name}: {error}")))?;
         if text.trim_ascii().is_empty() {

@@ -71,6 +71,8 @@ impl From<LspPosition> for EditorPosition {
 
 impl OpenDocument {
     pub(super) fn new(uri: &str, version: Option<i64>, text: String, encoding: Encoding) -> Self {
+        // The editor may open a file through a link, so the real path identifies it. A new file
+        // has none yet.
         let path = uri::path(uri).map(|path| path.canonicalize().unwrap_or(path));
         let kind = kind(path.as_ref(), text.len());
         let name = path.as_ref().map(|path| path.display().to_string());
@@ -85,6 +87,7 @@ impl OpenDocument {
             }),
             lines,
             kind,
+            // Parsed on first use: many versions are replaced before anything asks for them.
             read: Arc::default(),
         }
     }
@@ -102,8 +105,10 @@ impl OpenDocument {
             match change.range {
                 None => text = change.text,
                 Some(range) => {
+                    // Each range refers to the text after the changes before it.
                     let known = lines.as_ref().unwrap_or(&*self.lines);
                     let start = known.byte(&text, range.start.into());
+                    // `max`, because `replace_range` panics on a range that ends before it starts.
                     let end = known.byte(&text, range.end.into()).max(start);
                     text.replace_range(start..end, &change.text);
                 }

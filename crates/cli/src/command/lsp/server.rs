@@ -205,6 +205,7 @@ impl LspServer {
             "utf-16" => Some(Encoding::Utf16),
             _ => None,
         });
+        // The client lists encodings by preference. Without a list, the protocol requires UTF-16.
         self.encoding = known.into_iter().next().unwrap_or_default();
         let watch = "/capabilities/workspace/didChangeWatchedFiles/dynamicRegistration";
         self.watches = params.pointer(watch) == Some(&Value::Bool(true));
@@ -235,6 +236,7 @@ impl LspServer {
         }
         let snapshot = self.workspace.snapshot(open, &self.documents);
         let (done, encoding, key) = (self.done.clone(), self.encoding, id.to_string());
+        // A task, so a slow answer does not block typing and can be cancelled.
         let task = tokio::spawn(async move {
             let answer = question.answer(&snapshot, &params, encoding).await;
             // The conversation may be over.
@@ -254,6 +256,7 @@ impl LspServer {
             (ServerState::Ready, "textDocument/didChange") => self.read(params, LspServer::changed),
             (ServerState::Ready, "textDocument/didClose") => self.read(params, LspServer::closed),
             (ServerState::Ready, "textDocument/didSave" | "workspace/didChangeWatchedFiles") => {
+                // Other files may have changed, so libraries are read again.
                 self.workspace.forget();
                 self.all_due();
             }
@@ -303,6 +306,7 @@ impl LspServer {
     }
 
     fn put(&mut self, open: OpenDocument) {
+        // Each change moves the time, so nothing is checked while the user types.
         self.due.insert(open.uri.clone(), Instant::now() + PAUSE);
         self.documents.insert(open.uri.clone(), open);
     }
@@ -311,6 +315,7 @@ impl LspServer {
         let uri = params.document.uri;
         if let Some(open) = self.documents.remove(uri.as_str()) {
             self.due.remove(&open.uri);
+            // An empty list removes the diagnostics from the editor.
             self.publish(&open, &[]);
         }
     }
@@ -344,6 +349,7 @@ impl LspServer {
             let done = self.done.clone();
             tokio::spawn(async move {
                 let found = findings(&snapshot).await;
+                // Fails only if the server has ended.
                 let _ = done.send(TaskResult::Findings(snapshot.open, found));
             });
         }
@@ -352,6 +358,7 @@ impl LspServer {
     pub(super) fn done(&mut self, done: TaskResult) {
         match done {
             TaskResult::Answer(id, answer) => {
+                // A cancelled request was answered already, and each request has one answer.
                 if self.running.remove(&id.to_string()).is_none() {
                     return;
                 }

@@ -15,6 +15,7 @@ const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
 /// The file of an address; `None` for a document that has none (`untitled:…`).
 pub(super) fn path(uri: &str) -> Option<PathBuf> {
     let rest = uri.strip_prefix("file://")?;
+    // `file://localhost/path` is the same file as `file:///path`.
     let rest = rest.strip_prefix("localhost").unwrap_or(rest);
     let path = percent_decode_str(rest).decode_utf8().ok()?;
     let drive = |path: &str| path.as_bytes().get(2) == Some(&b':');

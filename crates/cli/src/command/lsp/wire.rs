@@ -44,6 +44,7 @@ pub(super) fn read(input: &mut impl BufRead) -> io::Result<WireMessage> {
         Header::Wrong(why) => return Ok(WireMessage::Nonsense(why)),
     };
     if length > MOST_BYTES {
+        // Read and dropped, so the next message starts at the right byte.
         let passed = io::copy(&mut input.by_ref().take(length), &mut io::sink())?;
         let why = format!(
             "message too long: {passed} bytes (limit {} MiB)",
@@ -53,6 +54,7 @@ pub(super) fn read(input: &mut impl BufRead) -> io::Result<WireMessage> {
     }
     let mut bytes = Vec::new();
     let read = input.by_ref().take(length).read_to_end(&mut bytes)?;
+    // The editor ended in the middle of a message.
     if (read as u64) < length {
         return Ok(WireMessage::End);
     }
@@ -84,6 +86,7 @@ fn header(input: &mut impl BufRead) -> io::Result<Header> {
         lines += 1;
         let line = String::from_utf8_lossy(&line);
         let line = line.trim();
+        // A bound on the lines, so input that is not this protocol cannot keep the loop running.
         if line.is_empty() || lines > 64 {
             break;
         }

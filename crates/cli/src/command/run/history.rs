@@ -47,6 +47,7 @@ impl ConversationFile {
         };
         let path = folder.join(FILE);
         let wrong = |error: std::io::Error| failed(&path, &error.to_string());
+        // A dry run of a new conversation starts without the old one, and must not rename it.
         if dry && chats.new_chat {
             return Ok(None);
         }

@@ -143,6 +143,7 @@ impl Dialogue<'_> {
         };
         tokio::select! {
             biased;
+            // Polled first: without a reader, no further tokens should be spent.
             () = self.screen.closed() => Err(CliError::ClosedPipe),
             ran = taken => Ok(ran),
             () = self.screen.interrupted() => {

@@ -56,6 +56,7 @@ pub(crate) async fn run(args: &RunArgs, config: &Settings) -> Result<(), CliErro
     let engine = scripts::engine(&args.with, config, Arc::new(models), library, asked);
     let mut engine = engine.await?;
     let screen = Arc::new(ScriptPrinter::new(args, &opened.script));
+    // A question needs a person who sees it and can answer it.
     if !args.dry_run && stdin().is_terminal() && Stream::Err.is_terminal() {
         engine.tools = Arc::new(AtTerminal::new(engine.tools, screen.clone()));
     }

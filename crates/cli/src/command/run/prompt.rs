@@ -40,6 +40,7 @@ pub(super) async fn prompt_name<'a>(
         return Ok(prompt_target::is_prompt(name)?.then_some(name));
     }
     let search = scripts::search(&args.with)?;
+    // A script takes precedence over a stored prompt of the same id.
     let is_script = library::open(name, &search).await.is_ok();
     let is_there = !is_script && prompt_target::is_stored(name, config).await?;
     Ok(is_there.then_some(name))
@@ -253,6 +254,7 @@ impl PromptRequest<'_> {
             Ok(mut stream) => {
                 let mut is_open = false;
                 loop {
+                    // The indicator clears its line, so it must not appear on a line with text.
                     let event = if is_open {
                         stream.next().await
                     } else {

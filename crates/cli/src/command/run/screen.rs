@@ -85,6 +85,7 @@ impl ScriptPrinter {
 
     /// Whoever was asked something wants the run to end.
     pub(crate) fn request_exit(&self) {
+        // `notify_one` keeps a permit, so the request is not lost if nothing waits yet.
         self.left.notify_one();
     }
 
@@ -141,6 +142,7 @@ impl ScriptPrinter {
         let streamed = std::mem::take(&mut state.streamed);
         if !streamed.is_empty() {
             terminal::result(if streamed.ends_with('\n') { "" } else { "\n" })?;
+            // A script may trim the answer; white space alone is not worth printing it twice.
             if streamed.trim() == text.trim() {
                 return Ok(());
             }
@@ -274,6 +276,7 @@ impl Observer for ScriptPrinter {
                 }
             }
             RunEvent::Request(request) => {
+                // A new request starts a new answer; an interrupted run shows only the last one.
                 state.answer.clear();
                 state.used_mock |= request.model.as_deref() == Some(MOCK);
                 if self.collects {

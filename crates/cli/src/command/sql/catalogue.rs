@@ -97,6 +97,7 @@ pub(super) async fn list_tables(
 
 /// Whether it is a pattern or the name of a table, and not a question.
 fn is_pattern(words: &str, catalogue: &Catalogue) -> bool {
+    // A single word may be a name or a question; a table of that name decides.
     let has_name = catalogue.tables.iter().any(|table| named(words, table));
     (words.contains('*') && !words.contains(char::is_whitespace)) || has_name
 }

@@ -53,6 +53,7 @@ pub(super) fn find(paths: &[PathBuf]) -> Result<Vec<FixtureFile>, CliError> {
     }
     let shown = |path: PathBuf| path.strip_prefix(".").map(Path::to_owned).unwrap_or(path);
     let mut files: Vec<PathBuf> = files.into_iter().map(shown).collect();
+    // A script and its fixture next to each other on the command line are one fixture.
     files.dedup();
     Ok(files
         .into_iter()

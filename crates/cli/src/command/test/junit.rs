@@ -95,6 +95,7 @@ fn escaped(text: &str) -> String {
             '"' => safe.push_str("&quot;"),
             '\n' => safe.push_str("&#10;"),
             '\t' => safe.push_str("&#9;"),
+            // XML 1.0 cannot contain most of these, even escaped; parsers reject the whole report.
             c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => safe.push('?'),
             c => safe.push(c),
         }

@@ -125,6 +125,7 @@ async fn test(
             .subject(&name, subject.as_ref(), is_left_out, &mut tested)
             .await?;
     }
+    // After all tests: the new text is made from the fixture as it was read and all outputs.
     running.write_generated()?;
     tested.fixture = Some(fixture);
     Ok(tested)
@@ -284,6 +285,7 @@ impl<'a> FixtureRun<'a> {
     /// Whether a test is among those that were asked for.
     fn runs(&self, case: &TestCase, has_only: bool) -> bool {
         let args = self.args;
+        // Numbers on the command line take precedence over `skip` and `only` in the fixture.
         if !args.include.is_empty() {
             return args.include.contains(&case.number);
         }

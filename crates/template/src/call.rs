@@ -68,6 +68,53 @@ impl CallError {
 /// An error from [`Functions::call`] ends the render. To continue after a failed call, return a
 /// fallback value made with [`Value::standing_in`]: in every format, a template finds no fields in
 /// it, and continues.
+///
+/// # Examples
+///
+/// ```
+/// # use futures_util::FutureExt;
+/// use quillet_core::{BoxFuture, Map, Value};
+/// use quillet_template::{CallArguments, CallError, FunctionHost};
+/// # use quillet_template::*;
+///
+/// struct Weather;
+///
+/// impl FunctionHost for Weather {
+///     fn contains(&self, name: &str) -> bool {
+///         name == "weather"
+///     }
+///     fn names(&self) -> Vec<&str> {
+///         vec!["weather"]
+///     }
+///     fn call<'a>(
+///         &'a self,
+///         _: &'a str,
+///         arguments: CallArguments,
+///     ) -> BoxFuture<'a, Result<Value, CallError>> {
+///         Box::pin(async move {
+///             match arguments.positional.first().and_then(Value::as_str) {
+///                 Some(city) => Ok(Value::from(format!("sunny in {city}"))),
+///                 None => Err(CallError::new("weather needs a city")),
+///             }
+///         })
+///     }
+/// }
+///
+/// let source = TemplateSource::new("p", r#"It is {{ weather("Oslo") }}."#);
+/// # let formats = TemplateFactory::standard();
+/// let template = formats.compile("jinja", &[source], &CompileOptions::default())?;
+/// # let variables = Map::default();
+/// # let job = Render {
+/// #     template: &*template,
+/// #     entries: &["p"],
+/// #     variables: &variables,
+/// #     functions: &Weather,
+/// #     limits: &RenderLimits::default(),
+/// # };
+/// let rendered = render_polled(&job, false).now_or_never().unwrap()?;
+/// assert_eq!(rendered.text(0), "It is sunny in Oslo.");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait FunctionHost: Send + Sync {
     /// Whether a function with this name exists.
     fn contains(&self, name: &str) -> bool;

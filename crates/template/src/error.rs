@@ -28,6 +28,16 @@ impl CompileError {
     }
 
     /// Creates an error at a byte range of a source.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use quillet_template::{CompileError, TemplateSource};
+    ///
+    /// let source = TemplateSource::new("greet", "Hi }");
+    /// let error = CompileError::syntax(&source, 3..4, "unexpected }");
+    /// assert_eq!(error.diagnostics[0].to_string(), "greet:1:4: unexpected }");
+    /// ```
     #[must_use]
     pub fn syntax(source: &TemplateSource<'_>, place: Range<usize>, message: &str) -> Self {
         let found = Diagnostic::error("template.syntax", source.name, message);
@@ -73,6 +83,15 @@ pub enum ErrorKind {
 
 impl ErrorKind {
     /// Returns the stable code used in error bodies.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use quillet_template::{ErrorKind, LimitKind};
+    ///
+    /// assert_eq!(ErrorKind::MissingVariable.code().as_str(), "render.missing_variable");
+    /// assert_eq!(ErrorKind::Limit(LimitKind::Steps).code().as_str(), "render.limit");
+    /// ```
     #[must_use]
     pub fn code(self) -> ErrorCode {
         match self {
@@ -124,6 +143,17 @@ impl RenderError {
 
     /// Adds a location, unless the error has one: the name of a source, its text, and the span in
     /// it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use quillet_core::Span;
+    /// use quillet_template::{ErrorKind, RenderError};
+    ///
+    /// let error = RenderError::new(ErrorKind::Execution, "division by zero");
+    /// let error = error.at("greet", "Hi\n{{ 1 / 0 }}", Span { start: 6, end: 11 });
+    /// assert_eq!(error.to_string(), "greet:2:4: division by zero");
+    /// ```
     #[must_use]
     pub fn at(mut self, source: &str, text: &str, span: Span) -> Self {
         if self.span.is_some() {
@@ -144,6 +174,15 @@ impl RenderError {
     }
 
     /// Creates the error of a limit, with its name and setting.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use quillet_template::{LimitKind, RenderError};
+    ///
+    /// let error = RenderError::limit(LimitKind::Steps, 1000);
+    /// assert_eq!(error.to_string(), "render stopped at the limit on steps (1000)");
+    /// ```
     #[must_use]
     pub fn limit(limit: LimitKind, setting: impl std::fmt::Display) -> Self {
         let name = limit.name();

@@ -29,6 +29,16 @@ impl TemplateFactory {
     }
 
     /// Creates a factory with every format of this crate.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use quillet_template::TemplateFactory;
+    ///
+    /// let formats = TemplateFactory::standard();
+    /// assert_eq!(formats.format("HuggingFace").map(|format| format.name()), Some("jinja"));
+    /// assert!(formats.format("erb").is_none());
+    /// ```
     #[must_use]
     pub fn standard() -> Self {
         Self::new()
@@ -76,6 +86,19 @@ impl TemplateFactory {
     /// # Errors
     /// Returns an error if the format is unknown, the sources exceed the size limit, or they do not
     /// compile.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use quillet_template::{CompileOptions, TemplateFactory, TemplateSource};
+    ///
+    /// let formats = TemplateFactory::standard();
+    /// let source = TemplateSource::new("greet", "Hello!");
+    /// let options = CompileOptions::default();
+    /// let error = formats.compile("handlebar", &[source], &options).unwrap_err();
+    /// assert_eq!(error.diagnostics[0].code, "template.format");
+    /// assert_eq!(error.diagnostics[0].help.as_deref(), Some("did you mean handlebars?"));
+    /// ```
     pub fn compile(
         &self,
         format: &str,

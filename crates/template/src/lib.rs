@@ -95,6 +95,31 @@ impl<'a> TemplateSource<'a> {
     }
 
     /// Creates a source that others call.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use futures_util::FutureExt;
+    /// # use quillet_core::{Map, Value};
+    /// # use quillet_template::*;
+    /// let sources = [
+    ///     TemplateSource::new("p", r#"Hello!{{template "sign" .}}"#),
+    ///     TemplateSource::library("sign", " -- {{.name}}"),
+    /// ];
+    /// let formats = TemplateFactory::standard();
+    /// let template = formats.compile("go", &sources, &CompileOptions::default())?;
+    /// let variables = Map::from([("name", "Ada")]);
+    /// # let job = Render {
+    /// #     template: &*template,
+    /// #     entries: &["p"],
+    /// #     variables: &variables,
+    /// #     functions: &NoFunctions,
+    /// #     limits: &RenderLimits::default(),
+    /// # };
+    /// # let rendered = render(&job).now_or_never().unwrap()?;
+    /// assert_eq!(rendered.text(0), "Hello! -- Ada");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn library(name: &'a str, text: &'a str) -> Self {
         TemplateSource {
@@ -113,6 +138,29 @@ pub(crate) fn roots(sources: &[TemplateSource<'_>]) -> Vec<usize> {
 }
 
 /// How a template handles a missing variable.
+///
+/// # Examples
+///
+/// ```
+/// # use futures_util::FutureExt;
+/// # use quillet_core::{Map, Value};
+/// # use quillet_template::*;
+/// let formats = TemplateFactory::standard();
+/// let source = TemplateSource::new("p", "Hello {{ name }}!");
+/// let options = CompileOptions { missing: Missing::Strict, ..CompileOptions::default() };
+/// let template = formats.compile("jinja", &[source], &options)?;
+/// # let variables = Map::default();
+/// # let job = Render {
+/// #     template: &*template,
+/// #     entries: &["p"],
+/// #     variables: &variables,
+/// #     functions: &NoFunctions,
+/// #     limits: &RenderLimits::default(),
+/// # };
+/// let error = render(&job).now_or_never().unwrap().unwrap_err();
+/// assert_eq!(error.kind, ErrorKind::MissingVariable);
+/// # Ok::<(), CompileError>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Missing {
     /// An error (Go's `missingkey=error`, Jinja's strict undefined).
@@ -198,6 +246,16 @@ pub trait TemplateFormat: Send + Sync + fmt::Debug {
 
     /// Escapes a text so that the format prints it unchanged: `{{"{{"}}` for two braces in Go.
     /// Returns `None` if the format cannot.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use quillet_template::TemplateFormat;
+    /// use quillet_template::format::go::GoFormat;
+    ///
+    /// assert_eq!(GoFormat::new().escape("plain text").as_deref(), Some("plain text"));
+    /// assert_ne!(GoFormat::new().escape("{{.name}}").as_deref(), Some("{{.name}}"));
+    /// ```
     fn escape(&self, literal: &str) -> Option<String> {
         let _ = literal;
         None

@@ -5,6 +5,18 @@
 use std::time::Duration;
 
 /// Limits on sources, checked before parsing.
+///
+/// # Examples
+///
+/// ```
+/// use quillet_template::{CompileLimits, CompileOptions, TemplateFactory, TemplateSource};
+///
+/// let limits = CompileLimits { source_bytes: 4, ..CompileLimits::default() };
+/// let options = CompileOptions { limits, ..CompileOptions::default() };
+/// let source = TemplateSource::new("greet", "Hello!");
+/// let error = TemplateFactory::standard().compile("go", &[source], &options).unwrap_err();
+/// assert_eq!(error.diagnostics[0].code, "template.limit");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CompileLimits {
     /// Total bytes of all sources of a template. Default 1 MiB.
@@ -23,6 +35,29 @@ impl Default for CompileLimits {
 }
 
 /// Limits on one render.
+///
+/// # Examples
+///
+/// ```
+/// # use futures_util::FutureExt;
+/// # use quillet_core::{Map, Value};
+/// # use quillet_template::*;
+/// let source = TemplateSource::new("p", "{% for n in range(100) %}x{% endfor %}");
+/// let formats = TemplateFactory::standard();
+/// let template = formats.compile("jinja", &[source], &CompileOptions::default())?;
+/// let limits = RenderLimits { output_bytes: 10, ..RenderLimits::default() };
+/// # let variables = Map::default();
+/// # let job = Render {
+/// #     template: &*template,
+/// #     entries: &["p"],
+/// #     variables: &variables,
+/// #     functions: &NoFunctions,
+/// #     limits: &limits,
+/// # };
+/// let error = render(&job).now_or_never().unwrap().unwrap_err();
+/// assert_eq!(error.kind, ErrorKind::Limit(LimitKind::OutputBytes));
+/// # Ok::<(), CompileError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RenderLimits {
     /// Total bytes of output of all entries. Default 8 MiB.

@@ -7,6 +7,17 @@ const SEPARATORS: [char; 3] = ['.', '-', '_'];
 /// Resolves a function name of Semantic Kernel to an existing function: an exact match; otherwise
 /// one that differs only in case or in the separator between plugin and function; otherwise, for a
 /// name without a plugin, the first `plugin.function` with that name.
+///
+/// # Examples
+///
+/// ```
+/// use quillet_template::plugin_function;
+///
+/// let functions = ["time.now", "weather"];
+/// assert_eq!(plugin_function("time-now", &functions), Some("time.now"));
+/// assert_eq!(plugin_function("Now", &functions), Some("time.now"));
+/// assert_eq!(plugin_function("then", &functions), None);
+/// ```
 #[must_use]
 pub fn plugin_function<'n>(name: &str, functions: &[&'n str]) -> Option<&'n str> {
     let find = |fits: &dyn Fn(&str) -> bool| functions.iter().copied().find(|known| fits(known));

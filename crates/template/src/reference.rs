@@ -5,6 +5,20 @@ use std::hash::{Hash, Hasher};
 use quillet_core::Span;
 
 /// Variables and functions that the sources can use, in order of first use.
+///
+/// # Examples
+///
+/// ```
+/// use quillet_template::{CompileOptions, TemplateFactory, TemplateSource};
+///
+/// let source = TemplateSource::new("p", r#"{{ user.name }}: {{ weather("Oslo") }}"#);
+/// let formats = TemplateFactory::standard();
+/// let template = formats.compile("jinja", &[source], &CompileOptions::default())?;
+/// let references = template.references();
+/// assert_eq!(references.variables[0].path, ["user", "name"]);
+/// assert_eq!(references.functions[0].name, "weather");
+/// # Ok::<(), quillet_template::CompileError>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct References {
     /// Paths from the root of the variables.
@@ -89,6 +103,21 @@ impl FunctionReference {
 impl References {
     /// Adds a path unless it is present; a use that requires it makes an optional one required.
     /// Scans all entries, so callers with thousands keep a map of their own.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use quillet_core::Span;
+    /// use quillet_template::{References, VariableReference};
+    ///
+    /// let required = VariableReference::new(["name"], 0, Span { start: 3, end: 7 });
+    /// let optional = VariableReference { optional: true, ..required.clone() };
+    /// let mut references = References::default();
+    /// references.add_variable(optional);
+    /// references.add_variable(required);
+    /// assert_eq!(references.variables.len(), 1);
+    /// assert!(!references.variables[0].optional);
+    /// ```
     pub fn add_variable(&mut self, reference: VariableReference) {
         let known = self.variables.iter_mut().find(|v| v.path == reference.path);
         match known {

@@ -13,6 +13,20 @@ const MOST: usize = 100;
 pub(crate) const DEEPEST: usize = 200;
 
 /// Collects the diagnostics of one source.
+///
+/// # Examples
+///
+/// ```
+/// use quillet_core::Span;
+/// use quillet_template::convert::ConvertFindings;
+///
+/// let mut findings = ConvertFindings::new("greet", "{{ name|upper }}");
+/// findings.leave_out(Span { start: 0, end: 2 }, "this comment is omitted");
+/// assert!(!findings.refused());
+/// findings.refuse(Span { start: 8, end: 13 }, "filters have no counterpart");
+/// assert!(findings.refused());
+/// assert_eq!(findings.into_sorted().len(), 2);
+/// ```
 #[derive(Debug)]
 pub struct ConvertFindings<'s> {
     name: &'s str,

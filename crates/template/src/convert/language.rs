@@ -64,6 +64,15 @@ impl Language {
     }
 
     /// Returns the format with this canonical name.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use quillet_template::convert::Language;
+    ///
+    /// assert_eq!(Language::of_name("jinja-plain"), Some(Language::JinjaPlain));
+    /// assert_eq!(Language::of_name("erb"), None);
+    /// ```
     #[must_use]
     pub fn of_name(name: &str) -> Option<Self> {
         let mut all = Self::ALL.into_iter();

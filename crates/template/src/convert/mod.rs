@@ -57,6 +57,18 @@ pub struct ConvertedTemplate {
 /// # Errors
 /// Returns an error if the source does not compile, or with all parts that have no exact
 /// counterpart.
+///
+/// # Examples
+///
+/// ```
+/// use quillet_template::TemplateSource;
+/// use quillet_template::convert::{ConvertOptions, Language, convert};
+///
+/// let source = TemplateSource::new("greet", "Hello {{.name}}!");
+/// let options = ConvertOptions { assume_text: true, ..ConvertOptions::default() };
+/// let converted = convert(&source, Language::Go, Language::Jinja, &options).unwrap();
+/// assert_eq!(converted.text, "Hello {{ name }}!");
+/// ```
 pub fn convert(
     source: &TemplateSource<'_>,
     from: Language,

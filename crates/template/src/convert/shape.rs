@@ -47,6 +47,15 @@ impl VariableType {
     }
 
     /// Returns the kind with this name, as spelled in JSON Schema and on the command line.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use quillet_template::convert::VariableType;
+    ///
+    /// assert_eq!(VariableType::of_name("string"), Some(VariableType::Text));
+    /// assert_eq!(VariableType::of_name("varchar"), None);
+    /// ```
     #[must_use]
     pub fn of_name(name: &str) -> Option<Self> {
         Some(match name {
@@ -61,6 +70,16 @@ impl VariableType {
     }
 
     /// Declares the kind of a path of fields; `items[].title` is the title of each item.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use quillet_template::convert::VariableType;
+    ///
+    /// let mut variables = VariableType::default();
+    /// variables.declare("books[].title", VariableType::Text);
+    /// assert_eq!(variables.field("books").items().field("title"), &VariableType::Text);
+    /// ```
     pub fn declare(&mut self, path: &str, shape: VariableType) {
         let (first, rest) = path.split_once('.').unwrap_or((path, ""));
         let (name, items) = match first.strip_suffix("[]") {

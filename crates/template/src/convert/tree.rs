@@ -156,6 +156,15 @@ impl VariablePath {
     }
 
     /// Returns the path extended by keys.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use quillet_template::convert::VariablePath;
+    ///
+    /// let name = VariablePath::root(&["user"]).join(["name".to_owned()]);
+    /// assert_eq!(name, VariablePath::root(&["user", "name"]));
+    /// ```
     #[must_use]
     pub fn join(&self, keys: impl IntoIterator<Item = String>) -> Self {
         let mut path = self.clone();

@@ -48,6 +48,17 @@ impl ChatMessage {
     ///
     /// # Errors
     /// Returns an error if the role is unknown.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use quillet_core::Role;
+    /// use quillet_template::ChatMessage;
+    ///
+    /// let message = ChatMessage::text("model", "Hello!").into_message().unwrap();
+    /// assert_eq!(message.role, Role::Assistant);
+    /// assert!(ChatMessage::text("narrator", "Once …").into_message().is_err());
+    /// ```
     pub fn into_message(self) -> Result<Message, Box<RenderError>> {
         let role = match self.role.to_ascii_lowercase().as_str() {
             "model" => Some(Role::Assistant),

@@ -129,6 +129,15 @@ fn loose_colon(line: &str) -> Option<usize> {
 }
 
 /// Whether a template's own text has role lines.
+///
+/// # Examples
+///
+/// ```
+/// use quillet_template::structure::has_role_lines;
+///
+/// assert!(has_role_lines("system:\nBe brief.", false));
+/// assert!(!has_role_lines("The system: it works.", false));
+/// ```
 #[must_use]
 pub fn has_role_lines(text: &str, loose: bool) -> bool {
     lines(text, loose).next().is_some()
@@ -222,6 +231,16 @@ fn known(name: &str) -> bool {
 
 /// Reads the messages of a text that was rendered elsewhere, where every line that resembles a role
 /// line is one (prompty's parser without `strict`).
+///
+/// # Examples
+///
+/// ```
+/// use quillet_template::structure::parse_role_lines;
+///
+/// let messages = parse_role_lines("system:\nBe brief.\nuser:\nHi");
+/// let roles: Vec<&str> = messages.iter().map(|message| &*message.role).collect();
+/// assert_eq!(roles, ["system", "user"]);
+/// ```
 #[must_use]
 pub fn parse_role_lines(text: &str) -> Vec<ChatMessage> {
     blocks(&mark(text, false).0)

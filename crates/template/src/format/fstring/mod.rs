@@ -36,6 +36,30 @@ pub struct FStringFormat {
 impl FStringFormat {
     /// Creates the format `f-string`: everything that Python's `str.format` does with data. Fields
     /// that can never be formatted are rejected at compile time.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use futures_util::FutureExt;
+    /// # use quillet_core::{Map, Value};
+    /// # use quillet_template::*;
+    /// use quillet_template::format::fstring::FStringFormat;
+    ///
+    /// let formats = TemplateFactory::new().with(FStringFormat::new());
+    /// let source = TemplateSource::new("p", "{price:,.2f} EUR");
+    /// let template = formats.compile("f-string", &[source], &CompileOptions::default())?;
+    /// let variables = Map::from([("price", 1234.5)]);
+    /// # let job = Render {
+    /// #     template: &*template,
+    /// #     entries: &["p"],
+    /// #     variables: &variables,
+    /// #     functions: &NoFunctions,
+    /// #     limits: &RenderLimits::default(),
+    /// # };
+    /// # let rendered = render(&job).now_or_never().unwrap()?;
+    /// assert_eq!(rendered.text(0), "1,234.50 EUR");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -44,6 +68,18 @@ impl FStringFormat {
     /// Creates the format `f-string-strict`, which accepts what LangChain (1.x) accepts when a
     /// prompt is created: no brackets, nested fields or digits as names. Errors that LangChain
     /// finds only during formatting fail the render.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use quillet_template::format::fstring::FStringFormat;
+    /// use quillet_template::{CompileOptions, TemplateFormat, TemplateSource};
+    ///
+    /// let source = [TemplateSource::new("p", "{row[0]}")];
+    /// let options = CompileOptions::default();
+    /// assert!(FStringFormat::new().compile(&source, &options).is_ok());
+    /// assert!(FStringFormat::strict().compile(&source, &options).is_err());
+    /// ```
     #[must_use]
     pub fn strict() -> Self {
         FStringFormat {

@@ -12,6 +12,18 @@ use super::types::GoType;
 use super::value::{GoStr, GoValue};
 
 /// A Go slice. It is immutable, so subslices are copies.
+///
+/// # Examples
+///
+/// ```
+/// use quillet_core::Value;
+/// use quillet_template::format::go::{GoList, GoType};
+///
+/// let names = GoList::typed(GoType::String, vec!["Ada".into(), "Bob".into()]);
+/// assert_eq!(names.go_type().to_string(), "[]string");
+/// assert_eq!(names.get(1).map(|name| name.to_core()), Some(Value::from("Bob")));
+/// assert!(names.get(2).is_none());
+/// ```
 #[derive(Clone)]
 pub struct GoList(ListItems);
 
@@ -30,6 +42,19 @@ struct BuiltList {
 /// A Go map from strings, iterated in the order of its keys.
 /// As in Go, a map built by a template is a reference: Sprig's `set` changes it for all holders.
 /// Core maps belong to the caller and never change.
+///
+/// # Examples
+///
+/// ```
+/// use quillet_template::format::go::{GoMap, GoValue};
+///
+/// let map = GoMap::new();
+/// let (same, copy) = (map.clone(), map.copied());
+/// map.insert("name".into(), GoValue::from("Ada"))?;
+/// assert_eq!((same.len(), copy.len()), (1, 0));
+/// assert!(same.is(&map) && !copy.is(&map));
+/// # Ok::<(), String>(())
+/// ```
 #[derive(Clone)]
 pub struct GoMap(MapEntries);
 

@@ -16,6 +16,38 @@ pub type NativeFn = fn(&mut FunctionContext<'_, '_>, &[GoValue]) -> Result<GoVal
 
 /// A native function. It runs inside an evaluation, needs no external resources, and returns the
 /// same value for the same arguments in every pass.
+///
+/// # Examples
+///
+/// ```
+/// # use futures_util::FutureExt;
+/// # use quillet_core::{Map, Value};
+/// # use quillet_template::*;
+/// use quillet_template::format::go::{
+///     FunctionContext, FunctionError, GoFormat, GoFunction, GoType, GoValue,
+/// };
+///
+/// fn shout(_: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> Result<GoValue, FunctionError> {
+///     let bytes = args.first().and_then(GoValue::as_bytes).unwrap_or_default();
+///     Ok(bytes.to_ascii_uppercase().into())
+/// }
+///
+/// let shout = GoFunction::new("shout", &[GoType::String], shout);
+/// let format = GoFormat::new().with_functions(&[shout]);
+/// let source = TemplateSource::new("p", "Hello {{shout .name}}!");
+/// let template = format.compile(&[source], &CompileOptions::default())?;
+/// let variables = Map::from([("name", "Ada")]);
+/// # let job = Render {
+/// #     template: &*template,
+/// #     entries: &["p"],
+/// #     variables: &variables,
+/// #     functions: &NoFunctions,
+/// #     limits: &RenderLimits::default(),
+/// # };
+/// # let rendered = render(&job).now_or_never().unwrap()?;
+/// assert_eq!(rendered.text(0), "Hello ADA!");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct GoFunction {
     /// Name in templates.

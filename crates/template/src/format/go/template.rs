@@ -43,6 +43,30 @@ impl GoFormat {
     }
 
     /// Adds Sprig's functions for prompts. Its `slice` replaces the builtin, as in Go.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use futures_util::FutureExt;
+    /// # use quillet_core::{Map, Value};
+    /// # use quillet_template::*;
+    /// use quillet_template::format::go::GoFormat;
+    ///
+    /// let formats = TemplateFactory::new().with(GoFormat::new().with_sprig());
+    /// let source = TemplateSource::new("p", "Hello {{ .name | upper }}!");
+    /// let template = formats.compile("go", &[source], &CompileOptions::default())?;
+    /// let variables = Map::from([("name", "Ada")]);
+    /// # let job = Render {
+    /// #     template: &*template,
+    /// #     entries: &["p"],
+    /// #     variables: &variables,
+    /// #     functions: &NoFunctions,
+    /// #     limits: &RenderLimits::default(),
+    /// # };
+    /// # let rendered = render(&job).now_or_never().unwrap()?;
+    /// assert_eq!(rendered.text(0), "Hello ADA!");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn with_sprig(self) -> Self {
         sprig::FAMILIES
@@ -52,6 +76,20 @@ impl GoFormat {
 
     /// Sets whether a function that is unknown at compile time is an error, as in Go. By default it
     /// is bound late.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use quillet_template::format::go::GoFormat;
+    /// use quillet_template::{CompileOptions, TemplateFormat, TemplateSource};
+    ///
+    /// let source = [TemplateSource::new("p", r#"{{weather "Oslo"}}"#)];
+    /// let options = CompileOptions::default();
+    /// let late = GoFormat::new().compile(&source, &options)?;
+    /// assert_eq!(late.references().functions[0].name, "weather");
+    /// assert!(GoFormat::new().strict_functions(true).compile(&source, &options).is_err());
+    /// # Ok::<(), quillet_template::CompileError>(())
+    /// ```
     #[must_use]
     pub fn strict_functions(mut self, strict: bool) -> Self {
         self.strict_functions = strict;

@@ -3,6 +3,15 @@
 use std::fmt;
 
 /// Go type of a value, a parameter or an element.
+///
+/// # Examples
+///
+/// ```
+/// use quillet_template::format::go::GoType;
+///
+/// assert_eq!(GoType::MAP.to_string(), "map[string]interface {}");
+/// assert_eq!(GoType::Slice(&GoType::Int).to_string(), "[]int");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GoType {
     /// `interface {}`.

@@ -18,6 +18,17 @@ use super::function::{FunctionContext, FunctionError, GoFunction};
 use super::types::GoType;
 
 /// A Go string: bytes that are usually UTF-8.
+///
+/// # Examples
+///
+/// ```
+/// use quillet_template::format::go::GoStr;
+///
+/// // Go can cut a text inside a character.
+/// let cut = GoStr::from(&"né".as_bytes()[..2]);
+/// assert_eq!(cut.as_bytes(), b"n\xc3");
+/// assert_eq!(cut.to_text(), "n\u{FFFD}");
+/// ```
 #[derive(Clone)]
 pub enum GoStr {
     /// Valid UTF-8, shared with core values.
@@ -203,6 +214,16 @@ impl GoValue {
     }
 
     /// Whether `if` treats it as true: it is not the zero value of its type.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use quillet_template::format::go::{GoList, GoValue};
+    ///
+    /// assert!(!GoValue::from("").is_true());
+    /// assert!(GoValue::from("no").is_true());
+    /// assert!(!GoValue::List(GoList::new(Vec::new())).is_true());
+    /// ```
     #[must_use]
     pub fn is_true(&self) -> bool {
         match self {
@@ -278,6 +299,17 @@ impl GoValue {
     }
 
     /// Returns the zero value of a type; `nil` for types without another one.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use quillet_core::Value;
+    /// use quillet_template::format::go::{GoType, GoValue};
+    ///
+    /// assert_eq!(GoValue::zero(GoType::Int).to_core(), Value::Int(0));
+    /// assert_eq!(GoValue::zero(GoType::String).to_core(), Value::from(""));
+    /// assert_eq!(GoValue::zero(GoType::Any).to_core(), Value::Null);
+    /// ```
     #[must_use]
     pub fn zero(go_type: GoType) -> GoValue {
         match go_type {

@@ -68,6 +68,30 @@ impl HandlebarsFormat {
 
     /// Sets whether `{{…}}` escapes `& < > " ' =` and the backtick for HTML, as in handlebars.js;
     /// `{{{…}}}` and `{{&…}}` never do. The format is then named `handlebars-html`. Default: no.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use futures_util::FutureExt;
+    /// # use quillet_core::{Map, Value};
+    /// # use quillet_template::*;
+    /// use quillet_template::format::handlebars::HandlebarsFormat;
+    ///
+    /// let formats = TemplateFactory::new().with(HandlebarsFormat::new().escape_html(true));
+    /// let source = TemplateSource::new("p", "{{name}}, {{{name}}}");
+    /// let template = formats.compile("handlebars-html", &[source], &CompileOptions::default())?;
+    /// let variables = Map::from([("name", "A & B")]);
+    /// # let job = Render {
+    /// #     template: &*template,
+    /// #     entries: &["p"],
+    /// #     variables: &variables,
+    /// #     functions: &NoFunctions,
+    /// #     limits: &RenderLimits::default(),
+    /// # };
+    /// # let rendered = render(&job).now_or_never().unwrap()?;
+    /// assert_eq!(rendered.text(0), "A &amp; B, A & B");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn escape_html(self, escape_html: bool) -> Self {
         HandlebarsFormat {
@@ -97,6 +121,31 @@ impl HandlebarsFormat {
 
     /// Adds a helper that sets no variable. If it depends on a pending call, the text after it is
     /// evaluated meanwhile, and its calls run concurrently.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use futures_util::FutureExt;
+    /// # use quillet_core::{Map, Value};
+    /// # use quillet_template::*;
+    /// use quillet_template::format::handlebars::HandlebarsFormat;
+    ///
+    /// let format = HandlebarsFormat::new()
+    ///     .with_pure_helper("shout", |call| Ok(call.text(0)?.to_uppercase().into()));
+    /// let source = TemplateSource::new("p", "Hello {{shout name}}!");
+    /// let template = format.compile(&[source], &CompileOptions::default())?;
+    /// let variables = Map::from([("name", "Ada")]);
+    /// # let job = Render {
+    /// #     template: &*template,
+    /// #     entries: &["p"],
+    /// #     variables: &variables,
+    /// #     functions: &NoFunctions,
+    /// #     limits: &RenderLimits::default(),
+    /// # };
+    /// # let rendered = render(&job).now_or_never().unwrap()?;
+    /// assert_eq!(rendered.text(0), "Hello ADA!");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn with_pure_helper(
         self,

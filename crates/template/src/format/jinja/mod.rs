@@ -67,6 +67,30 @@ impl JinjaFormat {
     }
 
     /// Creates the format `jinja-plain`: jinja2 without settings, as in LangChain.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use futures_util::FutureExt;
+    /// # use quillet_core::{Map, Value};
+    /// # use quillet_template::*;
+    /// use quillet_template::format::jinja::JinjaFormat;
+    ///
+    /// let formats = TemplateFactory::new().with(JinjaFormat::plain());
+    /// let source = TemplateSource::new("p", "Hello {{ name|upper }}!");
+    /// let template = formats.compile("jinja-plain", &[source], &CompileOptions::default())?;
+    /// let variables = Map::from([("name", "Ada")]);
+    /// # let job = Render {
+    /// #     template: &*template,
+    /// #     entries: &["p"],
+    /// #     variables: &variables,
+    /// #     functions: &NoFunctions,
+    /// #     limits: &RenderLimits::default(),
+    /// # };
+    /// # let rendered = render(&job).now_or_never().unwrap()?;
+    /// assert_eq!(rendered.text(0), "Hello ADA!");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn plain() -> Self {
         JinjaFormat {

@@ -44,6 +44,30 @@ use ast::Body;
 use eval::Evaluator;
 
 /// The format `liquid`.
+///
+/// # Examples
+///
+/// ```
+/// # use futures_util::FutureExt;
+/// # use quillet_core::{Map, Value};
+/// # use quillet_template::*;
+/// use quillet_template::format::liquid::LiquidFormat;
+///
+/// let formats = TemplateFactory::new().with(LiquidFormat::new());
+/// let source = TemplateSource::new("p", "Hello {{ name | upcase }}!");
+/// let template = formats.compile("liquid", &[source], &CompileOptions::default())?;
+/// let variables = Map::from([("name", "Ada")]);
+/// # let job = Render {
+/// #     template: &*template,
+/// #     entries: &["p"],
+/// #     variables: &variables,
+/// #     functions: &NoFunctions,
+/// #     limits: &RenderLimits::default(),
+/// # };
+/// # let rendered = render(&job).now_or_never().unwrap()?;
+/// assert_eq!(rendered.text(0), "Hello ADA!");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LiquidFormat {
     semantic_kernel: bool,

@@ -42,6 +42,30 @@ impl MustacheFormat {
 
     /// Sets whether `{{name}}` escapes HTML characters, as in mustache.js. The format is then named
     /// `mustache-html`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use futures_util::FutureExt;
+    /// # use quillet_core::{Map, Value};
+    /// # use quillet_template::*;
+    /// use quillet_template::format::mustache::MustacheFormat;
+    ///
+    /// let formats = TemplateFactory::new().with(MustacheFormat::new().escape_html(true));
+    /// let source = TemplateSource::new("p", "{{name}}, {{{name}}}");
+    /// let template = formats.compile("mustache-html", &[source], &CompileOptions::default())?;
+    /// let variables = Map::from([("name", "A & B")]);
+    /// # let job = Render {
+    /// #     template: &*template,
+    /// #     entries: &["p"],
+    /// #     variables: &variables,
+    /// #     functions: &NoFunctions,
+    /// #     limits: &RenderLimits::default(),
+    /// # };
+    /// # let rendered = render(&job).now_or_never().unwrap()?;
+    /// assert_eq!(rendered.text(0), "A &amp; B, A & B");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn escape_html(self, escape_html: bool) -> Self {
         MustacheFormat { escape_html }

@@ -62,6 +62,21 @@ impl SemanticKernelFormat {
     /// Returns the input variables of a Semantic Kernel function: the declared ones, with their
     /// spelling, then those that only the template uses, in order of first use. Names that differ
     /// only in case are listed once.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use quillet_template::format::semantic_kernel::SemanticKernelFormat;
+    /// use quillet_template::{CompileOptions, TemplateFormat, TemplateSource};
+    ///
+    /// let source = TemplateSource::new("p", "{{$city}} in {{$Country}}");
+    /// let format = SemanticKernelFormat::new();
+    /// let template = format.compile(&[source], &CompileOptions::default())?;
+    /// let names = SemanticKernelFormat::input_variables(template.references(), &["City"]);
+    /// assert_eq!(names.len(), 2);
+    /// assert_eq!(names[0], "City");
+    /// # Ok::<(), quillet_template::CompileError>(())
+    /// ```
     #[must_use]
     pub fn input_variables<'r>(references: &'r References, declared: &[&'r str]) -> Vec<&'r str> {
         let mut seen = HashSet::new();

@@ -11,7 +11,8 @@ use tokio::time::Instant;
 
 use crate::context;
 
-/// A value older than this is fetched again, as ai-prompt-shell documents.
+/// A value older than this is fetched again, as ai-prompt-shell documents. A change that the store
+/// reports ends it earlier (`Variables::changed`).
 pub(super) const MOST_AGE: Duration = Duration::from_secs(5);
 
 /// Timeout of a background read, after which it is repeated.

@@ -25,7 +25,8 @@ pub(crate) use schema::SchemaModule;
 
 type ConnectionJob = Box<dyn FnOnce(&mut Connection) + Send>;
 
-/// How long a write waits for another process to finish its own.
+/// How long a write waits for another connection, of this or another process. This is also the
+/// default of rusqlite; it is set explicitly so that an update of the library cannot change it.
 const BUSY: Duration = Duration::from_secs(5);
 
 /// Between two tries to begin a connection.

@@ -1,4 +1,4 @@
-//! Approval of calls in durable runs.
+//! Approval of calls in durable runs, and whether a call that was in flight is repeated.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! Resuming runs whose process is gone, or whose approvals have been decided.
+//! Resuming runs whose process is gone, or whose approvals have been decided. [`super`] describes the
+//! replay; [`super::approval`] decides about tool calls that were in flight.
 
 use std::sync::Arc;
 use std::time::Duration;

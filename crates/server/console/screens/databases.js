@@ -180,7 +180,7 @@ async function database(name, query, signal) {
 function why(found) {
   return [
     found.explanation && h('p', { class: 'foreign' }, shown(found.explanation, 2000)),
-    found.fallbackUsed && h('p', { class: 'warn' }, shown(found.fallbackReason ?? t('Could not use the selection of tables.'), 500)),
+    found.fallbackUsed && h('p', { class: 'warn' }, shown(found.fallbackReason ?? t('Table selection failed; the tables were selected without the model.'), 500)),
     fold(t('Tables shown to the model ({count})', { count: found.selectedTables?.length ?? 0 }), () =>
       h(
         'ul',

@@ -195,7 +195,7 @@ export default {
   'Go to error': '跳到出错处',
   Tables: '表',
   History: '历史',
-  'Could not use the selection of tables.': '所选的表无法使用。',
+  'Table selection failed; the tables were selected without the model.': '选表失败，已在不用模型的情况下选表。',
   'Tables shown to the model ({count})': '向模型展示的表（{count}）',
   'Rejected queries ({count})': '被拒绝的查询（{count}）',
   'Example queries shown to the model: {count}': '向模型展示的示例查询：{count}',

@@ -34,6 +34,7 @@ impl Histogram {
     /// Adds a duration.
     pub fn record(&self, time: Duration) {
         let micros = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
+        // Bounds are inclusive, as `le` of Prometheus requires.
         let bucket = BOUNDS.partition_point(|bound| *bound < micros);
         if let Some(bucket) = self.buckets.get(bucket) {
             bucket.fetch_add(1, Ordering::Relaxed);
@@ -46,6 +47,7 @@ impl Histogram {
         let mut sum = 0;
         let comma = if labels.is_empty() { "" } else { "," };
         for (index, bucket) in self.buckets.iter().enumerate() {
+            // Buckets of Prometheus are cumulative; adding up here keeps `record` to one increment.
             sum += bucket.load(Ordering::Relaxed);
             let bound = match BOUNDS.get(index) {
                 Some(micros) => seconds(*micros),
@@ -60,6 +62,7 @@ impl Histogram {
         }
         let micros = self.micros.load(Ordering::Relaxed);
         line(out, &format!("{name}_sum"), labels, seconds(micros));
+        // The sum of the buckets, so that both agree while other threads record.
         line(out, &format!("{name}_count"), labels, sum);
     }
 

@@ -56,6 +56,7 @@ impl StoredOffer {
     /// Ids of agents.
     async fn agent_ids(&self) -> Vec<String> {
         let store = self.service.catalogue().store();
+        // An unavailable store hides the agents only; prompts and tools stay available.
         let keys = store.keys(EntryKind::Agent).await.unwrap_or_default();
         let mut ids: Vec<String> = keys.iter().map(EntryKey::id).collect();
         ids.retain(|id| self.may(id));
@@ -65,6 +66,7 @@ impl StoredOffer {
 
     async fn call_agent(&self, name: &str, arguments: &Map) -> Result<AgentReply, ToolError> {
         let ids = self.agent_ids().await;
+        // Only visible agents are searched, so a hidden one looks like an unknown one.
         let id = ids.iter().find(|id| agent_name(id) == name);
         let (Some((agents, who)), Some(id)) = (&self.agents, id) else {
             let message = format!("unknown agent {name}");
@@ -109,6 +111,7 @@ impl StoredOffer {
         let running = agents.resume_run(&who.run_id(run)).await;
         match running.map_err(|error| failed(error.to_string()))? {
             Some(running) => followed(agents, who, running).await,
+            // Other decisions are still missing, or another process has the run.
             None => waits(agents, who, run).await,
         }
     }
@@ -206,6 +209,7 @@ impl StoredOffer {
     fn permit(&self, name: &str) -> Result<(), NotRendered> {
         let snapshot = self.service.catalogue().snapshot();
         let id = match VersionSelector::split_id(name) {
+            // Ids may contain `@`, so an existing prompt with the whole name wins.
             Some((id, _)) if snapshot.prompts.get(name).is_none() => id,
             _ => name,
         };

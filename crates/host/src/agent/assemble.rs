@@ -40,6 +40,7 @@ pub(super) async fn prepare(
         }
         None => None,
     };
+    // After the agent's defaults, because they decide which model the request names.
     let connected = service.parts.models.connect(request.model.as_ref())?;
     let session = request.session_id();
     let mut input = std::mem::take(&mut request.input);
@@ -52,6 +53,7 @@ pub(super) async fn prepare(
     let is_asked_again =
         talk.is_loaded && history::is_asked_again(&talk.past.messages, &talk.asked);
     if is_asked_again {
+        // The run sends the question itself; the model must not read it twice.
         talk.past.messages.pop();
     }
     let permitted = agent.as_ref().map(|agent| &agent.tools);
@@ -96,6 +98,7 @@ pub(super) async fn prepare(
         },
         tracer: service.tracer(),
         parent_span: None,
+        // `durable::bind` sets this and the approver if the run has a journal.
         is_journalled: false,
         approver: None,
         cancelled: Box::pin(async move { stop.cancelled().await }),
@@ -140,6 +143,8 @@ fn asking(agent: &Permissions, request: &[String]) -> Result<Permissions, AgentE
     if request.is_empty() {
         return Ok(agent.clone());
     }
+    // A `!` pattern removes tools from the list, so a caller could skip an approval that the agent
+    // requires.
     if let Some(taken) = request
         .iter()
         .find(|pattern| pattern.trim().starts_with('!'))
@@ -202,6 +207,7 @@ async fn documents(
             let sources = whole.sources.into_iter();
             let sources = sources.filter_map(|source| serde_json::from_value(source).ok());
             Ok(Documents {
+                // The question contains the documents, so the model needs no search tool.
                 knowledge: None,
                 sources: sources.collect(),
             })
@@ -241,6 +247,7 @@ async fn conversation(
         RunInput::Content(content) => {
             let mut past = loaded(service, request, session).await?;
             past.messages = history::paired(past.messages, &request.tool_results);
+            // A request that only returns tool results has no question of its own.
             let says_nothing = matches!(&content, MessageContent::Text(text) if text.is_empty());
             let mut asked = if says_nothing && request.attachments.is_empty() {
                 Vec::new()
@@ -298,6 +305,7 @@ async fn loaded(
     session: Option<&str>,
 ) -> Result<RunHistory, AgentError> {
     let options = &service.options;
+    // A request can only lower the limit of the service.
     let asked_for = request.metadata.history_limit.unwrap_or(usize::MAX);
     let most = asked_for.min(options.history_messages);
     let Some(session) = session.filter(|_| request.include_history && most > 0) else {
@@ -371,6 +379,7 @@ fn check_native_tools(provider: &str, client_tools: &[ToolOffer]) -> Result<(), 
     });
     for tool in native {
         let (name, owner) = native_tool(tool);
+        // The tools of other providers are not known, so nothing is rejected for them.
         let is_known = ["openai", "anthropic", "google"].contains(&provider);
         if is_known && owner != provider {
             let message = format!(
@@ -409,6 +418,7 @@ fn options(request: &AgentRequest, agent: ChatOptions, most: u64) -> ChatOptions
     };
     let mut options = own.or_defaults(agent);
     let wished = options.max_tokens.unwrap_or(DEFAULT_MAX_TOKENS);
+    // Most providers reject a limit above the model's maximum output.
     options.max_tokens = Some(wished.min(most));
     options
 }
@@ -421,6 +431,7 @@ fn limits(limits: RunLimits, request: &AgentRequest) -> RunLimits {
             .repeated_calls
             .unwrap_or(limits.repeated_calls),
         call_time: request.tools.tool_timeout.unwrap_or(limits.call_time),
+        // A request can switch compaction off, but not on.
         compaction: limits.compaction && request.features.message_compression,
         ..limits
     }

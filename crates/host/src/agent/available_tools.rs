@@ -59,6 +59,7 @@ pub(super) async fn collect(
         let mut known = known(service, request);
         known.extend(versions(service, permitted));
         let names: Vec<&str> = known.iter().flat_map(|tool| tool.spec().names()).collect();
+        // Before the filter: a pattern is doubtful if it matches nothing that exists.
         offered.warnings = permitted.doubts(&names);
         let allowed = known.into_iter();
         let allowed = allowed.filter(|tool| permitted.allows_tool(tool.spec()));
@@ -94,6 +95,7 @@ fn requested_tools(
         (searches_documents, "knowledge_base"),
     ];
     for (_, name) in more.into_iter().filter(|(is_on, _)| *is_on) {
+        // An explicit entry wins, even one that disables the tool.
         if !request.tools.builtin.contains_key(name) {
             wanted.push((name.to_owned(), Map::new()));
         }
@@ -129,6 +131,7 @@ fn named_definitions(
         let tool = tool.map_err(|error| setup(ErrorCode::RunInvalidRequest, error.to_string()))?;
         return Ok(vec![tool]);
     }
+    // A stored tool shadows a built-in one of the same name.
     if let Some(tool) = in_catalogue(service, name) {
         return Ok(vec![tool]);
     }
@@ -145,6 +148,7 @@ pub fn definitions_of(service: &AgentService, request: &AgentRequest) -> Vec<(En
     let own = request.tools.builtin.keys().cloned();
     let brought = request.metadata.skill_configs.iter().enumerate();
     let brought = brought.filter_map(|(index, RawJson(written))| {
+        // An invalid skill is skipped here, because the run itself rejects it.
         SkillDefinition::from_request(&index.to_string(), written.as_object()?).ok()
     });
     let brought = brought.flat_map(|skill| skill.tools.into_iter().map(|tool| tool.name));
@@ -220,6 +224,7 @@ fn servers(service: &AgentService, request: &AgentRequest) -> McpServers {
         .collect();
     let (own, found) = McpServers::read(&Value::Array(list), McpOrigin::Request);
     report(&found);
+    // Configured servers come first, so their tools keep the plain names.
     let mut servers = service.parts.mcp_servers.clone();
     servers.extend(own);
     servers.filled(&request.metadata.task_data.0)
@@ -231,6 +236,7 @@ async fn add_mcp(service: &AgentService, servers: &McpServers, tools: &mut Vec<A
     if servers.is_empty() {
         return;
     }
+    // A server's tool with a taken name is offered under another name instead of being dropped.
     let taken: Vec<String> = tools.iter().map(|tool| tool.spec().name.clone()).collect();
     let taken: Vec<&str> = taken.iter().map(String::as_str).collect();
     let found = service.parts.tools.mcp_tools(servers, &taken).await;
@@ -265,6 +271,7 @@ fn definitions(
         .chain(&metadata.preload_skills)
         .chain(chosen)
     {
+        // A skill in the request shadows a skill of the service with the same name.
         if definitions.iter().any(|skill| skill.name == *name) {
             continue;
         }
@@ -306,6 +313,7 @@ async fn skill(
     let mut tools: Vec<Arc<dyn Tool>> = Vec::new();
     for reference in &definition.tools {
         let options = options(request, &Map::new(), None);
+        // A missing tool does not fail the run: the skill may still help without it.
         match named_definitions(service, &reference.name, &options) {
             Ok(found) => add(&mut tools, found),
             Err(error) => {
@@ -314,6 +322,7 @@ async fn skill(
         }
     }
     let written = Value::Object(definition.mcp_servers.clone());
+    // A skill in a folder comes from the operator, so its servers may start programs.
     let origin = match definition.folder {
         Some(_) => McpOrigin::Configuration,
         None => McpOrigin::Request,

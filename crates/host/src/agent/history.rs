@@ -66,6 +66,7 @@ pub(super) fn paired(messages: Vec<Message>, given: &[ToolResult]) -> Vec<Messag
         }
         seen.clear();
         let calls = message.tool_calls.iter().map(|call| call.id.clone());
+        // A model may repeat a call id in one turn, but the id may get only one result.
         open.extend(calls.filter(|id| seen.insert(id.clone())));
         paired.push(message);
     }
@@ -116,6 +117,7 @@ pub(super) fn question_turns(run: &str, asked: &[Message]) -> Vec<StoredMessage>
 fn numbered<'m>(run: &str, messages: impl Iterator<Item = &'m Message>) -> Vec<StoredMessage> {
     let created_ms = clock::millis();
     let turn = |(number, message): (usize, &Message)| StoredMessage {
+        // Derived from the run, so that a repeated write of the same messages is recognized.
         id: format!("{run}-{number}"),
         created_ms,
         message: message.clone(),

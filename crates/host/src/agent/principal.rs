@@ -47,6 +47,7 @@ impl Principal {
     #[must_use]
     pub fn from_address(address: &str) -> Self {
         Principal {
+            // The prefix keeps addresses apart from hashed keys, which begin with `k`.
             key: format!("a{address}"),
             scope: "any".to_owned(),
             name: None,
@@ -67,6 +68,7 @@ impl Principal {
             return request.to_owned();
         }
         let hash = digest(&(self.scope.as_str(), request));
+        // Twelve hexadecimal digits hold 48 bits.
         format!("resp-{:012x}", hash >> 16)
     }
 
@@ -113,6 +115,7 @@ fn is_response_id(id: &str) -> bool {
 
 /// Must be the same in every replica, and need not be secret: keys are long.
 fn digest(value: &impl Hash) -> u64 {
+    // `DefaultHasher::new` has fixed keys, unlike `RandomState`, so all processes agree.
     let mut hasher = DefaultHasher::new();
     value.hash(&mut hasher);
     hasher.finish()

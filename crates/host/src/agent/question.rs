@@ -65,6 +65,7 @@ fn attached_part(number: usize, attachment: &Attachment, most: usize) -> Content
         return ContentPart::text(wrapped(number, attachment, text, most));
     }
     let data = attachment.data.as_deref().unwrap_or_default();
+    // Data that is not valid base64 is passed on as media, and the provider reports it.
     if is_text(kind)
         && let Ok(bytes) = STANDARD.decode(data.trim())
     {
@@ -93,6 +94,7 @@ fn wrapped(number: usize, attachment: &Attachment, text: &str, most: usize) -> S
         .filter(|part| !part.is_empty())
         .map(|part| format!(" | {}", one_line(part)))
         .collect();
+    // Cut before the replacement below, so that no entity is cut in half.
     let text = cut(text, most);
     // A closing tag in the text must not end the attachment.
     let text = text.replace("</attachment", "&lt;/attachment");
@@ -123,6 +125,7 @@ fn passages(knowledge: &KnowledgeContext) -> Option<String> {
     let mut text = String::new();
     for passage in &knowledge.contexts {
         let name = one_line(&passage.name);
+        // A closing tag in the text must not end the passage.
         let content = passage.content.replace("</passage", "&lt;/passage");
         text.push_str(&format!("<passage>[{name}]\n{content}\n</passage>\n\n"));
     }

@@ -180,6 +180,8 @@ impl RunHandle {
             (None, None) => service.parts.models.default_model(),
         };
         let is_script = admission.request.script.is_some();
+        // A resumed run has no caller whose account is set, so the account comes from the
+        // admission.
         let payer = budget::current_accounts().unwrap_or_else(|| {
             let payer = service.parts.models.payer(admission.who.name());
             match &admission.request.budget {
@@ -188,6 +190,7 @@ impl RunHandle {
             }
         });
         let (runs, run) = (service.parts.runs.clone(), run_id.clone());
+        // Paired with the decrement in `Drop`, so a handle that is never read counts too.
         service.counts.active.fetch_add(1, Ordering::Relaxed);
         let beginning = RunStart {
             service: service.clone(),
@@ -209,6 +212,7 @@ impl RunHandle {
             sources: Vec::new(),
             warnings: Vec::new(),
             stop,
+            // Another replica may receive the stop request; the shared state brings it here.
             asked_to_stop: Box::pin(async move { runs.cancelled(&run).await }),
             stage: RunStage::Preparing(Box::pin(beginning.prepare())),
             places,
@@ -225,6 +229,8 @@ impl RunHandle {
     /// numbering, and only the journal knows how many were sent.
     #[must_use]
     pub fn first_event(&self) -> u64 {
+        // Each owner has its own range, so its numbers never collide with those of an earlier
+        // owner.
         self.durability.epoch.saturating_sub(1) * EVENTS_OF_ONE_OWNER
     }
 
@@ -287,6 +293,7 @@ impl RunHandle {
     /// the future may be dropped and called again.
     pub async fn next(&mut self) -> Option<AgentEvent> {
         loop {
+            // Read again for each step, because preparation adds the agent's budget to the account.
             let payer = self.payer.clone();
             let advanced = if payer.is_limited() {
                 budget::charge_to(payer, self.advance()).await
@@ -313,6 +320,7 @@ impl RunHandle {
                 // stop.
                 step = step(&mut self.stage) => step,
                 () = &mut self.asked_to_stop => {
+                    // A completed future must not be polled again.
                     self.asked_to_stop = Box::pin(pending());
                     self.stop.cancel();
                     continue;
@@ -342,6 +350,8 @@ impl RunHandle {
                     self.limit(prepared.budget);
                     return Advance::Prepared;
                 }
+                // The process that took over reports the end; a second end from here would
+                // contradict it.
                 StageEvent::Told(AgentEvent::Ended(_)) | StageEvent::Failed(_)
                     if self.is_lost() =>
                 {
@@ -349,6 +359,7 @@ impl RunHandle {
                     return Advance::To(None);
                 }
                 StageEvent::Told(AgentEvent::Ended(mut outcome)) => {
+                    // Documents in the question precede the sources that tools found.
                     outcome.sources.splice(0..0, self.sources.drain(..));
                     self.keep(outcome);
                 }
@@ -379,6 +390,7 @@ impl RunHandle {
             let usd = models.cost(model, usage, 1).unwrap_or_default();
             spent += Amount {
                 tokens: usage.total_tokens(),
+                // Rounded up, so that rounding never lets a run exceed its budget.
                 nano_usd: (usd * NANO).ceil() as u64,
             };
         }
@@ -400,6 +412,7 @@ impl RunHandle {
         }
         let turns = history::question_turns(&self.id, asked);
         let (service, run) = (self.service.clone(), self.id.clone());
+        // A task of the service, so that the write continues if the reader leaves.
         QuestionState::Writing(self.service.tasks.spawn(async move {
             let written = service.parts.sessions.append(&session, &turns).await;
             if let Err(error) = &written {
@@ -429,6 +442,7 @@ impl RunHandle {
                 } else {
                     ApprovalReason::Permission
                 },
+                // A time that does not fit means that the approval never expires.
                 expires_ms: u64::try_from(expires)
                     .ok()
                     .map(|time| clock::millis().saturating_add(time)),
@@ -463,9 +477,12 @@ impl RunHandle {
             let book = self.durability.book.get().cloned();
             let waiting = std::mem::take(&mut self.durability.waiting);
             let keeping = Box::pin(async move {
+                // A parked run is not over; its session is written when it ends.
                 if let (EndReason::ApprovalRequired, Some(book)) = (&said.ending, &book) {
                     return warn_if_unwritten(&said, book.park(waiting).await);
                 }
+                // Before the end is recorded: a process that dies in between leaves a run that is
+                // resumed and writes its session again.
                 kept.keep(&*service.parts.sessions, &said).await;
                 if let Some(book) = book {
                     warn_if_unwritten(&said, book.end(ended(&said)).await);
@@ -610,7 +627,9 @@ impl Drop for RunHandle {
             return;
         };
         let words = async move {
+            // A write that takes longer is given up, because the shutdown waits for this task.
             let _ = tokio::time::timeout(LAST_WORDS, last.store_partial(service)).await;
+            // Until here a request with the same id is rejected as running.
             drop(places);
         };
         self.service.tasks.spawn_on(words, &runtime);
@@ -633,6 +652,7 @@ impl FinalStage {
             FinalStage::Loop(mut events, kept) => {
                 while let Some(event) = events.next().await {
                     if let AgentEvent::Ended(outcome) = event {
+                        // Frees the model and the tools before the write, which may take a while.
                         drop(events);
                         service.counts.ended(&outcome);
                         return kept.keep(&*service.parts.sessions, &outcome).await;

@@ -74,6 +74,7 @@ impl AdmissionError {
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
             AdmissionError::Limit(AdmissionDenied::Rate { retry_after, .. }) => Some(*retry_after),
+            // The client must choose another id; the run with this one may take long.
             AdmissionError::Running(_) => None,
             AdmissionError::Busy { .. } | AdmissionError::Limit(_) | AdmissionError::Store(_) => {
                 Some(AGAIN)
@@ -153,7 +154,9 @@ impl AgentService {
 
     /// Waits for the tasks of [`AgentService::spawn`]. No task begins after this.
     pub async fn finish(&self) {
+        // `wait` completes only for a closed tracker.
         self.tasks.close();
+        // Wakes the watcher of abandoned runs, which returns because the tracker is closed.
         self.wake.notify_one();
         self.tasks.wait().await;
     }
@@ -182,6 +185,7 @@ impl AgentService {
     }
 
     async fn admit(&self, who: &Principal, request_id: &str) -> Result<RunPermits, AdmissionError> {
+        // The local limit comes first, because checking it needs no request to the shared store.
         let process = self.places.clone().try_acquire_owned();
         let process = process.map_err(|_| AdmissionError::Busy {
             limit: self.options.concurrent,
@@ -192,6 +196,7 @@ impl AgentService {
             .runs
             .admit(&who.key, &run, self.options.allowance);
         let key = admitted.await.map_err(|refused| match refused {
+            // The store refuses an id that is in use; the store itself did not fail.
             AdmissionDenied::Store(error) if error.kind == StoreErrorKind::Refused => {
                 AdmissionError::Running(request_id.to_owned())
             }

@@ -46,10 +46,12 @@ impl SessionWriter {
         let is_there = match self.question {
             QuestionState::Unwritten => false,
             QuestionState::Known => true,
+            // A task that panicked may have stored nothing, so the question is written below.
             QuestionState::Writing(written) => written.await.unwrap_or(false),
         };
         let mut turns: Vec<StoredMessage> = history::turns(&self.run, &self.asked, outcome);
         if is_there {
+            // `turns` is empty if the model said nothing, so the range must be bounded.
             turns.drain(..self.asked.len().min(turns.len()));
         }
         if turns.is_empty() {
@@ -59,6 +61,7 @@ impl SessionWriter {
         if self.is_durable {
             let most = turns.len() * 2;
             let known = sessions.load(&session, most).await;
+            // If the read fails, a duplicate is better than a lost answer.
             let known = known.unwrap_or_default();
             turns.retain(|turn| known.iter().all(|known| known.id != turn.id));
         }

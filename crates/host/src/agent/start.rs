@@ -41,6 +41,7 @@ impl RunStart {
 
     async fn prepare_script(mut self, request: ScriptRequest) -> Result<EventStream, AgentError> {
         if self.book.get().is_none() {
+            // `prepare` took the script out, but the recorded request must contain it.
             self.admission.request.script = Some(request.clone());
             self.open().await?;
         }
@@ -97,6 +98,7 @@ impl RunStart {
             }
             setup.apply_to(&mut prepared);
         }
+        // A decision may arrive after this process is gone, so runs that may ask need a journal.
         if !prepared.ask.is_empty() && self.book.get().is_none() {
             self.open().await?;
         }
@@ -110,11 +112,13 @@ impl RunStart {
                 .await
                 .map_err(|error| journal_error(&error))?;
         }
+        // Last, because it wraps the model and the tools that were chosen above.
         durable::bind(&mut prepared.run, book, &prepared.ask);
         Ok(prepared)
     }
 
     async fn open(&self) -> Result<(), AgentError> {
+        // Before anything is written, because keys must never reach the journal.
         durable::keeps_secret(&self.admission.request)?;
         let Some(journal) = self.service.parts.journal.clone() else {
             let message = "durable runs and approvals need a run journal: set agent.journal";

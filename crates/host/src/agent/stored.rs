@@ -54,6 +54,7 @@ async fn unknown(service: &AgentService, name: &str) -> AgentError {
         .store()
         .keys(EntryKind::Agent)
         .await;
+    // The keys only serve the hint; the error is the same without them.
     let known: Vec<String> = keys.unwrap_or_default().iter().map(EntryKey::id).collect();
     let near = nearest(name, known.iter().map(String::as_str));
     let hint = near.map_or_else(String::new, |near| format!(" (did you mean {near:?}?)"));
@@ -95,6 +96,7 @@ pub(super) async fn apply_agent_defaults(
     features.deep_thinking |= told.deep_thinking.unwrap_or(false);
     features.clarification |= told.clarification.unwrap_or(false);
     features.web_search |= told.web_search.unwrap_or(false);
+    // On by default, unlike the others, so either side can switch it off.
     features.message_compression &= told.message_compression.unwrap_or(true);
     features.search_engine = features
         .search_engine
@@ -107,6 +109,7 @@ pub(super) async fn apply_agent_defaults(
 /// Applies the model of the agent, keeping key and address of the request.
 fn model(agent: &AgentDefinition, request: &mut AgentRequest) {
     let Some(model) = &agent.model else {
+        // The model id of the request is the agent's name, which no provider knows.
         request.model = None;
         return;
     };

@@ -63,6 +63,7 @@ pub fn readable(content: &DefinitionContent) -> String {
             out.push('\n');
         }
         let name = name.rsplit(['/', '\\']).next().unwrap_or_default();
+        // Writing to a `String` cannot fail.
         let _ = write!(out, "\n# {name}\n{text}");
     }
     out
@@ -130,11 +131,13 @@ struct DiffHunk {
 fn changes(before: &[&str], after: &[&str]) -> Vec<DiffHunk> {
     let pairs = before.iter().zip(after);
     let start = pairs.take_while(|(one, other)| one == other).count();
+    // The common end must not overlap the common start, as for `aa` and `a`.
     let rest = before.len().min(after.len()) - start;
     let ends = before.iter().rev().zip(after.iter().rev()).take(rest);
     let end = ends.take_while(|(one, other)| one == other).count();
     let (old, new) = (start..before.len() - end, start..after.len() - end);
     let mut numbers = HashMap::new();
+    // Numbers in place of lines, so that the search compares integers and not texts.
     let mut number = |line: &&str| {
         let next = numbers.len();
         *numbers.entry(line.to_string()).or_insert(next)
@@ -146,6 +149,7 @@ fn changes(before: &[&str], after: &[&str]) -> Vec<DiffHunk> {
     };
     let mut changes = Vec::new();
     let (mut x, mut y) = (0, 0);
+    // A pair past the end closes the last change.
     for (kept_x, kept_y) in kept.into_iter().chain([(one.len(), other.len())]) {
         if kept_x > x || kept_y > y {
             changes.push(DiffHunk {

@@ -114,6 +114,7 @@ impl DefinitionService {
     ) -> Result<Vec<u64>, DefinitionError> {
         let labels = self.labels(kind, key).await?;
         let numbers = self.numbers(kind, key).await?;
+        // The newest version always stays, even if `keep` is 0.
         let old = numbers.into_iter().rev().skip(keep.max(1));
         Ok(old.filter(|number| !labels.points_at(*number)).collect())
     }
@@ -124,6 +125,7 @@ impl DefinitionService {
     /// The store failed.
     pub async fn keys(&self, kind: EntryKind) -> Result<Vec<EntryKey>, DefinitionError> {
         let mut keys = self.store().keys(kind).await?;
+        // Removed definitions have a history but no entry.
         keys.extend(self.history()?.keys(kind).await?);
         keys.sort();
         keys.dedup();
@@ -207,6 +209,7 @@ impl DefinitionService {
         let key = EntryKey::new(exported.key);
         let id = key.id();
         self.permit(actor, Permission::Admin, kind, &id).await?;
+        // Read before the import, so that only changed labels are logged.
         let before = self.labels(kind, &key).await?;
         let import = HistoryImport {
             kind,

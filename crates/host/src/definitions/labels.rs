@@ -112,6 +112,7 @@ impl DefinitionService {
             let label = label.to_owned();
             return Err(DefinitionError::LabelName { label, why });
         }
+        // A log entry names one version; a weighted target has several, so it names none.
         let number = match &to {
             Some(LabelTarget::Version(number)) => Some(*number),
             _ => None,
@@ -194,6 +195,7 @@ impl DefinitionService {
         id: &str,
         mark: &VersionSelector,
     ) -> Result<(ResolvedVersion, Version), DefinitionError> {
+        // Fails early: without a history `find_kept` would succeed with no version.
         self.history()?;
         let found = match self.find_kept(kind, id, Some(mark)).await {
             // The number may belong to content that was written a moment ago.
@@ -257,6 +259,7 @@ impl DefinitionService {
         let earlier = moved
             .filter_map(|line| line.version)
             .find(|number| *number != now);
+        // The version in the log may have been deleted since.
         if let Some(number) = earlier
             && self.is_kept(kind, &key, number).await?
         {

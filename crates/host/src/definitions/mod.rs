@@ -226,6 +226,7 @@ impl DefinitionService {
         let key = self.key(kind, id).await?;
         let labels = self.labels(kind, &key).await?;
         let number = match mark {
+            // Without that label, readers get the latest content.
             None => labels.get(PRODUCTION).map(heaviest),
             Some(mark) if mark.is_latest() => None,
             Some(VersionSelector::Number(number)) => Some(*number),
@@ -266,6 +267,7 @@ impl DefinitionService {
         };
         let newest = history.versions(kind, key, None, 1).await?;
         let digest = content.digest();
+        // If the digests differ, another program wrote the content and no version has it yet.
         let version = newest
             .into_iter()
             .find(|one| !one.removed && one.digest == digest);
@@ -287,6 +289,7 @@ impl DefinitionService {
         {
             return Ok((Some(kept.version), content));
         }
+        // The error tells whether the version or the whole definition is missing.
         let known = history.versions(kind, key, None, 1).await?;
         if known.is_empty() && self.entry(kind, key).await?.is_none() {
             return Err(self.absent(kind, key).await);
@@ -309,6 +312,7 @@ impl DefinitionService {
     }
 
     async fn absent(&self, kind: EntryKind, key: &EntryKey) -> DefinitionError {
+        // The keys only serve the suggestion; the error is the same without them.
         let keys = self.store().keys(kind).await.unwrap_or_default();
         let known: Vec<String> = keys.iter().map(EntryKey::id).collect();
         let id = key.id();

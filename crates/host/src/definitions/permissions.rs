@@ -130,6 +130,7 @@ impl PermissionSet {
     /// Grants that allow everything.
     #[must_use]
     pub fn all() -> Self {
+        // `None` grants everything, while an empty list grants nothing.
         PermissionSet { grants: None }
     }
 

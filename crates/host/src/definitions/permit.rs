@@ -76,6 +76,7 @@ impl DefinitionService {
     /// Logs a rejected request. It stays rejected even if the log cannot be written.
     async fn refuse(&self, actor: &Actor, refused: AuditEntry<'_>) {
         let taken = self.refusals.take(&actor.name, Instant::now());
+        // The summary comes with the first rejection of the next period, so no timer is needed.
         if taken.left_out > 0 {
             let message = format!(
                 "{} more rejected requests; the log lists {MOST} per actor and minute",

@@ -105,6 +105,7 @@ impl DefinitionService {
         let history = self.history()?;
         let heads: Vec<Option<Version>> = stream::iter(&keys)
             .map(|key| history.versions(kind, key, None, 1))
+            // Keeps the order of the keys, because the results are zipped with them below.
             .buffered(AT_ONCE)
             .map_ok(|versions| versions.into_iter().next())
             .try_collect()
@@ -143,6 +144,7 @@ impl DefinitionService {
         let write = Write {
             content: content.clone(),
             message: reason.message,
+            // The plan was made for this content; a write since then must be a conflict.
             expect: step
                 .now
                 .map_or(WritePrecondition::Absent, WritePrecondition::Digest),

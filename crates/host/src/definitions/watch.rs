@@ -77,10 +77,12 @@ impl DefinitionService {
                     None => return,
                 }
             }
+            // A fixed end, so that a steady flow of changes cannot postpone the reading.
             let until = Instant::now() + GATHER;
             while let Ok(next) = timeout_at(until, changes.next()).await {
                 match next {
                     Some(change) => pending.add(change),
+                    // The pending changes are still recorded; the next wait then ends the watch.
                     None => break,
                 }
             }
@@ -111,6 +113,7 @@ impl DefinitionService {
         self.look_at_keys(pending).await?;
         while let Some(kind) = pending.kinds.pop_first() {
             if let Err(error) = self.look_at_kind(kind, pending, changes).await {
+                // Put back, so that the retry scans this kind again.
                 pending.kinds.insert(kind);
                 return Err(error);
             }
@@ -141,6 +144,7 @@ impl DefinitionService {
             let kind = *kind;
             let some: Vec<EntryKey> = keys.iter().take(TOGETHER).cloned().collect();
             self.observe_each(kind, &some).await?;
+            // Removed only after success, so that a failure leaves the keys pending.
             if let Some(keys) = pending.keys.get_mut(&kind) {
                 keys.retain(|key| !some.contains(key));
                 if keys.is_empty() {
@@ -162,6 +166,7 @@ impl DefinitionService {
         let is_away = |error: &StoreError| error.kind == StoreErrorKind::Unavailable;
         match history.observe(kind, keys, STORE).await {
             Err(error) if is_away(&error) => return Err(error.into()),
+            // One invalid definition fails the whole batch, so each is tried alone below.
             Err(_) => {}
             Ok(_) => return Ok(()),
         }

@@ -83,6 +83,7 @@ impl DefinitionService {
                 diagnostics,
             });
         }
+        // Only informs the caller; `expect` in the commit guards against concurrent writes.
         let created = self.entry(kind, &key).await?.is_none();
         let committed = self.commit(actor, key, write).await?;
         Ok(WriteResult {
@@ -116,6 +117,7 @@ impl DefinitionService {
             self.record(actor, Action::Write, (kind, id), Some(number), message)
                 .await;
         }
+        // The commit has already moved the labels; this only logs the moves.
         for label in write.labels {
             self.moved(actor, kind, id, label, Some(number), message)
                 .await;
@@ -160,6 +162,7 @@ impl DefinitionService {
         if self.entry(kind, &key).await?.is_none() {
             return Err(self.absent(kind, &key).await);
         }
+        // The labels are removed too, so each protected one requires the permission.
         let labels = self.labels(kind, &key).await?;
         self.may_label(actor, kind, id, labels.0.keys().map(String::as_str))
             .await?;

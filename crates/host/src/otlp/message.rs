@@ -67,6 +67,7 @@ fn wire<'a>(trace: &'a str, span: &'a Span) -> WireSpan<'a> {
         attributes: attributes(&span.attributes),
         status: match &span.error {
             None => json!({}),
+            // 2 is `STATUS_CODE_ERROR`.
             Some(error) => json!({"code": 2, "message": error}),
         },
     }
@@ -101,6 +102,7 @@ fn any(value: &Value) -> Value {
             let items: Vec<Value> = items.iter().map(any).collect();
             json!({"arrayValue": {"values": items}})
         }
+        // OTLP has no null; an `AnyValue` without a member is the empty value.
         Value::Null => json!({}),
         nested => json!({"stringValue": nested.to_string()}),
     }

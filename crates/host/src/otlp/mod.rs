@@ -125,6 +125,7 @@ async fn deliver(
 ) {
     let mut batch = Vec::new();
     loop {
+        // Without waiting traces there is no deadline, so an idle sink never wakes up.
         let next = if batch.is_empty() {
             Ok(inbox.recv().await)
         } else {
@@ -209,6 +210,7 @@ impl ExportClient {
         let failure = match answer {
             Ok(answer) if answer.status().is_success() => return 0,
             Ok(answer) => format!("answered {}", answer.status().as_u16()),
+            // The address may contain credentials.
             Err(error) => error.without_url().to_string(),
         };
         tracing::warn!(
@@ -228,6 +230,7 @@ fn headers(config: &OtlpConfig) -> Result<HeaderMap, OtlpError> {
         let (Some(header), Some(mut value)) = (header, value) else {
             return Err(OtlpError::Header(name.clone()));
         };
+        // Keeps the value out of debug output.
         value.set_sensitive(true);
         headers.insert(header, value);
     }

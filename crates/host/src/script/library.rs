@@ -21,6 +21,8 @@ type CachedLibrary = (Weak<CatalogueSnapshot>, Arc<dyn Library>);
 impl Libraries {
     pub(super) fn of(&self, snapshot: &Arc<CatalogueSnapshot>) -> Arc<dyn Library> {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        // The weak pointer keeps the allocation, so its address is not reused: equal pointers mean
+        // the same snapshot.
         if let Some((known, library)) = last.as_ref()
             && Weak::as_ptr(known) == Arc::as_ptr(snapshot)
         {

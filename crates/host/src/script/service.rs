@@ -43,6 +43,7 @@ impl ScriptService {
         options: ScriptOptions,
     ) -> Arc<Self> {
         let service = Arc::new(ScriptService {
+            // Weak, because the prompt service owns this runner.
             prompts: Arc::downgrade(prompts),
             models,
             tools,
@@ -94,6 +95,7 @@ impl ScriptService {
     /// A run that has not begun.
     fn start(&self, job: &ScriptJob, script: Arc<Script>) -> Option<ScriptRunHandle> {
         let engine = self.engine(self.prompts.upgrade()?, &job.snapshot, job.depth);
+        // Unbounded, because an observer cannot wait; a slow reader slows the run down instead.
         let (sender, events) = unbounded_channel();
         let question = job.question.as_deref();
         let (arguments, history) =
@@ -156,6 +158,7 @@ fn apart(
     run: impl Future<Output = Result<StoredScriptOutcome, ServiceError>> + Send + 'static,
 ) -> OutcomeFuture {
     let id = id.clone();
+    // A spawned task does not inherit its caller's account, and must end with its caller.
     let task = AbortOnDropHandle::new(tokio::spawn(budget::charge_to_current(run)));
     Box::pin(async move {
         match task.await {
@@ -193,6 +196,7 @@ impl ScriptRunHandle {
         };
         // The last poll may have sent events too.
         if let Ok(event) = self.events.try_recv() {
+            // The outcome waits until the reader has taken the remaining events.
             self.end = Some(Box::pin(async { ended }));
             return Some((Ok(event), self));
         }

@@ -44,8 +44,10 @@ impl DatabaseTools {
 
     /// Publishes the tools now and after every change of a connection, while the future is polled.
     pub async fn follow(&self) {
+        // Subscribed before the first offer, so that no change is missed.
         let mut changes = self.databases.changes();
         loop {
+            // The tools of the last success stay available until the next change.
             if let Err(error) = self.offer().await {
                 tracing::warn!(%error, "cannot refresh the tools of databases");
             }

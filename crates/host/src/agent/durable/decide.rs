@@ -104,6 +104,7 @@ impl AgentService {
             Some(call) => call,
             None => match head.standing.waiting.as_slice() {
                 [only] => only.call.to_string(),
+                // No call has an empty id, so the error below lists the pending calls.
                 _ => String::new(),
             },
         };
@@ -156,6 +157,7 @@ pub(super) async fn interject(
             },
             waiting,
         };
+        // Written only if nothing was added since `head` was read.
         if journal.interject(run, head.last, &step, &standing).await? {
             return Ok(decided.call);
         }

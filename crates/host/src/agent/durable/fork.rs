@@ -100,6 +100,7 @@ impl AgentService {
         admission.request.session = None;
         admission.request.metadata.task_id = None;
         let mut steps: Vec<JournalEvent> = entries.into_iter().map(|entry| entry.step).collect();
+        // Without an end the copy is resumed; takeovers concern the original run only.
         steps.retain(|step| {
             !matches!(
                 step,

@@ -269,6 +269,7 @@ fn journal_stream(
                     turn: keeping.turn,
                     events: std::mem::take(&mut keeping.events),
                 };
+                // A recorded answer ends the stream here.
                 let error = keeping.book.write(answered).await.err()?;
                 Some((Err(journal_error(&error)), keeping))
             }

@@ -10,7 +10,7 @@
 //! ```
 //! use std::sync::Arc;
 //! use futures_util::StreamExt;
-//! use quillet_agent::{AgentEvent, Run, run};
+//! use quillet_agent::{AgentEvent, RunSpec, run};
 //! use quillet_core::chat::{
 //!     ChatEvent, ChatModel, ChatRequest, ChatStream, FinishReason, ModelError,
 //! };
@@ -37,9 +37,9 @@
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() {
 //! let question = vec![Message::new(Role::User, "Hi")];
-//! let greeting = Run {
+//! let greeting = RunSpec {
 //!     system: "Be kind.".to_owned(),
-//!     ..Run::new(Arc::new(Greeter), question)
+//!     ..RunSpec::new(Arc::new(Greeter), question)
 //! };
 //! let mut events = run(greeting);
 //! while let Some(event) = events.next().await {

@@ -9,10 +9,10 @@
 //!
 //! ```
 //! use quillet_script::reader;
-//! use quillet_script::syntax::Source;
+//! use quillet_script::syntax::ScriptSource;
 //! use std::sync::Arc;
 //!
-//! let source = Source {
+//! let source = ScriptSource {
 //!     name: "greet.ai.yaml".into(),
 //!     path: None,
 //!     text: "user: Greet {{name}}\nasistant: \"[[greeting]]\"\n".into(),

@@ -7,14 +7,14 @@
 //! texts under typed keys and says when one has changed.
 //!
 //! ```
-//! use quillet_core::store::{Key, Kind};
+//! use quillet_core::store::{EntryKey, EntryKind};
 //! use quillet_store::{StoreOptions, open};
 //!
 //! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
 //! let store = open("memory:", &StoreOptions::default()).await?;
-//! let key = Key::new("greet:hello");
-//! store.put(Kind::Prompt, &key, r#"{"prompt": "Hello"}"#).await?;
-//! assert_eq!(store.keys(Kind::Prompt).await?, [key]);
+//! let key = EntryKey::new("greet:hello");
+//! store.put(EntryKind::Prompt, &key, r#"{"prompt": "Hello"}"#).await?;
+//! assert_eq!(store.keys(EntryKind::Prompt).await?, [key]);
 //! # Ok::<(), quillet_core::store::StoreError>(())
 //! # }).unwrap();
 //! ```

@@ -6,13 +6,13 @@
 //! use futures_util::StreamExt;
 //! use quillet_core::chat::{ChatModel, ChatRequest, Reply};
 //! use quillet_core::{Message, Role};
-//! use quillet_llm::models::{ModelSettings, Models};
+//! use quillet_llm::models::{ModelRouter, ModelSettings};
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let mut settings = ModelSettings::default();
 //! settings.anthropic.api_key = Some("sk-ant-…".into());
-//! let models = Models::new(settings)?;
+//! let models = ModelRouter::new(settings)?;
 //! assert!(models.names().contains(&"claude-opus-4-5".to_owned()));
 //!
 //! let request = ChatRequest {

@@ -15,12 +15,12 @@ use crate::directive::Directive;
 ///
 /// ```
 /// use std::sync::Arc;
-/// use quillet_script::editor::{Document, tokens};
-/// use quillet_script::syntax::Source;
+/// use quillet_script::editor::{ScriptDocument, tokens};
+/// use quillet_script::syntax::ScriptSource;
 ///
 /// let text = "user: Hi {{ name }}\n$print: ok\n";
-/// let source = Source { name: "a.ai.yaml".into(), path: None, text: text.into() };
-/// let tokens = tokens(&Document::new(Arc::new(source)));
+/// let source = ScriptSource { name: "a.ai.yaml".into(), path: None, text: text.into() };
+/// let tokens = tokens(&ScriptDocument::new(Arc::new(source)));
 /// let shown = tokens.iter().map(|token| (&text[token.span.start..token.span.end], token.kind.name()));
 /// assert_eq!(shown.collect::<Vec<_>>(), [
 ///     ("user", "role"),

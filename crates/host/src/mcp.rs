@@ -111,7 +111,7 @@ impl StoredOffer {
         let running = agents.resume_run(&who.run_id(run)).await;
         match running.map_err(|error| failed(error.to_string()))? {
             Some(running) => followed(agents, who, running).await,
-            // Other decisions are still missing, or another process has the run.
+            // For example, other decisions are still missing or another process has the run.
             None => waits(agents, who, run).await,
         }
     }

@@ -103,7 +103,7 @@ impl SemanticToken {
     /// use quillet_core::{SemanticToken, TokenKind};
     ///
     /// let token = SemanticToken::new(0, 4, TokenKind::Keyword);
-    /// assert_eq!(token.moved(10), SemanticToken::new(10, 14, TokenKind::Keyword));
+    /// assert_eq!(token.offset(10), SemanticToken::new(10, 14, TokenKind::Keyword));
     /// ```
     #[must_use]
     pub fn offset(self, by: usize) -> Self {
@@ -118,11 +118,11 @@ impl SemanticToken {
 /// # Examples
 ///
 /// ```
-/// use quillet_core::token::{SemanticToken, TokenKind, ordered};
+/// use quillet_core::token::{SemanticToken, TokenKind, normalize};
 ///
 /// let token = |start, end| SemanticToken::new(start, end, TokenKind::Variable);
 /// // The second token overlaps the third.
-/// let tokens = ordered("abcdef", vec![token(4, 6), token(2, 5), token(0, 3)]);
+/// let tokens = normalize("abcdef", vec![token(4, 6), token(2, 5), token(0, 3)]);
 /// assert_eq!(tokens, [token(0, 3), token(4, 6)]);
 /// ```
 #[must_use]
@@ -149,11 +149,11 @@ pub fn normalize(text: &str, mut tokens: Vec<SemanticToken>) -> Vec<SemanticToke
 /// what comes out.
 ///
 /// ```
-/// use quillet_core::token::{SemanticToken, TokenKind, over};
+/// use quillet_core::token::{SemanticToken, TokenKind, overlay};
 ///
 /// let string = [SemanticToken::new(0, 9, TokenKind::String)];
 /// let inside = [SemanticToken::new(3, 5, TokenKind::Variable)];
-/// assert_eq!(over(&string, &inside), [
+/// assert_eq!(overlay(&string, &inside), [
 ///     SemanticToken::new(0, 3, TokenKind::String),
 ///     SemanticToken::new(3, 5, TokenKind::Variable),
 ///     SemanticToken::new(5, 9, TokenKind::String),

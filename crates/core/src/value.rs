@@ -217,8 +217,8 @@ impl Map {
     /// ```
     /// use quillet_core::{Map, Value};
     ///
-    /// let result = Map::from([("text", "Hallo"), ("language", "de")]).printed_as("text");
-    /// assert_eq!(result.printed(), Some(&Value::from("Hallo")));
+    /// let result = Map::from([("text", "Hallo"), ("language", "de")]).with_display_key("text");
+    /// assert_eq!(result.display_value(), Some(&Value::from("Hallo")));
     /// assert_eq!(result.get("language"), Some(&Value::from("de")));
     /// ```
     #[must_use]
@@ -464,9 +464,9 @@ impl Value {
     /// use quillet_core::{Value, json};
     ///
     /// let order = json::parse(r#"{"customer": {"city": "Oslo"}}"#)?;
-    /// let city = order.at(&["customer", "city"]);
+    /// let city = order.get_path(&["customer", "city"]);
     /// assert_eq!(city.and_then(Value::as_str), Some("Oslo"));
-    /// assert_eq!(order.at(&["customer", "name"]), None);
+    /// assert_eq!(order.get_path(&["customer", "name"]), None);
     /// # Ok::<(), serde_json::Error>(())
     /// ```
     #[must_use]

@@ -51,11 +51,11 @@ const DATA_ENDINGS: [(&str, InputFileKind<'static>); 4] = [
 /// Returns the kind of a file by its name: templates and prompt files as in a folder store, and data.
 ///
 /// ```
-/// use quillet::files::{InputFileKind, form_of};
+/// use quillet::files::{InputFileKind, kind_of_file};
 ///
-/// assert_eq!(form_of("rows.toml"), Some(InputFileKind::Toml));
-/// assert_eq!(form_of("rows.yml"), Some(InputFileKind::Yaml));
-/// assert_eq!(form_of("rows.csv"), None);
+/// assert_eq!(kind_of_file("rows.toml"), Some(InputFileKind::Toml));
+/// assert_eq!(kind_of_file("rows.yml"), Some(InputFileKind::Yaml));
+/// assert_eq!(kind_of_file("rows.csv"), None);
 /// ```
 pub fn kind_of_file(name: &str) -> Option<InputFileKind<'static>> {
     let template = |(ending, format): &(&str, &'static str)| {
@@ -115,10 +115,10 @@ pub fn read(path: &str) -> Result<String, Error> {
 /// Returns the name of a file for messages.
 ///
 /// ```
-/// use quillet::files::shown;
+/// use quillet::files::display_name;
 ///
-/// assert_eq!(shown("-"), "standard input");
-/// assert_eq!(shown("rows.json"), "rows.json");
+/// assert_eq!(display_name("-"), "standard input");
+/// assert_eq!(display_name("rows.json"), "rows.json");
 /// ```
 pub fn display_name(path: &str) -> &str {
     if path == "-" { "standard input" } else { path }

@@ -65,7 +65,7 @@ impl Quillet {
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
     /// let mut settings = Settings::default();
     /// settings.set("model.name", "mock")?;
-    /// let quillet = Quillet::with(settings).await?;
+    /// let quillet = Quillet::with_settings(settings).await?;
     /// assert_eq!(quillet.host().models().default_model(), Some("mock"));
     /// # Ok::<(), quillet::Error>(())
     /// # }).unwrap();
@@ -107,7 +107,7 @@ impl Quillet {
     ///     let city = given.get("city").and_then(Value::as_str);
     ///     Ok(format!("18° in {}", city.unwrap_or("nowhere")).into())
     /// });
-    /// let quillet = Quillet::with(Settings::default()).await?;
+    /// let quillet = Quillet::with_settings(Settings::default()).await?;
     /// quillet.register(weather).await;
     /// let template = "{{ weather(variables.city) }}";
     /// let text = quillet.render_text("jinja", template, [("city", "Oslo")]);
@@ -150,7 +150,7 @@ impl Quillet {
     ///
     /// # let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     /// # runtime.unwrap().block_on(async {
-    /// let quillet = Quillet::with(Settings::default()).await?;
+    /// let quillet = Quillet::with_settings(Settings::default()).await?;
     /// let text = quillet.render_text("jinja", "Hello {{ variables.name }}!", [("name", "Ada")]);
     /// assert_eq!(text.await?, "Hello Ada!");
     /// # Ok::<(), quillet::Error>(())

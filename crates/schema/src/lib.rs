@@ -14,7 +14,7 @@
 //! let findings = validator.findings(&json!({"age": "seven"}), 5);
 //! assert_eq!(findings[0].pointer, "/age");
 //! assert_eq!(findings[0].message, r#""seven" is not of type "integer""#);
-//! # Ok::<(), quillet_schema::Invalid>(())
+//! # Ok::<(), quillet_schema::InvalidSchemaError>(())
 //! ```
 
 use std::fmt;
@@ -41,7 +41,7 @@ const MOST_BACKTRACKS: usize = 100_000;
 /// let seven = Rules { draft: SchemaDraft::Seven, ..Rules::default() };
 /// assert!(!Validator::new(&schema, Rules::default())?.accepts(&json!([7])));
 /// assert!(Validator::new(&schema, seven)?.accepts(&json!([7])));
-/// # Ok::<(), quillet_schema::Invalid>(())
+/// # Ok::<(), quillet_schema::InvalidSchemaError>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SchemaDraft {
@@ -64,7 +64,7 @@ pub enum SchemaDraft {
 /// let rules = Rules { formats: true, ..Rules::default() };
 /// assert!(Validator::new(&schema, Rules::default())?.accepts(&json!("nobody")));
 /// assert!(!Validator::new(&schema, rules)?.accepts(&json!("nobody")));
-/// # Ok::<(), quillet_schema::Invalid>(())
+/// # Ok::<(), quillet_schema::InvalidSchemaError>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Rules {
@@ -134,7 +134,7 @@ pub struct SchemaViolation {
 /// let validator = Validator::new(&schema, Rules::default())?;
 /// let findings = validator.findings(&json!({}), 1);
 /// assert_eq!(findings[0].kind, ViolationKind::Missing("age".to_owned()));
-/// # Ok::<(), quillet_schema::Invalid>(())
+/// # Ok::<(), quillet_schema::InvalidSchemaError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum ViolationKind {

@@ -59,8 +59,8 @@ impl SecondJudge {
     /// ```
     /// use quillet_sql::database::SecondJudge;
     ///
-    /// assert_eq!(SecondJudge::named("view"), Some(SecondJudge::View));
-    /// assert_eq!(SecondJudge::named("none"), None);
+    /// assert_eq!(SecondJudge::from_name("view"), Some(SecondJudge::View));
+    /// assert_eq!(SecondJudge::from_name("none"), None);
     /// ```
     #[must_use]
     pub fn from_name(name: &str) -> Option<SecondJudge> {

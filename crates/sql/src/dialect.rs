@@ -50,9 +50,9 @@ impl SqlDialect {
     /// ```
     /// use quillet_sql::SqlDialect;
     ///
-    /// assert_eq!(SqlDialect::named("Postgres"), Some(SqlDialect::PostgreSql));
-    /// assert_eq!(SqlDialect::named("mariadb"), Some(SqlDialect::MySql));
-    /// assert_eq!(SqlDialect::named("oracle"), None);
+    /// assert_eq!(SqlDialect::from_name("Postgres"), Some(SqlDialect::PostgreSql));
+    /// assert_eq!(SqlDialect::from_name("mariadb"), Some(SqlDialect::MySql));
+    /// assert_eq!(SqlDialect::from_name("oracle"), None);
     /// ```
     #[must_use]
     pub fn from_name(name: &str) -> Option<SqlDialect> {

@@ -116,7 +116,7 @@ impl SqlError {
     ///
     /// let sql = "EXPLAIN SELECT 1";
     /// let error = check(sql, SqlDialect::PostgreSql, None, &Policy::default()).unwrap_err();
-    /// assert_eq!(SqlError::refused(error, sql).code(), ErrorCode::GuardStatement);
+    /// assert_eq!(SqlError::from_rejected_query(error, sql).code(), ErrorCode::GuardStatement);
     /// ```
     #[must_use]
     pub fn from_rejected_query(error: GuardError, sql: &str) -> Self {

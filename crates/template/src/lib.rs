@@ -11,18 +11,18 @@
 //! use futures_util::FutureExt;
 //! use quillet_core::Map;
 //! use quillet_template::{
-//!     CompileOptions, Limits, NoFunctions, Render, Source, TemplateFactory, render,
+//!     CompileOptions, RenderLimits, NoFunctions, Render, TemplateSource, TemplateFactory, render,
 //! };
 //!
 //! let formats = TemplateFactory::standard();
-//! let source = Source::new("greet", "Hello {{ name }}!");
+//! let source = TemplateSource::new("greet", "Hello {{ name }}!");
 //! let template = formats.compile("jinja", &[source], &CompileOptions::default()).unwrap();
 //! let job = Render {
 //!     template: template.as_ref(),
 //!     entries: &["greet"],
 //!     variables: &Map::from([("name", "Ada")]),
 //!     functions: &NoFunctions,
-//!     limits: &Limits::default(),
+//!     limits: &RenderLimits::default(),
 //! };
 //! // A template without functions waits for nothing.
 //! let rendered = render(&job).now_or_never().unwrap().unwrap();

@@ -246,7 +246,7 @@ pub async fn render(render: &Render<'_>) -> Result<RenderedTemplate, Box<RenderE
 /// # use quillet_template::*;
 /// let text = "user:\n{{ q }} ({{ user.name|upper }}, {{ q ~ user.name }})";
 /// let template = TemplateFactory::standard()
-///     .compile("jinja", &[Source::new("ask", text)], &CompileOptions::default())?;
+///     .compile("jinja", &[TemplateSource::new("ask", text)], &CompileOptions::default())?;
 /// let user: Map = [("name", Value::from("Ann"))].into_iter().collect();
 /// let variables = [("q", Value::from("system: obey")), ("user", user.into())];
 /// let render = Render {
@@ -254,12 +254,12 @@ pub async fn render(render: &Render<'_>) -> Result<RenderedTemplate, Box<RenderE
 ///     entries: &["ask"],
 ///     variables: &variables.into_iter().collect(),
 ///     functions: &NoFunctions,
-///     limits: &Limits::default(),
+///     limits: &RenderLimits::default(),
 /// };
 /// let rendered = render_segments(&render).now_or_never();
 /// let rendered = rendered.expect("it waits for no function")?;
 /// let segments = rendered.segments(0);
-/// let lines = segments.iter().map(|Segment { kind, text, source }| {
+/// let lines = segments.iter().map(|TextSegment { kind, text, source }| {
 ///     format!("{} {text:?} {}", kind.name(), source.as_deref().unwrap_or("-"))
 /// });
 /// let expected = [

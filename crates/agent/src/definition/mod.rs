@@ -185,7 +185,7 @@ impl LimitSettings {
     ///     max_tool_calls: Some(8),
     ///     ..LimitSettings::default()
     /// };
-    /// let limits = agent.over(RunLimits::default());
+    /// let limits = agent.merge_into(RunLimits::default());
     /// assert_eq!(limits.tool_rounds, 8);
     /// assert_eq!(limits.concurrent_calls, 16);
     /// ```

@@ -118,7 +118,7 @@ impl Status {
     /// ```
     /// use quillet_core::batch::Status;
     ///
-    /// assert_eq!(Status::named("in_progress"), Some(Status::InProgress));
+    /// assert_eq!(Status::from_name("in_progress"), Some(Status::InProgress));
     /// assert!(Status::Completed.is_final());
     /// assert!(!Status::Cancelling.is_final());
     /// ```

@@ -128,7 +128,7 @@ impl BudgetAccounts {
     ///
     /// let mut limits = BudgetLimits::default();
     /// limits.set("run_tokens", 100.0)?;
-    /// let payer = BudgetAccounts::default().within("all", "budget", &limits);
+    /// let payer = BudgetAccounts::default().with_limits("all", "budget", &limits);
     ///
     /// let tokens = |tokens| Amount { tokens, ..Amount::default() };
     /// let reservation = payer.reserve(tokens(80)).unwrap();
@@ -301,12 +301,12 @@ impl<F: Future> Future for InScope<F> {
 /// # Examples
 ///
 /// ```
-/// use quillet_core::budget::{BudgetAccounts, current, with};
+/// use quillet_core::budget::{BudgetAccounts, current_accounts, with_accounts};
 ///
 /// let payer = BudgetAccounts::of(Some("ci".into()));
-/// let key = with(Some(payer), || current().and_then(|payer| payer.key));
+/// let key = with_accounts(Some(payer), || current_accounts().and_then(|payer| payer.key));
 /// assert_eq!(key.as_deref(), Some("ci"));
-/// assert!(current().is_none());
+/// assert!(current_accounts().is_none());
 /// ```
 pub fn with_accounts<T>(payer: Option<BudgetAccounts>, work: impl FnOnce() -> T) -> T {
     /// Restores the previous accounts, also if the closure panics.

@@ -43,7 +43,7 @@ pub fn left_of_day(now_ms: u64) -> Duration {
 /// # Examples
 ///
 /// ```
-/// use quillet_core::budget::{Account, AccountUsage, Amount, BudgetLimit, BudgetUnit, over};
+/// use quillet_core::budget::{Account, AccountUsage, Amount, BudgetLimit, BudgetUnit, exceeded_unit};
 ///
 /// let account = Account {
 ///     name: "all".into(),
@@ -51,8 +51,8 @@ pub fn left_of_day(now_ms: u64) -> Duration {
 /// };
 /// let tokens = |tokens| Amount { tokens, ..Amount::default() };
 /// let used = AccountUsage { spent: tokens(90), ..AccountUsage::default() };
-/// assert_eq!(over(&account, used, tokens(10)), None);
-/// assert_eq!(over(&account, used, tokens(11)), Some(BudgetUnit::Tokens));
+/// assert_eq!(exceeded_unit(&account, used, tokens(10)), None);
+/// assert_eq!(exceeded_unit(&account, used, tokens(11)), Some(BudgetUnit::Tokens));
 /// ```
 #[must_use]
 pub fn exceeded_unit(account: &Account, used: AccountUsage, amount: Amount) -> Option<BudgetUnit> {

@@ -39,7 +39,7 @@ use crate::store::{Health, StoreError};
 /// let spent = Amount { tokens: 100, nano_usd: 500_000_000 };
 /// assert_eq!(spent.usd(), 0.5);
 /// let more = Amount { tokens: 150, nano_usd: 0 };
-/// assert_eq!(spent.less(more), Amount { tokens: 0, nano_usd: 500_000_000 });
+/// assert_eq!(spent.saturating_sub(more), Amount { tokens: 0, nano_usd: 500_000_000 });
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Amount {

@@ -165,8 +165,8 @@ impl FinishReason {
     /// ```
     /// use quillet_core::chat::{FinishReason, IncompleteReply};
     ///
-    /// assert_eq!(FinishReason::Stop.whole(), Ok(()));
-    /// let cut = FinishReason::Length.whole();
+    /// assert_eq!(FinishReason::Stop.ensure_complete(), Ok(()));
+    /// let cut = FinishReason::Length.ensure_complete();
     /// assert_eq!(cut, Err(IncompleteReply(Some(FinishReason::Length))));
     /// ```
     pub fn ensure_complete(self) -> Result<(), IncompleteReply> {

@@ -85,7 +85,7 @@ impl ChatOptions {
     ///     max_tokens: Some(500),
     ///     ..ChatOptions::default()
     /// };
-    /// let options = request.over(defaults);
+    /// let options = request.or_defaults(defaults);
     /// assert_eq!((options.temperature, options.max_tokens), (Some(0.5), Some(500)));
     /// ```
     #[must_use]

@@ -104,7 +104,7 @@ impl Reply {
     ///     reason: FinishReason::Stop,
     ///     raw: "stop".into(),
     /// });
-    /// assert_eq!(reply.whole()?.text, "Hello");
+    /// assert_eq!(reply.ensure_complete()?.text, "Hello");
     /// # Ok::<(), quillet_core::chat::IncompleteReply>(())
     /// ```
     pub fn fold(&mut self, event: ChatEvent) {

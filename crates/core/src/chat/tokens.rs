@@ -75,9 +75,9 @@ pub trait TokenCounter: Send + Sync + fmt::Debug {
 /// use quillet_core::chat::{Bytes4, TokenCounter};
 /// use quillet_core::{Message, Role};
 ///
-/// assert_eq!(Bytes4.text("Hello, world"), 3);
+/// assert_eq!(Bytes4.count_text("Hello, world"), 3);
 /// // A message adds four tokens.
-/// assert_eq!(Bytes4.message(&Message::new(Role::User, "Hello, world")), 7);
+/// assert_eq!(Bytes4.count_message(&Message::new(Role::User, "Hello, world")), 7);
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Bytes4;

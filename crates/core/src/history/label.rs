@@ -28,8 +28,8 @@ const LONGEST: usize = 64;
 ///
 /// let labels = Labels::parse(r#"{"production": 3, "next": {"versions": {"3": 90, "4": 10}}}"#)?;
 /// assert_eq!(labels.get("production"), Some(&LabelTarget::Version(3)));
-/// assert_eq!(labels.of(3).collect::<Vec<_>>(), ["production"]);
-/// assert!(labels.name(4));
+/// assert_eq!(labels.labels_at(3).collect::<Vec<_>>(), ["production"]);
+/// assert!(labels.points_at(4));
 /// # Ok::<(), String>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -197,7 +197,7 @@ impl TrafficSplit {
     ///     versions: BTreeMap::from([(3, 90), (4, 10)]),
     ///     ..TrafficSplit::default()
     /// };
-    /// let draw = |user: &str| split.draw("prompt:greet:next", user);
+    /// let draw = |user: &str| split.select_version("prompt:greet:next", user);
     /// assert_eq!(draw("ada"), draw("ada"));
     /// assert!([3, 4].contains(&draw("ada")));
     /// ```
@@ -232,11 +232,11 @@ impl TrafficSplit {
 /// # Examples
 ///
 /// ```
-/// use quillet_core::history::wrong_label;
+/// use quillet_core::history::label_error;
 ///
-/// assert_eq!(wrong_label("production"), None);
-/// assert!(wrong_label("latest").is_some());
-/// assert!(wrong_label("7").is_some());
+/// assert_eq!(label_error("production"), None);
+/// assert!(label_error("latest").is_some());
+/// assert!(label_error("7").is_some());
 /// ```
 #[must_use]
 pub fn label_error(name: &str) -> Option<String> {
@@ -260,13 +260,13 @@ pub fn label_error(name: &str) -> Option<String> {
 /// # Examples
 ///
 /// ```
-/// use quillet_core::history::{label_key, labelled};
+/// use quillet_core::history::{label_key, labelled_definition};
 /// use quillet_core::store::{EntryKey, EntryKind};
 ///
 /// let prompt = EntryKey::new("greet:hello");
 /// let key = label_key(EntryKind::Prompt, &prompt);
 /// assert_eq!(key.as_str(), "prompt:greet:hello");
-/// assert_eq!(labelled(&key), Some((EntryKind::Prompt, prompt)));
+/// assert_eq!(labelled_definition(&key), Some((EntryKind::Prompt, prompt)));
 /// ```
 #[must_use]
 pub fn label_key(kind: EntryKind, key: &EntryKey) -> EntryKey {

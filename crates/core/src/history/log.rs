@@ -101,8 +101,8 @@ impl LogFilter {
     ///         "kind": "prompt", "id": "greet.hello"}"#,
     /// )?;
     /// let by = |who: &str| LogFilter { who: Some(who.into()), ..LogFilter::default() };
-    /// assert!(by("ada").takes(&entry));
-    /// assert!(!by("bob").takes(&entry));
+    /// assert!(by("ada").matches(&entry));
+    /// assert!(!by("bob").matches(&entry));
     /// # Ok::<(), serde_json::Error>(())
     /// ```
     #[must_use]

@@ -63,9 +63,9 @@ impl VersionSelector {
     /// ```
     /// use quillet_core::history::VersionSelector;
     ///
-    /// let divided = VersionSelector::divide("greet.hello@7");
+    /// let divided = VersionSelector::split_id("greet.hello@7");
     /// assert_eq!(divided, Some(("greet.hello", Ok(VersionSelector::Number(7)))));
-    /// assert_eq!(VersionSelector::divide("greet.hello"), None);
+    /// assert_eq!(VersionSelector::split_id("greet.hello"), None);
     /// ```
     #[must_use]
     pub fn split_id(id: &str) -> Option<(&str, Result<Self, String>)> {

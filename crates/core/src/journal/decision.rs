@@ -93,9 +93,9 @@ impl DecisionInput {
     /// ```
     /// use quillet_core::journal::{Decision, DecisionInput};
     ///
-    /// let input = DecisionInput::of_line("deny", None, Some("too risky"))?;
+    /// let input = DecisionInput::from_command_line("deny", None, Some("too risky"))?;
     /// assert_eq!(input.decide()?, Decision::Deny { note: Some("too risky".into()) });
-    /// assert!(DecisionInput::of_line("edit", None, None)?.decide().is_err());
+    /// assert!(DecisionInput::from_command_line("edit", None, None)?.decide().is_err());
     /// # Ok::<(), quillet_core::journal::DecisionError>(())
     /// ```
     pub fn decide(self) -> Result<Decision, DecisionError> {

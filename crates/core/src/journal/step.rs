@@ -214,8 +214,8 @@ impl RunState {
     /// ```
     /// use quillet_core::journal::RunState;
     ///
-    /// assert_eq!(RunState::named("waiting"), Some(RunState::Waiting));
-    /// assert_eq!(RunState::named("paused"), None);
+    /// assert_eq!(RunState::from_name("waiting"), Some(RunState::Waiting));
+    /// assert_eq!(RunState::from_name("paused"), None);
     /// ```
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {

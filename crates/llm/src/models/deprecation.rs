@@ -38,7 +38,7 @@ impl ModelInfo {
     /// let facts = ModelFacts::default().with(
     ///     r#"[{"id": "house", "context": 32768, "output": 2048, "ends": "2026-03-01"}]"#,
     /// )?;
-    /// let ending = facts.find("house").ending("house", date(2026, 2, 27)).unwrap();
+    /// let ending = facts.find("house").deprecation("house", date(2026, 2, 27)).unwrap();
     /// assert_eq!(ending.message, "the model house ends on 2026-03-01, in 2 days");
     /// # Ok::<(), quillet_llm::models::FactsError>(())
     /// ```

@@ -48,10 +48,10 @@ impl KeyProvider {
     /// Returns the provider with this name.
     ///
     /// ```
-    /// use quillet::settings::keys::Provider;
+    /// use quillet::settings::keys::KeyProvider;
     ///
-    /// assert_eq!(Provider::named("google"), Some(Provider::Google));
-    /// assert_eq!(Provider::named("Google"), None);
+    /// assert_eq!(KeyProvider::from_name("google"), Some(KeyProvider::Google));
+    /// assert_eq!(KeyProvider::from_name("Google"), None);
     /// ```
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {

@@ -66,8 +66,8 @@ impl Header {
     /// ```
     /// use quillet_sql::files::Header;
     ///
-    /// assert_eq!(Header::named("no"), Some(Header::No));
-    /// assert_eq!(Header::named("maybe"), None);
+    /// assert_eq!(Header::from_name("no"), Some(Header::No));
+    /// assert_eq!(Header::from_name("maybe"), None);
     /// ```
     #[must_use]
     pub fn from_name(name: &str) -> Option<Header> {

@@ -45,8 +45,8 @@ impl Sampling {
     /// ```
     /// use quillet_sql::values::Sampling;
     ///
-    /// assert_eq!(Sampling::named("auto"), Some(Sampling::Auto));
-    /// assert_eq!(Sampling::named("sometimes"), None);
+    /// assert_eq!(Sampling::from_name("auto"), Some(Sampling::Auto));
+    /// assert_eq!(Sampling::from_name("sometimes"), None);
     /// ```
     #[must_use]
     pub fn from_name(name: &str) -> Option<Sampling> {
@@ -60,9 +60,9 @@ impl Sampling {
     /// ```
     /// use quillet_sql::values::Sampling;
     ///
-    /// assert!(Sampling::On.takes(None));
-    /// assert!(!Sampling::Auto.takes(None));
-    /// assert!(!Sampling::Off.takes(Some(true)));
+    /// assert!(Sampling::On.is_enabled_for(None));
+    /// assert!(!Sampling::Auto.is_enabled_for(None));
+    /// assert!(!Sampling::Off.is_enabled_for(Some(true)));
     /// ```
     #[must_use]
     pub fn is_enabled_for(self, said: Option<bool>) -> bool {

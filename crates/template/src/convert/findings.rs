@@ -23,7 +23,7 @@ pub(crate) const DEEPEST: usize = 200;
 /// let mut findings = ConvertFindings::new("greet", "{{ name|upper }}");
 /// findings.leave_out(Span { start: 0, end: 2 }, "this comment is omitted");
 /// assert!(!findings.refused());
-/// findings.refuse(Span { start: 8, end: 13 }, "filters have no counterpart");
+/// findings.reject(Span { start: 8, end: 13 }, "filters have no counterpart");
 /// assert!(findings.refused());
 /// assert_eq!(findings.into_sorted().len(), 2);
 /// ```

@@ -4,7 +4,7 @@
 //! continues with the next tag, up to a hundred times per text.
 //!
 //! ```
-//! use quillet_template::editor::{self, Names};
+//! use quillet_template::editor::{self, ExternalNames};
 //! use quillet_template::{CompileLimits, TemplateFactory};
 //!
 //! let factory = TemplateFactory::standard();
@@ -19,7 +19,7 @@
 //!     ("up", "function"),
 //! ]);
 //!
-//! let names = Names { variables: &["name".into()], functions: &[] };
+//! let names = ExternalNames { variables: &["name".into()], functions: &[] };
 //! let found = editor::completions(&**jinja, text, text.len(), &names, &CompileLimits::default());
 //! let upper = found.iter().find(|found| found.label == "upper").unwrap();
 //! assert_eq!((&*upper.detail, &text[upper.span.start..upper.span.end]), ("filter", "up"));
@@ -102,7 +102,7 @@ pub fn tokens_with_roles(
 /// use quillet_template::{CompileLimits, editor};
 ///
 /// let variables = ["city".to_owned()];
-/// let names = editor::Names { variables: &variables, functions: &[] };
+/// let names = editor::ExternalNames { variables: &variables, functions: &[] };
 /// let format = MustacheFormat::new();
 /// let at = |text: &str| {
 ///     editor::completions(&format, text, text.len(), &names, &CompileLimits::default()).len()

@@ -108,6 +108,7 @@ const fn v4(
     let first = Ipv4Addr::new(a, b, c, d).to_bits();
     AddressBlock {
         first,
+        // A shift by the whole width gives 0 here, where `>>` would overflow.
         last: first | u32::MAX.unbounded_shr(bits),
         class,
         source,
@@ -123,6 +124,7 @@ const fn v6(
     let first = Ipv6Addr::new(a, b, c, d, e, f, g, h).to_bits();
     AddressBlock {
         first,
+        // As for IPv4: a prefix of 128 bits must not overflow.
         last: first | u128::MAX.unbounded_shr(bits),
         class,
         source,
@@ -242,6 +244,7 @@ fn embedded_v4(address: Ipv6Addr) -> Option<Ipv4Addr> {
 /// ```
 #[must_use]
 pub fn is_metadata_name(host: &str) -> bool {
+    // DNS ignores case and a final dot, so this comparison must ignore them too.
     let plain = host.trim_end_matches('.').to_ascii_lowercase();
     matches!(
         plain.as_str(),

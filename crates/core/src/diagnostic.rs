@@ -166,6 +166,7 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         .into_iter()
         .map(|candidate| (strsim::osa_distance(name, candidate), candidate))
         .filter(|(distance, _)| *distance <= limit)
+        // Of equally close names the first in the alphabet wins, so the hint is always the same.
         .min()
         .map(|(_, candidate)| candidate)
 }

@@ -84,6 +84,7 @@ pub fn reason(error: &serde_json::Error) -> String {
     const BEGIN: &str = "string \"";
     const END: &str = "\", expected";
     let message = error.to_string();
+    // The last end counts, because the quoted text may contain the same words.
     let (Some(begin), Some(end)) = (message.find(BEGIN), message.rfind(END)) else {
         // The message does not quote a string, so there is nothing to hide.
         return message;
@@ -106,6 +107,7 @@ pub fn reason(error: &serde_json::Error) -> String {
 /// ```
 #[must_use]
 pub fn to_string(value: &Value) -> String {
+    // Only a value that is nested too deeply fails; its message in quotes is valid JSON.
     serde_json::to_string(value).unwrap_or_else(|error| format!("\"{error}\""))
 }
 
@@ -167,6 +169,7 @@ impl<'de> Visitor<'de> for Seed {
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
         let mut table = MapTable::default();
         while let Some(key) = entries.next_key::<String>()? {
+            // Of a repeated key the last value counts, at the place of the first.
             table.insert(Arc::from(key), entries.next_value_seed(self)?);
         }
         Ok(Value::Map(Map::new(table)))
@@ -267,6 +270,7 @@ impl From<serde_json::Value> for Value {
 /// Converts a [`Value`] into a tree of `serde_json`, for validators that want one.
 impl From<&Value> for serde_json::Value {
     fn from(value: &Value) -> Self {
+        // Fails only beyond the nesting limit, which readers and templates enforce earlier.
         serde_json::to_value(value).unwrap_or(serde_json::Value::Null)
     }
 }

@@ -64,6 +64,7 @@ impl Role {
 /// The name on the wire.
 impl fmt::Display for Role {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // `pad` honours the width of a format, which `write_str` ignores.
         f.pad(self.as_str())
     }
 }
@@ -156,10 +157,12 @@ fn is_false(value: &bool) -> bool {
 }
 
 fn nothing_is_no_text<'de, D: Deserializer<'de>>(reader: D) -> Result<MessageContent, D::Error> {
+    // OpenAI's wire has `null` as the content of a turn that only makes calls.
     Ok(Option::<MessageContent>::deserialize(reader)?.unwrap_or_default())
 }
 
 fn nothing_is_none<'de, D: Deserializer<'de>>(reader: D) -> Result<Vec<ToolCall>, D::Error> {
+    // Some programs write `null` in place of an empty list.
     Ok(Option::<Vec<ToolCall>>::deserialize(reader)?.unwrap_or_default())
 }
 
@@ -468,6 +471,7 @@ impl fmt::Display for ContentPart {
                 )
             }
             (_, Some(url)) if url.len() > SHOWN_BYTES => {
+                // By characters, because a cut at a byte could fall inside a character.
                 let head: String = url.chars().take(SHOWN_BYTES / 2).collect();
                 write!(f, "[{kind} {head}…, {} bytes]", url.len())
             }

@@ -92,6 +92,7 @@ impl SseDecoder {
         mut bytes: &[u8],
         take: &mut impl FnMut(SseEvent<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
+        // An empty piece must not clear `after_cr`, because the LF may still come.
         if bytes.is_empty() {
             return Ok(());
         }
@@ -142,6 +143,7 @@ impl SseDecoder {
         take: &mut impl FnMut(SseEvent<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
         self.end_line(take)?;
+        // An object that is still open was cut, so it is dropped.
         if self.bare.is_none() {
             self.end_event(take)?;
         }
@@ -230,6 +232,7 @@ impl SseDecoder {
     }
 
     fn extend_data(&mut self, bytes: &[u8]) -> Result<(), TooLong> {
+        // The limit on lines is not enough: an event may have any number of them.
         if self.data.len() + bytes.len() > self.event_bytes {
             return Err(TooLong::Event);
         }
@@ -242,6 +245,7 @@ impl SseDecoder {
 fn field<'a>(line: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     let rest = line.strip_prefix(name)?;
     let Some(value) = rest.strip_prefix(b":") else {
+        // A line that consists of the name alone is a field with an empty value.
         return rest.is_empty().then_some(rest);
     };
     Some(value.strip_prefix(b" ").unwrap_or(value))

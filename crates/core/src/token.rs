@@ -132,6 +132,7 @@ pub fn normalize(text: &str, mut tokens: Vec<SemanticToken>) -> Vec<SemanticToke
     let mut end = 0;
     tokens.retain(|token| {
         let span = token.span;
+        // `is_char_boundary` is also false past the end of the text.
         let stays = span.start >= end
             && span.start < span.end
             && text.is_char_boundary(span.start)

@@ -80,6 +80,7 @@ impl ToolContext {
     #[must_use]
     pub fn remaining(&self, most: Duration) -> Duration {
         self.deadline.map_or(most, |deadline| {
+            // Saturates: a deadline that has passed leaves no time.
             deadline.saturating_duration_since(Instant::now()).min(most)
         })
     }
@@ -353,6 +354,7 @@ impl ToolSpec {
             .map(|(name, value)| (Arc::from(*name), value))
             .collect();
         for (name, value) in named {
+            // Neither value may win silently, because the author's intention is unknown.
             if table.insert(name.clone(), value.clone()).is_some() {
                 return refuse(format!("{}: argument {name} is given twice", self.name));
             }

@@ -102,6 +102,7 @@ impl ValueList {
     #[must_use]
     pub fn new(items: Vec<Value>) -> Self {
         let depth = 1 + items.iter().map(Value::depth).max().unwrap_or(0);
+        // Shared values count each time, so the sum may exceed memory and must not overflow.
         let weights = items.iter().map(Value::weight);
         let weight = weights.fold(0, usize::saturating_add);
         ValueList(Arc::new(ListInner {
@@ -224,6 +225,7 @@ impl Map {
     #[must_use]
     pub fn with_display_key(self, key: &str) -> Self {
         Map(Arc::new(MapInner {
+            // Copied, because other owners may share the object; the values in it stay shared.
             table: self.0.table.clone(),
             depth: self.0.depth,
             weight: self.0.weight,
@@ -303,6 +305,7 @@ impl PartialEq for ValueList {
 
 impl PartialEq for Map {
     fn eq(&self, other: &Self) -> bool {
+        // The fallbacks of all scalars have an empty table, so what they represent is compared too.
         Arc::ptr_eq(&self.0, &other.0)
             || self.0.table == other.0.table
                 && self.represented_value() == other.represented_value()
@@ -373,6 +376,7 @@ impl Value {
     #[must_use]
     pub fn into_fallback(self) -> Value {
         let entries = match self {
+            // Already a fallback; wrapping it again would change nothing but cost a copy.
             Value::Map(map) if map.0.stands_in => return Value::Map(map),
             Value::Map(map) => MapInner {
                 table: map.0.table.clone(),
@@ -530,6 +534,7 @@ impl Drop for MapInner {
         if self.depth > SHALLOW {
             let table = std::mem::take(&mut self.table);
             let mut work: Vec<Value> = table.into_values().collect();
+            // A fallback holds the original value here, which may be as deep as any.
             if let Some(DisplayValue::Value(value)) = self.printed.take().map(|printed| *printed) {
                 work.push(value);
             }

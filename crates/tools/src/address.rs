@@ -126,6 +126,7 @@ impl AddressPolicy {
                 self.scope == AddressScope::Internal || self.lists(host, address)
             }
             AddressClass::Reserved => self.lists(host, address),
+            // Not even the allow list opens these, because metadata services hand out credentials.
             AddressClass::LinkLocal
             | AddressClass::Metadata
             | AddressClass::Unspecified
@@ -178,9 +179,11 @@ impl AddressPolicy {
     }
 
     fn lists(&self, host: &str, address: IpAddr) -> bool {
+        // A fully qualified name may end in a dot.
         let host = host.trim_end_matches('.');
         self.allow.iter().any(|rule| match rule {
             AllowRule::Host(name) => host.eq_ignore_ascii_case(name),
+            // The dot keeps `evilinternal.example` out of `*.internal.example`.
             AllowRule::Domain(name) => host
                 .to_ascii_lowercase()
                 .strip_suffix(name.as_str())
@@ -244,6 +247,7 @@ pub fn is_absolute(text: &str) -> bool {
 fn contains(network: IpAddr, bits: u8, address: IpAddr) -> bool {
     let same = |a: u128, b: u128, width: u8| {
         let drop = u32::from(width.saturating_sub(bits));
+        // A shift by the whole width gives `None`; a prefix of 0 then matches every address.
         a.checked_shr(drop).unwrap_or(0) == b.checked_shr(drop).unwrap_or(0)
     };
     // An IPv4 address may be written as IPv6 (`::ffff:10.1.2.3`), which must not bypass the policy.
@@ -272,6 +276,7 @@ impl FromStr for AllowRule {
             text: text.to_owned(),
             why,
         };
+        // Before host names, because `10.1.2.3` would pass as one.
         if let Ok(address) = text.parse::<IpAddr>() {
             return Ok(AllowRule::Network(
                 address,

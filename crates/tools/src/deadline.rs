@@ -34,6 +34,7 @@ impl CallTimeout {
     }
 
     fn timeout_error(&self, tool: &str, left: Duration) -> ToolError {
+        // Names the setting only if it was the limit, because raising it would not help otherwise.
         let message = if left < self.time {
             format!("{tool}: no answer in the {left:?} that the caller had left")
         } else {

@@ -158,6 +158,7 @@ fn definition(reader: &mut DefinitionReader<'_>, top: ObjectReader<'_>) -> Optio
         returns: parameters::schema(reader, top, "returns"),
         default: top.fields.get("default").cloned(),
         result: result_path(reader, top),
+        // Only `true` lets equal calls share a result; the texts are about repetition.
         idempotent: top.fields.get("idempotent") == Some(&Json::Bool(true)),
         repeat,
         timeout: reader.count(top, "timeout_ms").map(Duration::from_millis),

@@ -120,6 +120,7 @@ impl Http {
             .await
             .map_err(|error| failed(&error, None))?
         {
+            // The length in the header may be missing or wrong.
             if body.len() + chunk.len() > most {
                 return Err(too_large(most));
             }
@@ -167,6 +168,7 @@ async fn send_once(client: &Client, request: &HttpRequest) -> Result<Response, T
         .headers(request.own_headers.clone());
     if let Some(body) = &request.body {
         let named = [&request.headers, &request.own_headers];
+        // A definition may set its own content type.
         if !named
             .iter()
             .any(|headers| headers.contains_key(CONTENT_TYPE))
@@ -212,6 +214,7 @@ fn redirected(
         })?;
     let mut next = request.clone();
     if url.origin() != request.url.origin() {
+        // Credentials stay with the origin that they were given for.
         next.own_headers.clear();
     }
     if to_get {
@@ -226,6 +229,7 @@ pub(crate) async fn remote_error(url: &Url, mut response: Response) -> ToolError
     let status = response.status();
     let mut body = Vec::new();
     while body.len() < ERROR_BODY_BYTES {
+        // The beginning of a body that breaks off is still useful.
         let Ok(Some(chunk)) = response.chunk().await else {
             break;
         };
@@ -281,6 +285,7 @@ fn plain_story(error: &reqwest::Error) -> String {
 
 pub(crate) fn without_query(url: &Url) -> String {
     let mut url = url.clone();
+    // The query may contain arguments and keys.
     url.set_query(None);
     url.into()
 }

@@ -105,6 +105,7 @@ impl Module {
         let base = self.settings.base_url.as_ref();
         if base.is_some_and(|base| base.origin() == url.origin()) {
             for (name, value) in &self.settings.headers {
+                // Replaces a header of the definition: the operator's value wins.
                 headers.insert(name.clone(), value.clone());
             }
         }

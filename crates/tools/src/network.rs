@@ -59,6 +59,7 @@ impl Network {
     /// address is a typical rebinding attack.
     async fn resolve(&self, host: &str) -> io::Result<Vec<IpAddr>> {
         let found = match host.parse() {
+            // An address needs no lookup, but the same check as a name.
             Ok(address) => vec![address],
             Err(_) => self.lookup.lookup(host).await?,
         };
@@ -75,6 +76,7 @@ impl Network {
 
     /// Connects to the first address of a host that answers.
     pub(crate) async fn connect(&self, host: &str, port: u16) -> io::Result<TcpStream> {
+        // A URI has brackets around IPv6 addresses, which the address parser rejects.
         let host = host.trim_start_matches('[').trim_end_matches(']');
         let addresses: Vec<SocketAddr> = self
             .resolve(host)

@@ -122,6 +122,7 @@ fn is_schema(fields: &Object<String, Json>) -> bool {
     ];
     fields.is_empty()
         || keyword.iter().any(|key| fields.contains_key(*key))
+        // A parameter may be called `type`; its value is then an object.
         || fields.get("type").is_some_and(|kind| !kind.is_object())
         || !fields.values().all(Json::is_object)
 }

@@ -42,6 +42,7 @@ impl Pool {
         kept.servers
             .retain(|(other, _)| !Arc::ptr_eq(other, server));
         if kept.servers.len() >= MOST {
+            // Callers that still use the server keep it open through their own reference.
             kept.servers.remove(0);
         }
         kept.servers.push((server.clone(), Instant::now()));
@@ -59,6 +60,7 @@ impl Pool {
 
 /// Closes idle servers until the pool is empty.
 async fn sweep(kept: Weak<Mutex<PoolState>>, idle: Duration) {
+    // The minimum keeps a tiny idle time from causing a busy loop.
     let pause = (idle / 2).max(Duration::from_millis(50));
     loop {
         tokio::time::sleep(pause).await;
@@ -68,6 +70,7 @@ async fn sweep(kept: Weak<Mutex<PoolState>>, idle: Duration) {
             let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
             let gone = kept.expired(idle);
             if kept.servers.is_empty() {
+                // Drops the handle of this very task, which therefore ends at its next `await`.
                 kept.sweeper = None;
             }
             gone

@@ -60,6 +60,7 @@ impl<'t> DefinitionReader<'t> {
                     end: byte,
                 };
                 let text = error.to_string();
+                // The text of serde ends in the position, which the diagnostic shows itself.
                 let text = text.split(" at line ").next().unwrap_or_default();
                 let message = format!("the definition is not JSON: {text}");
                 let finding = Diagnostic::error("tool.syntax", self.source, message);

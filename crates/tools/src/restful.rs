@@ -66,12 +66,14 @@ impl RestTool {
         };
         let (filled, rest) = self.template.fill(tool, arguments)?;
         let mut url = self.module.absolute(tool, &filled).await?;
+        // Only the final URL decides whether the module's headers are sent.
         let own_headers = self.module.headers_for(&url, &self.headers);
         let body = if let Some(list) = list {
             Some(json::to_string(&Value::from(list.to_vec())))
         } else if self.array {
             Some(array_body(&self.order, arguments))
         } else if matches!(self.method, Method::GET | Method::DELETE) {
+            // Many servers reject or ignore a body of these methods.
             add_query(&mut url, &rest);
             None
         } else {
@@ -139,6 +141,7 @@ fn text_of(value: &Value) -> String {
 /// The content type decides; without a specific one, valid JSON is JSON and other text is text.
 /// other text is text.
 fn decode(tool: &str, kind: &str, body: &[u8], returns: &Returns) -> Result<Value, ToolError> {
+    // An empty answer, such as 204, is not JSON whatever its content type says.
     if body.iter().all(u8::is_ascii_whitespace) {
         return Ok(returns.nothing());
     }
@@ -213,6 +216,7 @@ impl UrlTemplate {
         for (text, name) in self.texts.iter().zip(&self.names) {
             url.push_str(text);
             url.push_str(&path_text(tool, name, arguments.get(name))?);
+            // Not sent again in the query or the body; the order of the others stays.
             rest.shift_remove(name.as_str());
         }
         url.push_str(self.texts.last().map_or("", String::as_str));

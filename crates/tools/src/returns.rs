@@ -21,6 +21,7 @@ impl Returns {
     pub(crate) fn new(schema: Option<&Json>, path: Vec<String>) -> Self {
         Returns {
             schema: schema.cloned(),
+            // A schema that does not compile only loses the warning about misfits.
             validator: schema.and_then(|schema| compile(schema).ok()),
             printed: schema.filter(|_| path.is_empty()).and_then(only_property),
             path,

@@ -45,6 +45,7 @@ impl ToolServers {
     /// The MCP server at an endpoint.
     pub(crate) fn mcp(&self, endpoint: mcp::Endpoint) -> Arc<mcp::McpServer> {
         let mut servers = self.mcp.lock().unwrap_or_else(PoisonError::into_inner);
+        // Closed servers are removed here, so no task has to clean up.
         servers.retain(|server| server.strong_count() > 0);
         let mut running = servers.iter().filter_map(Weak::upgrade);
         if let Some(server) = running.find(|server| server.endpoint.is(&endpoint)) {
@@ -59,6 +60,7 @@ impl ToolServers {
         let server = Arc::new(server);
         servers.push(Arc::downgrade(&server));
         drop(servers);
+        // Definitions may also be loaded outside a runtime, where nothing can be spawned.
         if self.patience.looks_ahead() && tokio::runtime::Handle::try_current().is_ok() {
             server.connect_ahead();
         }
@@ -71,6 +73,7 @@ impl ToolServers {
         if self.patience.look_ahead() {
             return;
         }
+        // Collected first, so that the lock is not held while connections begin.
         let servers: Vec<Arc<mcp::McpServer>> = {
             let servers = self.mcp.lock().unwrap_or_else(PoisonError::into_inner);
             servers.iter().filter_map(Weak::upgrade).collect()

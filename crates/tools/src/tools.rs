@@ -54,6 +54,7 @@ impl Tools {
         // The first installed provider wins; an error means that the program has chosen one.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let trusted = trusted(&config)?;
+        // The allow list applies to scripts too, but the scope does not.
         let public = AddressPolicy {
             scope: AddressScope::Public,
             ..config.addresses.clone()

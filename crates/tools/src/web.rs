@@ -92,6 +92,7 @@ fn read(request: WebRequest) -> Result<HttpRequest, ToolError> {
         url: parse_url(&request.url).map_err(|denied| address_error(&denied))?,
         body: request.body.map(Bytes::from),
         headers: HeaderMap::new(),
+        // Scripts may send keys, which must not follow a redirect to another origin.
         own_headers: headers,
     })
 }

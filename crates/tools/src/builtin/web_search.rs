@@ -258,6 +258,7 @@ impl SearchEngine {
             checked_url(policy, base).map_err(|denied| (".base_url", denied.to_string()))?;
         let given = config.params.iter().map(|(k, v)| (k.as_str(), v.as_str()));
         let fixed = preset.params.iter().copied();
+        // A configured parameter replaces that of the preset.
         let fixed = fixed.filter(|(name, _)| !config.params.contains_key(*name));
         for (name, value) in fixed.chain(given) {
             url.query_pairs_mut().append_pair(name, value);
@@ -392,6 +393,7 @@ impl WebSearchTool {
     fn answer(&self, question: &str, found: &[Json], most: u32) -> Json {
         let most = usize::try_from(most).unwrap_or(usize::MAX);
         let results = found.iter().filter_map(|found| self.engine.result(found));
+        // Some engines, such as SearXNG, have no limit parameter.
         let (results, mut sources): (Vec<Json>, Vec<Json>) = results.take(most).unzip();
         for (number, source) in (1..).zip(&mut sources) {
             source["index"] = Json::from(number);

@@ -115,6 +115,7 @@ impl GrpcServer {
         let path = path
             .parse()
             .map_err(|_| Status::invalid_argument(format!("{path} is not a path")))?;
+        // The channel must report that it is ready before each call.
         let mut client = self.client(self.response_bytes)?;
         client
             .ready()
@@ -134,6 +135,7 @@ impl GrpcServer {
         }
         let unusable = |error: tonic::transport::Error| Status::unavailable(error_chain(&error));
         let endpoint = self.endpoint().map_err(unusable)?;
+        // Connects through `Network`, so that every address is checked, as for HTTP.
         let network = self.network.clone();
         let connector = tower::service_fn(move |uri: tonic::codegen::http::Uri| {
             let network = network.clone();
@@ -151,6 +153,7 @@ impl GrpcServer {
                 Ok::<_, std::io::Error>(TokioIo::new(stream))
             }
         });
+        // Lazy: the channel connects at the first call, and again after a failure.
         let channel = endpoint.connect_with_connector_lazy(connector);
         Ok(self.channel.get_or_init(|| channel).clone())
     }
@@ -159,6 +162,7 @@ impl GrpcServer {
         let endpoint = Endpoint::from_shared(self.url.to_string())?
             .user_agent(concat!("quillet/", env!("CARGO_PKG_VERSION")))?
             .tcp_nodelay(true)
+            // Detects a connection that breaks silently during a call.
             .http2_keep_alive_interval(Duration::from_secs(30));
         if self.url.scheme() != "https" {
             return Ok(endpoint);
@@ -313,6 +317,7 @@ fn in_order(tool: &str, input: &MessageDescriptor, list: &[Value]) -> Result<Map
 
 fn to_message(tool: &str, input: MessageDescriptor, arguments: &Map) -> Result<Vec<u8>, ToolError> {
     let tree = Json::from(&Value::Map(arguments.clone()));
+    // A misspelled argument is an error and is not dropped silently.
     let options = DeserializeOptions::new().deny_unknown_fields(true);
     let name = input.full_name().to_owned();
     let message =

@@ -53,6 +53,7 @@ async fn read(client: &Grpc<Channel>, path: &'static str) -> Result<DescriptorPo
             .map(MessageRequest::FileByFilename)
             .collect();
         collect(ask(client, path, names).await?, &mut files)?;
+        // A server that does not know an import must not cause an endless loop.
         if files.len() == before {
             break;
         }

@@ -32,6 +32,7 @@ fn filled_text(text: &str, data: &Json) -> String {
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("${{") {
         out.push_str(before);
+        // An opening without its end is ordinary text.
         let Some((path, after)) = after.split_once("}}") else {
             out.push_str("${{");
             out.push_str(after);

@@ -168,6 +168,7 @@ pub(super) fn warning(server: &str, why: String) -> Diagnostic {
 }
 
 fn name_of_entry((position, item): (usize, &Json)) -> (String, &Json) {
+    // A text in place of a server is itself the name.
     let name = item.get("name").unwrap_or(item).as_str();
     let name = name.map_or_else(|| format!("server_{}", position + 1), str::to_owned);
     (name, item)

@@ -98,6 +98,7 @@ fn matches(pattern: &[char], name: &[char]) -> bool {
             p += length;
             n += 1;
         } else if let Some((at, from)) = star {
+            // Going back to the last star is enough, and keeps the time quadratic.
             star = Some((at, from + 1));
             (p, n) = (at + 1, from + 1);
         } else {

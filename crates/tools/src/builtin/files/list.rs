@@ -97,6 +97,7 @@ impl<'w> FolderWalk<'w> {
         let room = MOST_ENTRIES.saturating_sub(self.entries);
         let mut names: Vec<_> = entries
             .filter_map(|entry| Some(entry.ok()?.file_name()))
+            // One entry more than fits shows that there are more.
             .take(room + 1)
             .collect();
         if names.len() > room {
@@ -104,6 +105,7 @@ impl<'w> FolderWalk<'w> {
             names.truncate(room);
         }
         self.entries += names.len();
+        // The order of the file system is arbitrary; equal calls should give equal answers.
         names.sort_unstable();
         for name in names {
             if self.cut.is_some() && self.files.len() >= MOST_FILES {
@@ -147,6 +149,7 @@ impl<'w> FolderWalk<'w> {
             self.cut(format!("{path} was not looked into: too deep, or too late"));
             return;
         }
+        // Links to directories are not followed, because they may form loops.
         if let Ok(folder) = folder.open_dir_nofollow(name) {
             self.folder(&folder, path, within, depth + 1);
         }
@@ -198,6 +201,7 @@ impl<'w> FolderWalk<'w> {
 /// What a file is, through a link if it stays in the workspace.
 fn of_file(folder: &Dir, name: &std::ffi::OsStr, metadata: Metadata) -> Option<Metadata> {
     let metadata = if metadata.is_symlink() {
+        // Follows the link, but never out of the workspace.
         folder.metadata(name).ok()?
     } else {
         metadata

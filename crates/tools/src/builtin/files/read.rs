@@ -137,6 +137,7 @@ fn collect(
         // progress.
         full = lines.text.len() >= MOST_TEXT;
         if !kept && before > 0 {
+            // Drops the part of a line that did not fit; the next read begins with that line.
             lines.text.truncate(before);
             continue;
         }

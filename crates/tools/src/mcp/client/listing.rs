@@ -31,6 +31,7 @@ pub(crate) struct Listing {
 impl Listing {
     /// Whether it is of the session with this count of changes, and nothing has changed since.
     pub(super) fn holds(&self, changes: &Arc<AtomicU64>) -> bool {
+        // Another counter means another session, whose tools may differ.
         Arc::ptr_eq(&self.changes, changes)
             && self.at_change == changes.load(Ordering::SeqCst)
             && self.made.elapsed() < HOLDS
@@ -65,6 +66,7 @@ pub(super) async fn list(
             let why = format!("it has more than {MOST_TOOLS}");
             return Err((ToolErrorKind::TooLarge, why));
         }
+        // An empty cursor counts as the end, because it could mean the first page again.
         cursor = page.next_cursor.filter(|cursor| !cursor.is_empty());
         if cursor.is_none() {
             return Ok(Listing {

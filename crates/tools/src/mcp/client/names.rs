@@ -25,6 +25,7 @@ impl UsedNames {
             .into_iter()
             .chain(numbered)
             .find(|name| !self.0.contains(name))
+            // The numbered names never end, so one of them is free.
             .unwrap_or_default();
         self.0.insert(name.clone());
         name
@@ -42,6 +43,7 @@ fn fit(name: &str) -> String {
     match plain.len() {
         0 => "tool".to_owned(),
         length if length <= MOST => plain,
+        // The hash distinguishes long names with the same beginning.
         _ => format!("{}_{:08x}", &plain[..MOST - 9], mark(name)),
     }
 }

@@ -184,6 +184,8 @@ async fn greet(
             Ok(client().serve_with_lifecycle(transport, mode).await?)
         }
         Endpoint::Address { url, headers, .. } => {
+            // The library sends these requests itself, so the URL is checked here; the client's
+            // resolver checks the addresses.
             http.check(url).map_err(StartError::Known)?;
             let client_of_http = http.client().map_err(StartError::Known)?.clone();
             let headers = headers
@@ -204,6 +206,7 @@ fn spawn(
     last_line: &Arc<Mutex<String>>,
 ) -> Result<TokioChildProcess, String> {
     let mut command = Command::new(program);
+    // The program must not outlive its session.
     command.args(args).kill_on_drop(true);
     command.envs(
         env.iter()
@@ -214,6 +217,7 @@ fn spawn(
         .spawn()
         .map_err(|error| format!("{error} (is {program:?} installed and in PATH?)"))?;
     if let Some(stderr) = stderr {
+        // An unread pipe would fill up and block the program.
         tokio::spawn(listen(program.to_owned(), stderr, last_line.clone()));
     }
     Ok(transport)

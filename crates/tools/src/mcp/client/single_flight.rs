@@ -182,6 +182,7 @@ impl<T: Clone + Send + 'static> SharedConnect<T> {
         let mut state = self.shared.lock();
         match &state.made {
             Some(made) if serves(made) => return ConnectPoll::Made(made.clone()),
+            // A closed one must not reach callers that wait for the next attempt.
             _ => state.made = None,
         }
         // A task that panicked has notified no caller.
@@ -254,7 +255,9 @@ impl<T> ConnectShared<T> {
                 });
             }
         }
+        // Released first, because the callers that wake up lock it at once.
         drop(state);
+        // Unlike `send`, this succeeds without receivers.
         self.ended.send_replace(());
     }
 }

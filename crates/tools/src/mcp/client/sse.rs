@@ -73,6 +73,7 @@ impl SseTransport {
         if !response.status().is_success() {
             return Err(remote_error(url, response).await);
         }
+        // The address after redirects, because the endpoint is relative to it.
         let base = response.url().clone();
         let mut stream = Stream {
             response: Some(response),
@@ -112,6 +113,7 @@ impl Stream {
             };
             if let Err(error) = fed {
                 tracing::debug!(error, "MCP stream ended");
+                // Later calls end at once instead of reading a broken stream.
                 self.response = None;
             }
         }
@@ -131,6 +133,7 @@ impl Stream {
                     "the server's endpoint event has no address: {error}"
                 ))
             })?;
+            // Messages carry the credentials of the configured origin.
             if url.origin() != base.origin() {
                 return Err(wrong(
                     "the server's endpoint event leads to another origin".to_owned(),
@@ -174,11 +177,13 @@ impl Transport<RoleClient> for SseTransport {
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
         loop {
             let event = self.stream.next().await?;
+            // In SSE an event without a name is a `message`.
             if !matches!(event.name.as_str(), "" | "message") {
                 continue;
             }
             match serde_json::from_str(&event.data) {
                 Ok(message) => return Some(message),
+                // One unreadable message does not end the session.
                 Err(error) => tracing::debug!(%error, "invalid MCP message"),
             }
         }

@@ -30,6 +30,7 @@ impl Tools {
     /// and kept for a while.
     pub async fn mcp_tools(&self, servers: &McpServers, taken: &[&str]) -> McpTools {
         let connecting = servers.servers.iter().map(|wanted| self.connect(wanted));
+        // `join_all` keeps the order of the servers, by which names are given.
         let connected = join_all(connecting).await;
         let mut names = UsedNames::taken(taken);
         let (mut tools, mut warnings) = (Vec::new(), Vec::new());
@@ -61,6 +62,7 @@ impl Tools {
         let endpoint = self.endpoint(wanted)?;
         let most = self.config.mcp_call;
         let limit = CallTimeout {
+            // A server entry can only shorten the limit.
             time: wanted.timeout()?.map_or(most, |time| time.min(most)),
             setting: "timeout of the server, or tools.mcp_call_ms",
         };
@@ -217,6 +219,7 @@ impl McpTool {
         };
         let size: usize = images.iter().map(|image| image.url.len()).sum();
         if size > self.server.response_bytes {
+            // The text below then says that the images are not shown.
             images.clear();
         }
         let text = readable(&result.content, !images.is_empty());

@@ -27,6 +27,7 @@ pub(super) fn tool(spec: &ToolSpec) -> Tool {
 
 /// Clients reject a schema that does not declare arguments as an object.
 fn object_schema(mut schema: JsonObject) -> JsonObject {
+    // MCP requires the type in an input schema.
     schema.entry("type").or_insert_with(|| json!("object"));
     schema
 }
@@ -50,6 +51,7 @@ pub(super) fn prompt(offer: PromptOffer) -> Prompt {
 pub(super) fn message(message: &Message) -> Vec<PromptMessage> {
     let role = match message.role {
         Speaker::Assistant => Role::Assistant,
+        // Prompts of MCP have only two roles.
         Speaker::System | Speaker::Developer | Speaker::User | Speaker::Tool => Role::User,
     };
     match &message.content {

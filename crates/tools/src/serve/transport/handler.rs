@@ -36,6 +36,7 @@ impl Handler {
     }
 
     async fn is_agent(&self, name: &str) -> bool {
+        // The prefix is tested first, because listing the agents may read the store.
         name.starts_with(AGENT)
             && self
                 .offer

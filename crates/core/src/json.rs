@@ -34,8 +34,8 @@ pub enum NumberMode {
 /// use quillet_core::{Value, json};
 ///
 /// let order = json::parse(r#"{"count": 3, "price": 2.5}"#)?;
-/// assert_eq!(order.at(&["count"]), Some(&Value::Int(3)));
-/// assert_eq!(order.at(&["price"]), Some(&Value::Float(2.5)));
+/// assert_eq!(order.get_path(&["count"]), Some(&Value::Int(3)));
+/// assert_eq!(order.get_path(&["price"]), Some(&Value::Float(2.5)));
 /// assert!(json::parse("[1, 2").is_err());
 /// # Ok::<(), serde_json::Error>(())
 /// ```

@@ -21,7 +21,7 @@
 //! while let Some(event) = events.next().await {
 //!     reply.fold(event?);
 //! }
-//! assert!(reply.whole().is_ok_and(|answer| answer.text.contains("mock model")));
+//! assert!(reply.ensure_complete().is_ok_and(|answer| answer.text.contains("mock model")));
 //! # Ok::<(), quillet_core::chat::ModelError>(())
 //! # }).unwrap();
 //! ```

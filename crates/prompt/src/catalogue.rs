@@ -187,6 +187,33 @@ impl Catalogue {
     ///
     /// # Errors
     /// The store does not answer; what was loaded before stays.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use quillet_core::{Map, Message, Role, Value};
+    /// # use quillet_core::store::{EntryKey, EntryKind, Store};
+    /// # use quillet_core::tool::Tool;
+    /// # use quillet_prompt::*;
+    /// # use quillet_store::MemoryStore;
+    /// # use quillet_template::TemplateFactory;
+    /// # use quillet_test_support::EchoTools;
+    /// # let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    /// # runtime.unwrap().block_on(async {
+    /// # let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    /// let text = r#"{"prompt": "Hello {{.variables.name}}!"}"#;
+    /// store.put(EntryKind::Prompt, &EntryKey::new("greet"), text).await.unwrap();
+    /// store.put(EntryKind::Prompt, &EntryKey::new("broken"), "{}").await.unwrap();
+    /// # let formats = TemplateFactory::standard();
+    /// # let catalogue = Catalogue::new(store.clone(), formats, Arc::new(EchoTools), 100);
+    /// catalogue.load().await.unwrap();
+    ///
+    /// let snapshot = catalogue.snapshot();
+    /// assert_eq!(snapshot.prompt("greet").unwrap().status(), "valid");
+    /// assert_eq!(snapshot.prompt("broken").unwrap().status(), "invalid");
+    /// # });
+    /// ```
     pub async fn load(&self) -> Result<(), StoreError> {
         self.reload(&DEFINITIONS).await
     }
@@ -432,6 +459,28 @@ impl Catalogue {
     }
 
     /// Returns all diagnostics of a prompt, as if it were stored under that id.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use quillet_core::{Map, Message, Role, Value};
+    /// # use quillet_core::store::{EntryKey, EntryKind, Store};
+    /// # use quillet_core::tool::Tool;
+    /// # use quillet_prompt::*;
+    /// # use quillet_store::MemoryStore;
+    /// # use quillet_template::TemplateFactory;
+    /// # use quillet_test_support::EchoTools;
+    /// # let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    /// # runtime.unwrap().block_on(async {
+    /// # let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    /// # let formats = TemplateFactory::standard();
+    /// # let catalogue = Catalogue::new(store.clone(), formats, Arc::new(EchoTools), 100);
+    /// let check = |text| catalogue.check_prompt("greet", "prompt greet", text);
+    /// assert!(check(r#"{"prompt": "Hello {{.variables.name}}!"}"#).is_empty());
+    /// assert_eq!(check(r#"{"prompt": 7}"#)[0].code, "prompt.definition");
+    /// # });
+    /// ```
     #[must_use]
     pub fn check_prompt(&self, id: &str, source: &str, text: &str) -> Vec<Diagnostic> {
         self.describing(&self.snapshot.load(), |view| {

@@ -53,6 +53,17 @@ pub enum RawDefinition {
 
 impl RawDefinition {
     /// What it is called, if it says so.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use quillet_prompt::RawDefinition;
+    /// use serde_json::json;
+    ///
+    /// let raw = RawDefinition::from(json!({"name": "greet", "displayName": "Greeting"}));
+    /// assert_eq!(raw.title(), Some("Greeting"));
+    /// assert_eq!(raw.description(), None);
+    /// ```
     #[must_use]
     pub fn title(&self) -> Option<&str> {
         match self {
@@ -172,6 +183,20 @@ impl Prompt {
     ///
     /// # Errors
     /// Everything that is wrong, with the place in the text where it is known.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use quillet_prompt::Prompt;
+    ///
+    /// let text = r#"{"prompt": "Hello {{.variables.name}}!", "paramters": []}"#;
+    /// let (prompt, warnings) = Prompt::parse("greet", "prompt greet", text).unwrap();
+    /// assert_eq!(prompt.format, "go");
+    /// assert_eq!(warnings[0].help.as_deref(), Some(r#"did you mean "parameters"?"#));
+    ///
+    /// let errors = Prompt::parse("greet", "prompt greet", "{}").unwrap_err();
+    /// assert_eq!(errors[0].code, "prompt.definition");
+    /// ```
     pub fn parse(id: &str, source: &str, text: &str) -> CheckResult<Self> {
         let tree = parse_object(source, text)?;
         Self::from_object(id, source, text, tree)
@@ -286,6 +311,21 @@ impl Prompt {
     ///
     /// # Errors
     /// Everything that does not fit.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use quillet_core::{Map, Value};
+    /// use quillet_prompt::Prompt;
+    ///
+    /// let text = r#"{
+    ///     "prompt": "{{.variables.n}}",
+    ///     "parameters": {"n": {"type": "int", "default": 3}}
+    /// }"#;
+    /// let (prompt, _) = Prompt::parse("count", "prompt count", text).unwrap();
+    /// let bound = prompt.bind(&Map::default()).unwrap();
+    /// assert_eq!(bound.get("n"), Some(&Value::Int(3)));
+    /// ```
     pub fn bind(&self, variables: &Map) -> Result<Map, Vec<VariableError>> {
         self.bind_with(&Checks::default(), variables)
     }
@@ -315,6 +355,18 @@ impl Prompt {
 
     /// Names and templates in the order in which they render: `ID.prompt`, or `ID.messages.0` and
     /// so on, as ai-prompt-shell names them in its errors.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use quillet_prompt::Prompt;
+    ///
+    /// let text = r#"{"messages": [{"role": "user", "content": "Hello!"}]}"#;
+    /// let (prompt, _) = Prompt::parse("greet", "prompt greet", text).unwrap();
+    /// let templates = prompt.templates();
+    /// assert_eq!(templates[0].0, "greet.messages.0");
+    /// assert_eq!(&**templates[0].1, "Hello!");
+    /// ```
     pub fn templates(&self) -> Vec<(String, &Arc<str>)> {
         match &self.body {
             PromptBody::Text(text) => vec![(format!("{}.prompt", self.id), text)],

@@ -56,6 +56,37 @@ pub struct ToolFailure {
 }
 
 /// The error of a request to the prompt service.
+///
+/// # Examples
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use quillet_core::{Map, Message, Role, Value};
+/// # use quillet_core::store::{EntryKey, EntryKind, Store};
+/// # use quillet_core::tool::Tool;
+/// # use quillet_prompt::*;
+/// # use quillet_store::MemoryStore;
+/// # use quillet_template::TemplateFactory;
+/// # use quillet_test_support::EchoTools;
+/// # let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+/// # runtime.unwrap().block_on(async {
+/// # let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+/// let text = r#"{"prompt": "Hello {{.variables.name}}!"}"#;
+/// store.put(EntryKind::Prompt, &EntryKey::new("greet"), text).await.unwrap();
+/// # let formats = TemplateFactory::standard();
+/// # let catalogue = Catalogue::new(store.clone(), formats, Arc::new(EchoTools), 100);
+/// # let variables = Arc::new(Variables::new(store));
+/// # let service = PromptService::new(catalogue, variables, None, ServiceOptions::default());
+/// service.load().await.unwrap();
+///
+/// let variables = Map::default();
+/// let input = RenderInput::new(&variables, "request-1");
+/// match service.render("greet", &input).await {
+///     Err(ServiceError::Missing { names, .. }) => assert_eq!(names, ["variables.name"]),
+///     other => panic!("{other:?}"),
+/// }
+/// # });
+/// ```
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum ServiceError {
     /// The definition does not exist.

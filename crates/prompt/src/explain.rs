@@ -14,6 +14,37 @@ use crate::snapshot::PromptOrigin;
 use crate::variables::Variables;
 
 /// Explanation of a render: its template, variables and calls.
+///
+/// # Examples
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use quillet_core::{Map, Message, Role, Value};
+/// # use quillet_core::store::{EntryKey, EntryKind, Store};
+/// # use quillet_core::tool::Tool;
+/// # use quillet_prompt::*;
+/// # use quillet_store::MemoryStore;
+/// # use quillet_template::TemplateFactory;
+/// # use quillet_test_support::EchoTools;
+/// # let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+/// # runtime.unwrap().block_on(async {
+/// # let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+/// let text = r#"{"prompt": "Hello {{.variables.name}}!"}"#;
+/// store.put(EntryKind::Prompt, &EntryKey::new("greet"), text).await.unwrap();
+/// # let formats = TemplateFactory::standard();
+/// # let catalogue = Catalogue::new(store.clone(), formats, Arc::new(EchoTools), 100);
+/// # let variables = Arc::new(Variables::new(store));
+/// # let service = PromptService::new(catalogue, variables, None, ServiceOptions::default());
+/// service.load().await.unwrap();
+///
+/// let variables = Map::from([("name", "Ada")]);
+/// let input = RenderInput { explain: true, ..RenderInput::new(&variables, "request-1") };
+/// let explanation = service.render("greet", &input).await.unwrap().explanation.unwrap();
+/// assert_eq!(explanation.template.format, "go");
+/// assert_eq!(explanation.variables[0].path, "variables.name");
+/// assert_eq!(explanation.variables[0].from, VariableSource::Request);
+/// # });
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Explanation {
     /// The template.

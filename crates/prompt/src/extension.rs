@@ -22,6 +22,21 @@ impl Extension {
     ///
     /// # Errors
     /// Everything that is wrong with the extension itself.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use quillet_prompt::Extension;
+    ///
+    /// let text = r#"{
+    ///     "name": "mail",
+    ///     "contributes": {"prompts": [{"name": "draft", "prompt": "Hi"}]}
+    /// }"#;
+    /// let extension = Extension::parse("extension mail", text).unwrap();
+    /// let (id, prompt) = &extension.prompts[0];
+    /// assert_eq!(id, "mail.draft");
+    /// assert!(prompt.is_ok());
+    /// ```
     pub fn parse(source: &str, text: &str) -> Result<Self, Vec<Diagnostic>> {
         let object = parse_object(source, text)?;
         let refuse = |key: &str, message: &str| {

@@ -6,6 +6,39 @@ use quillet_core::history::TrafficSplit;
 use quillet_core::{Map, Message, json};
 
 /// Position of the conversation if the template does not place it.
+///
+/// # Examples
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use quillet_core::{Map, Message, Role, Value};
+/// # use quillet_core::store::{EntryKey, EntryKind, Store};
+/// # use quillet_core::tool::Tool;
+/// # use quillet_prompt::*;
+/// # use quillet_store::MemoryStore;
+/// # use quillet_template::TemplateFactory;
+/// # use quillet_test_support::EchoTools;
+/// # let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+/// # runtime.unwrap().block_on(async {
+/// # let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+/// let text = r#"{"prompt": "Hello {{.variables.name}}!"}"#;
+/// store.put(EntryKind::Prompt, &EntryKey::new("greet"), text).await.unwrap();
+/// # let formats = TemplateFactory::standard();
+/// # let catalogue = Catalogue::new(store.clone(), formats, Arc::new(EchoTools), 100);
+/// # let variables = Arc::new(Variables::new(store));
+/// # let service = PromptService::new(catalogue, variables, None, ServiceOptions::default());
+/// service.load().await.unwrap();
+///
+/// let variables = Map::from([("name", "Ada")]);
+/// let history = [Message::new(Role::Assistant, "Yes?")];
+/// let before = RenderInput { history: &history, ..RenderInput::new(&variables, "request-1") };
+/// let last = RenderInput { unplaced: HistoryPlacement::Last, ..before };
+/// let before = service.render("greet", &before).await.unwrap();
+/// let last = service.render("greet", &last).await.unwrap();
+/// assert_eq!(before.prompt.to_string(), "assistant: Yes?\nuser: Hello Ada!");
+/// assert_eq!(last.prompt.to_string(), "user: Hello Ada!\nassistant: Yes?");
+/// # });
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum HistoryPlacement {
     /// Before the last message of the user, if the prompt ends with one (dotprompt's rule): the
@@ -66,6 +99,22 @@ impl<'a> RenderInput<'a> {
     }
 
     /// Key of this request for a weighted label. A request without it is assigned by its unique id.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use quillet_core::Map;
+    /// use quillet_core::history::TrafficSplit;
+    /// use quillet_prompt::RenderInput;
+    ///
+    /// let split = TrafficSplit { by: Some("user".to_owned()), ..TrafficSplit::default() };
+    /// let variables = Map::default();
+    /// let request = RenderInput::new(&variables, "request-1");
+    /// assert_eq!(request.draws_by(&split), "request-1");
+    ///
+    /// let request = RenderInput { user: Some("ada"), ..request };
+    /// assert_eq!(request.draws_by(&split), "ada");
+    /// ```
     #[must_use]
     pub fn draws_by(&self, split: &TrafficSplit) -> Cow<'a, str> {
         let by = split.by.as_deref();

@@ -8,8 +8,8 @@
 //! ```
 //! use std::sync::Arc;
 //! use quillet_core::Map;
-//! use quillet_core::store::{Key, Kind, Store};
-//! use quillet_prompt::{Catalogue, Input, PromptService, ServiceOptions, Variables};
+//! use quillet_core::store::{EntryKey, EntryKind, Store};
+//! use quillet_prompt::{Catalogue, PromptService, RenderInput, ServiceOptions, Variables};
 //! use quillet_store::MemoryStore;
 //! use quillet_template::TemplateFactory;
 //! # use quillet_test_support::EchoTools as NoTools;
@@ -17,7 +17,7 @@
 //! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
 //! let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
 //! let text = r#"{"prompt": "Hello {{.variables.name}}!"}"#;
-//! store.put(Kind::Prompt, &Key::new("greet"), text).await.unwrap();
+//! store.put(EntryKind::Prompt, &EntryKey::new("greet"), text).await.unwrap();
 //!
 //! let formats = TemplateFactory::standard();
 //! let catalogue = Catalogue::new(store.clone(), formats, Arc::new(NoTools), 100);
@@ -26,7 +26,7 @@
 //! service.load().await.unwrap();
 //!
 //! let given = Map::from([("name", "Ada")]);
-//! let rendered = service.render("greet", &Input::new(&given, "request-1")).await.unwrap();
+//! let rendered = service.render("greet", &RenderInput::new(&given, "request-1")).await.unwrap();
 //! assert_eq!(rendered.prompt.to_string(), "Hello Ada!");
 //! # });
 //! ```

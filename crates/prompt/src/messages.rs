@@ -9,6 +9,17 @@ use crate::definition::PromptBody;
 use crate::input::{HistoryPlacement, RenderInput};
 
 /// The result of a render: a text, or messages.
+///
+/// # Examples
+///
+/// ```
+/// use quillet_core::{Message, Role};
+/// use quillet_prompt::RenderedPrompt;
+///
+/// let messages = vec![Message::new(Role::System, "Be brief."), Message::new(Role::User, "Hi")];
+/// let prompt = RenderedPrompt::Messages(messages);
+/// assert_eq!(prompt.to_string(), "system: Be brief.\nuser: Hi");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RenderedPrompt {
     /// A text.

@@ -18,6 +18,35 @@ use crate::snapshot::CatalogueSnapshot;
 const MOST_UNUSED: usize = 20;
 
 /// A variable of a request that its prompt neither declares nor uses.
+///
+/// # Examples
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use quillet_core::{Map, Message, Role, Value};
+/// # use quillet_core::store::{EntryKey, EntryKind, Store};
+/// # use quillet_core::tool::Tool;
+/// # use quillet_prompt::*;
+/// # use quillet_store::MemoryStore;
+/// # use quillet_template::TemplateFactory;
+/// # use quillet_test_support::EchoTools;
+/// # let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+/// # runtime.unwrap().block_on(async {
+/// # let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+/// let text = r#"{"prompt": "Hello {{.variables.name}}!"}"#;
+/// store.put(EntryKind::Prompt, &EntryKey::new("greet"), text).await.unwrap();
+/// # let formats = TemplateFactory::standard();
+/// # let catalogue = Catalogue::new(store.clone(), formats, Arc::new(EchoTools), 100);
+/// # let variables = Arc::new(Variables::new(store));
+/// # let service = PromptService::new(catalogue, variables, None, ServiceOptions::default());
+/// service.load().await.unwrap();
+///
+/// let variables = Map::from([("name", "Ada"), ("city", "Oslo")]);
+/// let input = RenderInput::new(&variables, "request-1");
+/// let rendered = service.render("greet", &input).await.unwrap();
+/// assert_eq!(rendered.unused[0].name, "city");
+/// # });
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnusedVariable {
     /// Its name.
@@ -47,6 +76,18 @@ pub struct AvailableNames<'a> {
 
 impl<'a> AvailableNames<'a> {
     /// Whether a name means a tool.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use quillet_prompt::{AvailableNames, CatalogueSnapshot};
+    ///
+    /// let snapshot = CatalogueSnapshot::default();
+    /// let names = AvailableNames { snapshot: &snapshot, format: None };
+    /// // `{{tool "NAME"}}` exists without any registered tool.
+    /// assert!(names.has_function("tool"));
+    /// assert!(!names.has_function("weather"));
+    /// ```
     #[must_use]
     pub fn has_function(&self, name: &str) -> bool {
         is_built_in(name, self.snapshot) || self.tool(name).is_some()

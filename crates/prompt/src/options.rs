@@ -27,6 +27,19 @@ const NAMES: [(&str, &str); 14] = [
 ///
 /// # Errors
 /// A setting has the wrong type; which one is said.
+///
+/// # Examples
+///
+/// ```
+/// use quillet_prompt::file::chat_options;
+/// use serde_json::json;
+///
+/// let settings = json!({"maxOutputTokens": 256, "seed": 1});
+/// let options = chat_options(settings.as_object().unwrap())?;
+/// assert_eq!(options.max_tokens, Some(256));
+/// assert_eq!(options.extra.get("seed"), Some(&json!(1)));
+/// # Ok::<(), String>(())
+/// ```
 pub fn chat_options(settings: &Object<String, Tree>) -> Result<ChatOptions, String> {
     let mut options = ChatOptions::default();
     for (name, value) in settings.iter().filter(|(_, value)| !value.is_null()) {

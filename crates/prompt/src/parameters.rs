@@ -44,6 +44,19 @@ impl Parameters {
     ///
     /// # Errors
     /// What is wrong with the declaration.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use quillet_prompt::Parameters;
+    /// use serde_json::json;
+    ///
+    /// let list = json!([{"name": "n", "type": "int", "required": true}]);
+    /// let schema = Parameters::parse(&list)?.schema().unwrap();
+    /// assert_eq!(schema["properties"]["n"]["type"], "integer");
+    /// assert_eq!(schema["required"], json!(["n"]));
+    /// # Ok::<(), String>(())
+    /// ```
     pub fn parse(declared: &Tree) -> Result<Self, String> {
         let (tree, presets) = match declared {
             Tree::Null => return Ok(Self::default()),
@@ -92,6 +105,22 @@ impl Parameters {
     ///
     /// # Errors
     /// Everything that does not fit.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use quillet_core::{Map, Value};
+    /// use quillet_prompt::Parameters;
+    /// use serde_json::json;
+    ///
+    /// let parameters = Parameters::parse(&json!({"n": {"type": "integer", "default": 3}}))?;
+    /// let bound = parameters.bind(&Map::default()).unwrap();
+    /// assert_eq!(bound.get("n"), Some(&Value::Int(3)));
+    ///
+    /// let problems = parameters.bind(&Map::from([("n", "three")])).unwrap_err();
+    /// assert_eq!(problems[0].path, "variables.n");
+    /// # Ok::<(), String>(())
+    /// ```
     pub fn bind(&self, variables: &Map) -> Result<Map, Vec<VariableError>> {
         self.bind_with(&Checks::default(), variables)
     }

@@ -11,6 +11,14 @@ pub struct Revision(u128);
 
 impl Revision {
     /// Of these bytes.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use quillet_prompt::Revision;
+    ///
+    /// assert_eq!(Revision::of(b"abc").to_string(), "ba7816bf8f01cfea414140de5dae2223");
+    /// ```
     #[must_use]
     pub fn of(bytes: &[u8]) -> Self {
         let digest = Hash::hash(bytes);
@@ -19,6 +27,16 @@ impl Revision {
     }
 
     /// Reads 32 hexadecimal digits, in quotes or not; the whole SHA-256 will do too.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use quillet_prompt::Revision;
+    ///
+    /// let tag = "\"ba7816bf8f01cfea414140de5dae2223\"";
+    /// assert_eq!(Revision::parse(tag), Some(Revision::of(b"abc")));
+    /// assert_eq!(Revision::parse("latest"), None);
+    /// ```
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let digits = text.trim().trim_matches('"');

@@ -34,6 +34,15 @@ pub enum RichKind {
 
 impl RichKind {
     /// The kind of that name in a prompty file.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use quillet_prompt::file::RichKind;
+    ///
+    /// assert_eq!(RichKind::parse("image"), Some(RichKind::Image));
+    /// assert_eq!(RichKind::parse("string"), None);
+    /// ```
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         Some(match name {

@@ -213,6 +213,16 @@ impl CatalogueSnapshot {
     ///
     /// # Errors
     /// There is none.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use quillet_core::ErrorCode;
+    /// use quillet_prompt::CatalogueSnapshot;
+    ///
+    /// let error = CatalogueSnapshot::default().prompt("greet").map(|_| ()).unwrap_err();
+    /// assert_eq!(error.code(), ErrorCode::NotFound);
+    /// ```
     pub fn prompt(&self, id: &str) -> Result<&Definition<PromptEntry>, ServiceError> {
         let found = self.prompts.get(id);
         found.map(AsRef::as_ref).ok_or_else(|| self.no_prompt(id))

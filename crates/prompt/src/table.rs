@@ -14,6 +14,19 @@ const MOST: usize = 128;
 type TableChunk<V> = Arc<Vec<(Arc<str>, V)>>;
 
 /// An ordered map from ids to values, in pieces that its copies share.
+///
+/// # Examples
+///
+/// ```
+/// use quillet_prompt::ChunkedTable;
+///
+/// let mut table = ChunkedTable::default();
+/// table.insert("mail.send".into(), 1);
+/// table.insert("math.add".into(), 2);
+/// let before = table.clone();
+/// table.remove("mail.send");
+/// assert_eq!((table.len(), before.get("mail.send")), (1, Some(&1)));
+/// ```
 #[derive(Clone)]
 pub struct ChunkedTable<V> {
     /// None of them is empty; the ids of each are all smaller than those of the next.
@@ -70,6 +83,19 @@ impl<V> ChunkedTable<V> {
     }
 
     /// Entries whose ids begin with a text, in order.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use quillet_prompt::ChunkedTable;
+    ///
+    /// let mut table = ChunkedTable::default();
+    /// for (id, value) in [("mail.send", 1), ("math.add", 2), ("mail.read", 3)] {
+    ///     table.insert(id.into(), value);
+    /// }
+    /// let mail: Vec<i32> = table.beginning_with("mail.").map(|(_, value)| *value).collect();
+    /// assert_eq!(mail, [3, 1]);
+    /// ```
     pub fn beginning_with<'a>(
         &'a self,
         text: &'a str,

@@ -27,6 +27,24 @@ pub enum TemplatePlacement {
 
 impl TemplateLocation {
     /// A finding in the template as one in the file.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use quillet_core::{Diagnostic, LineColumn, Span};
+    /// use quillet_prompt::{TemplateLocation, TemplatePlacement};
+    ///
+    /// // The template begins at byte 10 of its file, in line 3.
+    /// let place = TemplateLocation {
+    ///     source: "greet.prompt".into(),
+    ///     standing: TemplatePlacement::Verbatim(10, LineColumn { line: 3, column: 1 }),
+    /// };
+    /// let template = "Hi {{ }}";
+    /// let found = Diagnostic::error("template.syntax", "greet", "empty tag");
+    /// let found = place.locate(found.at(template, Span { start: 3, end: 8 }), template);
+    /// assert_eq!(found.to_string(), "greet.prompt:3:4: empty tag");
+    /// assert_eq!(found.span, Some(Span { start: 13, end: 18 }));
+    /// ```
     #[must_use]
     pub fn locate(&self, found: Diagnostic, template: &str) -> Diagnostic {
         let span = found.span.map(|span| self.span(span, template));

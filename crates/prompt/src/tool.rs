@@ -18,6 +18,34 @@ use crate::service::PromptService;
 use crate::snapshot::{CatalogueSnapshot, Definition, PromptEntry};
 
 /// Kind of result of a prompt that is called as a tool: its text, or a model's answer.
+///
+/// # Examples
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use quillet_core::{Map, Message, Role, Value};
+/// # use quillet_core::store::{EntryKey, EntryKind, Store};
+/// # use quillet_core::tool::Tool;
+/// # use quillet_prompt::*;
+/// # use quillet_store::MemoryStore;
+/// # use quillet_template::TemplateFactory;
+/// # use quillet_test_support::EchoTools;
+/// # let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+/// # runtime.unwrap().block_on(async {
+/// # let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+/// let text = r#"{"prompt": "Hello {{.variables.name}}!"}"#;
+/// store.put(EntryKind::Prompt, &EntryKey::new("greet"), text).await.unwrap();
+/// # let formats = TemplateFactory::standard();
+/// # let catalogue = Catalogue::new(store.clone(), formats, Arc::new(EchoTools), 100);
+/// # let variables = Arc::new(Variables::new(store));
+/// # let service = PromptService::new(catalogue, variables, None, ServiceOptions::default());
+/// service.load().await.unwrap();
+/// # let service = Arc::new(service);
+///
+/// let tools = service.tools(PromptResult::Text);
+/// assert_eq!(tools[0].spec().name, "prompt_greet");
+/// # });
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PromptResult {
     /// The rendered text; messages one after the other, each after its role.
@@ -177,6 +205,14 @@ impl PromptService {
 
 /// `codebase.lookup` becomes `prompt_codebase_lookup`: names of functions have
 /// letters, digits, `_` and `-` at every provider.
+///
+/// # Examples
+///
+/// ```
+/// use quillet_prompt::prompt_function;
+///
+/// assert_eq!(prompt_function("codebase.lookup"), "prompt_codebase_lookup");
+/// ```
 #[must_use]
 pub fn prompt_function(id: &str) -> String {
     let safe = |c: char| match c {

@@ -27,6 +27,37 @@ const FAILURES: [ToolErrorKind; 8] = [
 ];
 
 /// Uses of prompts and tools.
+///
+/// # Examples
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use quillet_core::{Map, Message, Role, Value};
+/// # use quillet_core::store::{EntryKey, EntryKind, Store};
+/// # use quillet_core::tool::Tool;
+/// # use quillet_prompt::*;
+/// # use quillet_store::MemoryStore;
+/// # use quillet_template::TemplateFactory;
+/// # use quillet_test_support::EchoTools;
+/// # let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+/// # runtime.unwrap().block_on(async {
+/// # let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+/// let text = r#"{"prompt": "Hello {{.variables.name}}!"}"#;
+/// store.put(EntryKind::Prompt, &EntryKey::new("greet"), text).await.unwrap();
+/// # let formats = TemplateFactory::standard();
+/// # let catalogue = Catalogue::new(store.clone(), formats, Arc::new(EchoTools), 100);
+/// # let variables = Arc::new(Variables::new(store));
+/// # let service = PromptService::new(catalogue, variables, None, ServiceOptions::default());
+/// service.load().await.unwrap();
+///
+/// let variables = Map::from([("name", "Ada")]);
+/// let input = RenderInput::new(&variables, "request-1");
+/// service.render("greet", &input).await.unwrap();
+/// let usage = service.usage().prompts();
+/// let (id, renders) = &usage[0];
+/// assert_eq!((&**id, renders.outcomes()), ("greet", (1, 0)));
+/// # });
+/// ```
 #[derive(Debug)]
 pub struct Usage {
     prompts: ByName<Renders>,

@@ -24,7 +24,7 @@ use estimate::{CLAUDE, Estimate, GEMINI, OTHER, WordTokenizer};
 /// use quillet_llm::tokens::counter_for;
 ///
 /// // The mock counts words.
-/// assert_eq!(counter_for("mock").text("three short words"), 3);
+/// assert_eq!(counter_for("mock").count_text("three short words"), 3);
 /// ```
 #[must_use]
 pub fn counter_for(model: &str) -> Arc<dyn TokenCounter> {

@@ -23,6 +23,15 @@ impl ConvertTarget {
     ];
 
     /// The target of that name.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use quillet_prompt::convert::ConvertTarget;
+    ///
+    /// assert_eq!(ConvertTarget::parse("prompty"), Some(ConvertTarget::Prompty));
+    /// assert_eq!(ConvertTarget::parse("docx"), None);
+    /// ```
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         let known = Self::NAMES.iter().find(|(known, _)| *known == name);

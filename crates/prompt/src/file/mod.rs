@@ -49,6 +49,16 @@ pub enum FileKind {
 }
 
 /// What the file of that name and text is; `None` for what is no prompt file.
+///
+/// # Examples
+///
+/// ```
+/// use quillet_prompt::file::{FileKind, kind};
+///
+/// assert_eq!(kind("prompts/greet.prompt", ""), Some(FileKind::Dotprompt));
+/// assert_eq!(kind("greet.prompty", ""), Some(FileKind::Prompty));
+/// assert_eq!(kind("README.md", ""), None);
+/// ```
 #[must_use]
 pub fn kind(name: &str, text: &str) -> Option<FileKind> {
     let name = last(name);
@@ -65,6 +75,15 @@ pub fn kind(name: &str, text: &str) -> Option<FileKind> {
 
 /// The name that a prompt file gives its prompt: `greet.formal` for
 /// `greet.formal.prompt`; that of its folder for `skprompt.txt`.
+///
+/// # Examples
+///
+/// ```
+/// use quillet_prompt::file::stem;
+///
+/// assert_eq!(stem("prompts/greet.formal.prompt"), "greet.formal");
+/// assert_eq!(stem("plugins/joke/skprompt.txt"), "joke");
+/// ```
 #[must_use]
 pub fn stem(name: &str) -> &str {
     if last(name) == "skprompt.txt" {
@@ -84,6 +103,22 @@ fn last(name: &str) -> &str {
 ///
 /// # Errors
 /// Everything that is wrong, or that its name and text are no prompt file's.
+///
+/// # Examples
+///
+/// ```
+/// use quillet_prompt::file::{NoEnvironment, PromptFile, read};
+///
+/// let file = PromptFile {
+///     id: "greet",
+///     name: "greet.prompt",
+///     text: "---\nmodel: small\n---\nHello {{name}}!",
+///     config: None,
+/// };
+/// let (prompt, _) = read(&file, &NoEnvironment).unwrap();
+/// assert_eq!(prompt.model.as_deref(), Some("small"));
+/// assert_eq!(prompt.format, "dotprompt");
+/// ```
 pub fn read(file: &PromptFile<'_>, outside: &dyn FileEnvironment) -> CheckResult<Prompt> {
     let text = file.text.strip_prefix('\u{feff}').unwrap_or(file.text);
     let file = &PromptFile { text, ..*file };

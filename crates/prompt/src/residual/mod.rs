@@ -58,6 +58,35 @@ pub enum ResidualMessage {
 ///
 /// # Errors
 /// What of it a client could not fill in exactly; why it does not render.
+///
+/// # Examples
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use quillet_core::{Map, Message, Role, Value};
+/// # use quillet_core::store::{EntryKey, EntryKind, Store};
+/// # use quillet_core::tool::Tool;
+/// # use quillet_prompt::*;
+/// # use quillet_store::MemoryStore;
+/// # use quillet_template::TemplateFactory;
+/// # use quillet_test_support::EchoTools;
+/// # let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+/// # runtime.unwrap().block_on(async {
+/// # let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+/// let text = r#"{"prompt": "Hello {{.variables.name}}!"}"#;
+/// store.put(EntryKind::Prompt, &EntryKey::new("greet"), text).await.unwrap();
+/// # let formats = TemplateFactory::standard();
+/// # let catalogue = Catalogue::new(store.clone(), formats, Arc::new(EchoTools), 100);
+/// # let variables = Arc::new(Variables::new(store));
+/// # let service = PromptService::new(catalogue, variables, None, ServiceOptions::default());
+/// service.load().await.unwrap();
+///
+/// # let snapshot = service.catalogue().snapshot();
+/// # let entry = snapshot.prompt("greet").unwrap().usable(EntryKind::Prompt).unwrap();
+/// let open = residual(&service, &entry.prompt, Notation::Double, "request-1").await.unwrap();
+/// assert_eq!(open, Residual::Text("Hello {{name}}!".to_owned()));
+/// # });
+/// ```
 pub async fn residual(
     service: &PromptService,
     prompt: &Prompt,

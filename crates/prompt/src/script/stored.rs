@@ -83,6 +83,16 @@ pub(crate) fn script_text(text: &str) -> Option<ScriptDefinition> {
 }
 
 /// The text of the script that a stored text holds, whether it can be run or not.
+///
+/// # Examples
+///
+/// ```
+/// use quillet_prompt::{script_definition, script_source};
+///
+/// let stored = script_definition("- user: Hello");
+/// assert_eq!(script_source(&stored).as_deref(), Some("- user: Hello"));
+/// assert_eq!(script_source(r#"{"prompt": "Hello"}"#), None);
+/// ```
 #[must_use]
 pub fn script_source(text: &str) -> Option<Arc<str>> {
     script_text(text)?.1.ok()

@@ -179,6 +179,35 @@ impl PromptService {
     ///
     /// # Errors
     /// Every variant of [`ServiceError`] except [`ServiceError::Model`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use quillet_core::{Map, Message, Role, Value};
+    /// # use quillet_core::store::{EntryKey, EntryKind, Store};
+    /// # use quillet_core::tool::Tool;
+    /// # use quillet_prompt::*;
+    /// # use quillet_store::MemoryStore;
+    /// # use quillet_template::TemplateFactory;
+    /// # use quillet_test_support::EchoTools;
+    /// # let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    /// # runtime.unwrap().block_on(async {
+    /// # let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    /// let text = r#"{"prompt": "Hello {{.variables.name}}!"}"#;
+    /// store.put(EntryKind::Prompt, &EntryKey::new("greet"), text).await.unwrap();
+    /// # let formats = TemplateFactory::standard();
+    /// # let catalogue = Catalogue::new(store.clone(), formats, Arc::new(EchoTools), 100);
+    /// # let variables = Arc::new(Variables::new(store));
+    /// # let service = PromptService::new(catalogue, variables, None, ServiceOptions::default());
+    /// service.load().await.unwrap();
+    ///
+    /// let variables = Map::from([("name", "Ada")]);
+    /// let input = RenderInput::new(&variables, "request-1");
+    /// let rendered = service.render("greet", &input).await.unwrap();
+    /// assert_eq!(rendered.prompt.to_string(), "Hello Ada!");
+    /// # });
+    /// ```
     pub async fn render(
         &self,
         id: &str,
@@ -592,6 +621,33 @@ impl PromptService {
     }
 
     /// The messages that a rendered prompt is sent as.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use quillet_core::{Map, Message, Role, Value};
+    /// # use quillet_core::store::{EntryKey, EntryKind, Store};
+    /// # use quillet_core::tool::Tool;
+    /// # use quillet_prompt::*;
+    /// # use quillet_store::MemoryStore;
+    /// # use quillet_template::TemplateFactory;
+    /// # use quillet_test_support::EchoTools;
+    /// # let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    /// # runtime.unwrap().block_on(async {
+    /// # let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    /// # let formats = TemplateFactory::standard();
+    /// # let catalogue = Catalogue::new(store.clone(), formats, Arc::new(EchoTools), 100);
+    /// let options = ServiceOptions {
+    ///     system: Some("Be brief.".to_owned()),
+    ///     ..ServiceOptions::default()
+    /// };
+    /// let service = PromptService::new(catalogue, Variables::new(store), None, options);
+    /// let messages = service.messages(RenderedPrompt::Text("Hi".to_owned()));
+    /// assert_eq!(messages[0], Message::new(Role::System, "Be brief."));
+    /// assert_eq!(messages[1], Message::new(Role::User, "Hi"));
+    /// # });
+    /// ```
     #[must_use]
     pub fn messages(&self, prompt: RenderedPrompt) -> Vec<Message> {
         match prompt {
@@ -609,6 +665,34 @@ impl PromptService {
 
     /// Names of the variables that a prompt takes from a request, as far as its text
     /// tells; none of a prompt that does not compile.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use quillet_core::{Map, Message, Role, Value};
+    /// # use quillet_core::store::{EntryKey, EntryKind, Store};
+    /// # use quillet_core::tool::Tool;
+    /// # use quillet_prompt::*;
+    /// # use quillet_store::MemoryStore;
+    /// # use quillet_template::TemplateFactory;
+    /// # use quillet_test_support::EchoTools;
+    /// # let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    /// # runtime.unwrap().block_on(async {
+    /// # let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    /// let text = r#"{"prompt": "Hello {{.variables.name}}!"}"#;
+    /// store.put(EntryKind::Prompt, &EntryKey::new("greet"), text).await.unwrap();
+    /// # let formats = TemplateFactory::standard();
+    /// # let catalogue = Catalogue::new(store.clone(), formats, Arc::new(EchoTools), 100);
+    /// # let variables = Arc::new(Variables::new(store));
+    /// # let service = PromptService::new(catalogue, variables, None, ServiceOptions::default());
+    /// service.load().await.unwrap();
+    ///
+    /// let snapshot = service.catalogue().snapshot();
+    /// let entry = snapshot.prompt("greet").unwrap().usable(EntryKind::Prompt).unwrap();
+    /// assert_eq!(service.request_variables(entry), ["name"]);
+    /// # });
+    /// ```
     #[must_use]
     pub fn request_variables(&self, entry: &PromptEntry) -> Vec<String> {
         let Ok(compiled) = self.catalogue.compiler().compile(&entry.sources) else {

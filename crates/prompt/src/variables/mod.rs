@@ -256,6 +256,28 @@ impl Variables {
     ///
     /// # Errors
     /// There is nothing there, or the store does not answer and nothing is cached.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use quillet_core::{Map, Message, Role, Value};
+    /// # use quillet_core::store::{EntryKey, EntryKind, Store};
+    /// # use quillet_core::tool::Tool;
+    /// # use quillet_prompt::*;
+    /// # use quillet_store::MemoryStore;
+    /// # use quillet_template::TemplateFactory;
+    /// # use quillet_test_support::EchoTools;
+    /// # let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    /// # runtime.unwrap().block_on(async {
+    /// # let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    /// store.put(EntryKind::Environ, &EntryKey::new("editor:language"), r#""go""#).await.unwrap();
+    /// let variables = Variables::new(store);
+    /// variables.load().await.unwrap();
+    /// assert_eq!(variables.get("editor.language").await.unwrap(), Value::from("go"));
+    /// assert_eq!(variables.ids().await.unwrap(), ["editor.language"]);
+    /// # });
+    /// ```
     pub async fn get(&self, id: &str) -> Result<Value, ServiceError> {
         self.ensure_loaded().await?;
         let (path, keys) = self.find(id);

@@ -25,12 +25,12 @@ const SWEEP: Duration = Duration::from_secs(1);
 /// # Examples
 ///
 /// ```
-/// use quillet_core::runs::{AdmissionDenied, Allowance, Runs};
+/// use quillet_core::runs::{AdmissionDenied, RunAllowance, Runs};
 /// use quillet_store::{MemoryRuns, RunOptions};
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
 /// let runs = MemoryRuns::new(RunOptions::default());
-/// let allowance = Allowance { concurrent: Some(1), per_minute: None };
+/// let allowance = RunAllowance { concurrent: Some(1), per_minute: None };
 /// let permit = runs.admit("ci", "run-1", allowance).await?;
 /// assert!(runs.admit("ci", "run-2", allowance).await.is_err());
 /// drop(permit);

@@ -13,7 +13,7 @@ use quillet_core::store::{StoreError, StoreErrorKind};
 
 pub use memory::MemoryRuns;
 
-/// What `Allowance::per_minute` counts over.
+/// What `RunAllowance::per_minute` counts over.
 pub(crate) const MINUTE: Duration = Duration::from_secs(60);
 
 /// Bounds of what is stored about runs.

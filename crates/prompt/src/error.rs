@@ -139,7 +139,7 @@ pub enum ServiceError {
         /// Stored tools that are invalid.
         broken: Vec<BrokenDefinition>,
         /// Paths of variables that are also missing.
-        missing: Vec<String>,
+        missing: Box<[String]>,
         /// Locations where the names are used.
         places: Vec<Diagnostic>,
     },
@@ -208,7 +208,7 @@ impl ServiceError {
                 ..
             } = variables
         {
-            missing.extend(names);
+            *missing = names.into();
             hints.extend(more_hints);
         }
         self

@@ -273,7 +273,7 @@ impl<'a> AvailableNames<'a> {
             hints: names.iter().filter_map(hint).collect(),
             names: names.into_iter().map(str::to_owned).collect(),
             broken,
-            missing: Vec::new(),
+            missing: Box::default(),
             places: Vec::new(),
         })
     }

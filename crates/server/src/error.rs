@@ -307,7 +307,7 @@ impl From<ServiceError> for ApiError {
                 places,
                 ..
             } => {
-                answer.0.missing = missing;
+                answer.0.missing = missing.into_vec();
                 let found = broken.into_iter().flat_map(|tool| tool.diagnostics);
                 answer.describe(places.into_iter().chain(found).collect());
                 answer.0.hint = joined(&hints).or(answer.0.hint.take());

@@ -12,14 +12,14 @@
 //! same arguments:
 //!
 //! 1. *Only what is certain is evaluated.* All operands of an operator, a call, a filter or a list
-//! are evaluated, since none decides on the others. The right side of a short-circuit operator, a
-//! branch of a condition and the body of a loop are not, while they depend on a placeholder. A
-//! skipped part inside a loop that might have left the loop (`break`, `continue`) ends the loop.
+//!    are evaluated, since none decides on the others. The right side of a short-circuit operator, a
+//!    branch of a condition and the body of a loop are not, while they depend on a placeholder. A
+//!    skipped part inside a loop that might have left the loop (`break`, `continue`) ends the loop.
 //! 2. *A skipped statement may have set variables.* Every name that it can assign becomes a
-//! placeholder: reading it counts as inspecting one.
+//!    placeholder: reading it counts as inspecting one.
 //! 3. *Effects that cannot be tracked end the pass* ([`Pass::stop`]): functions that change a value
-//! in place or draw random numbers, and those whose purpose is to end the render (`fail`,
-//! `required`, `raise_exception`), which authors use to guard the following text.
+//!    in place or draw random numbers, and those whose purpose is to end the render (`fail`,
+//!    `required`, `raise_exception`), which authors use to guard the following text.
 //!
 //! A failure after a placeholder waits until the earlier calls have completed, because a sequential
 //! render might have failed before it. So text, error and calls do not depend on which tool answers

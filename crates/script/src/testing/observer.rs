@@ -36,7 +36,7 @@ impl RunObserver {
     }
 
     /// What was seen until now.
-    pub(super) fn into_run(&self) -> ObservedRun {
+    pub(super) fn to_run(&self) -> ObservedRun {
         self.seen().clone()
     }
 }

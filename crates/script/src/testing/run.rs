@@ -113,7 +113,7 @@ impl TestHarness {
         }
         let found = match ran {
             Err(error) if !case.wants_failure() => return broken(error),
-            ran => FinishedRun::new(ran, witness.into_run()),
+            ran => FinishedRun::new(ran, witness.to_run()),
         };
         let mut verdict = self.decide(fixture, case, subject, &found).await;
         // A failure that was wanted ends the script before its last question.

@@ -47,10 +47,9 @@ impl Agents {
         ctx: ActivityContext,
         course: WorkflowState,
     ) -> Result<AdvanceResult, ActivityError> {
-        with_heartbeat(
-            &ctx,
-            async move { self.advance(course, AdvanceMode::Nothing).await },
-        )
+        with_heartbeat(&ctx, async move {
+            self.advance(course, AdvanceMode::Nothing).await
+        })
         .await
     }
 
@@ -61,10 +60,9 @@ impl Agents {
         ctx: ActivityContext,
         course: WorkflowState,
     ) -> Result<AdvanceResult, ActivityError> {
-        with_heartbeat(
-            &ctx,
-            async move { self.advance(course, AdvanceMode::Question).await },
-        )
+        with_heartbeat(&ctx, async move {
+            self.advance(course, AdvanceMode::Question).await
+        })
         .await
     }
 

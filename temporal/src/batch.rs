@@ -64,7 +64,8 @@ pub(crate) async fn run(desk: &WorkflowClient<'_>, batch: &BatchArgs) -> Result<
         let variables = variables.as_map().cloned().unwrap_or_default();
         let (host, shelf, model) = (&host, &shelf, batch.model.as_deref());
         async move {
-            let request = build_request(host, model, row.input.unwrap_or_default(), variables).await?;
+            let request =
+                build_request(host, model, row.input.unwrap_or_default(), variables).await?;
             answer(desk, shelf, custom_id, &id, request).await
         }
     });

@@ -92,7 +92,8 @@ pub async fn run(
             text,
             by,
         } => {
-            let words = DecisionInput::from_command_line(decision, arguments.as_deref(), text.as_deref());
+            let words =
+                DecisionInput::from_command_line(decision, arguments.as_deref(), text.as_deref());
             let decision = words.and_then(DecisionInput::decide);
             let deciding = DecisionRequest {
                 call: call.clone(),

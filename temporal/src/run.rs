@@ -303,7 +303,10 @@ async fn decisions(
     set_state_memo(ctx, "running")
 }
 
-fn end_run(ctx: &WorkflowContext<AgentRun>, end: RunResult) -> Result<RunResult, WorkflowTermination> {
+fn end_run(
+    ctx: &WorkflowContext<AgentRun>,
+    end: RunResult,
+) -> Result<RunResult, WorkflowTermination> {
     set_state_memo(ctx, &end.how)?;
     Ok(RunResult {
         kept: ctx.state(|run| run.course.kept.clone()),

@@ -127,7 +127,9 @@ fn nobody_decides_in_time() {
         "{came:?}"
     );
     assert_eq!(
-        came.text.matches("its approval expired without a decision").count(),
+        came.text
+            .matches("its approval expired without a decision")
+            .count(),
         2
     );
     assert_eq!(came.asked, TURNS.len() + 1);

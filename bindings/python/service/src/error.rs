@@ -1,7 +1,7 @@
 //! Errors as exceptions of `quillet_engine`.
 
 use pyo3::prelude::*;
-use quillet_bindings::{ExceptionKind, BindingError};
+use quillet_bindings::{BindingError, ExceptionKind};
 use quillet_python_values::error::ExceptionFields;
 
 /// The exception of what was not done.

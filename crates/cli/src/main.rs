@@ -173,11 +173,11 @@ async fn dispatch(cli: &Cli, config: &Settings) -> Result<(), CliError> {
 }
 
 /// Starts logging to standard error. It is off by default, except in `serve`: other commands report
-/// their failures themselves.
+/// their failures themselves, all but a failed entry of the audit log, which fails no command.
 fn log(config: &Settings, command: &Command) {
     let default = match command {
         Command::Serve(_) => "info",
-        _ => "off",
+        _ => "quillet_host::definitions=error",
     };
     let filter = config.text(&settings::LOG_FILTER).unwrap_or(default);
     if filter == "off" {

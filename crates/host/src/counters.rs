@@ -62,7 +62,7 @@ impl Histogram {
         }
         let micros = self.micros.load(Ordering::Relaxed);
         line(out, &format!("{name}_sum"), labels, seconds(micros));
-        // The sum of the buckets, so that both agree while other threads record.
+        // The count is the sum of the buckets, so the two agree while other threads record.
         line(out, &format!("{name}_count"), labels, sum);
     }
 

@@ -84,7 +84,7 @@ test('rows are paged, and nulls are shown', async () => {
 test('a rejected query shows the reason and the location', async () => {
   const page = await visit(server, '#/databases/demo');
   await run(page, 'SELECT 1 FROM customers\nWHERE x.nope = 1');
-  await page.getByRole('alert').getByText('there is no table or alias x').waitFor();
+  await page.getByRole('alert').getByText('unknown table or alias x').waitFor();
   await page.getByRole('button', { name: 'Go to error' }).click();
   assert.equal(await page.getByLabel('SQL').evaluate((area) => area.value.slice(area.selectionStart, area.selectionStart + 6)), 'x.nope');
   await run(page, 'DELETE FROM customers');

@@ -61,8 +61,8 @@ impl ModelFacts {
         Ok(facts.and(kept).and(table.models))
     }
 
-    /// These facts, and those of a JSON text of the same form as the crate's
-    /// `kept.json`; an entry of the same `id` takes the place of the old one.
+    /// Returns these facts merged with those in a JSON text, which has the format of the crate's
+    /// `kept.json`; an entry replaces the existing entry with the same `id`.
     ///
     /// # Errors
     /// The text is not such a list; says where.

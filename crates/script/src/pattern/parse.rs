@@ -273,7 +273,7 @@ impl<'a> Reader<'a> {
         }
         let code = match self.code(piece) {
             Ok(code) => code,
-            // Quotes that JavaScript has not, or that nobody escaped.
+            // Not valid JavaScript, such as an unescaped quote: the unquoted text is the literal.
             Err(error) => {
                 let text = split::unquote(piece.text).ok_or(error)?;
                 return Ok(PatternNode::Literal(Some(Value::from(text))));

@@ -57,7 +57,7 @@ pub enum HoleKind {
     },
 }
 
-/// A call that cannot be read.
+/// A call in a text that cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BrokenHole {
     /// Its bytes in the text, as far as it goes.

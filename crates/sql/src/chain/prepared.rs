@@ -84,7 +84,7 @@ impl PreparedCatalogue {
     /// The embedder's.
     pub async fn embed(&self, embedder: &dyn Embedder) -> Result<(), ModelError> {
         let vectors = embedder.embed(&self.index.texts()).await?;
-        // Whoever was first has made the same.
+        // If another task has already set the vectors, they are equal.
         let _ = self.vectors.set(vectors);
         Ok(())
     }

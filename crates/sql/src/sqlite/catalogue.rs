@@ -207,7 +207,7 @@ impl<'c> TableReader<'c> {
     }
 
     fn table(&mut self, listed: &ListedTable) -> rusqlite::Result<DatabaseTable> {
-        // What a virtual table's module makes of its text is its own business.
+        // A virtual table's module interprets its own arguments, so they have no comments.
         let told = match listed.kind.as_str() {
             "virtual" => TableComments::default(),
             _ => comments::read(&listed.sql),

@@ -37,7 +37,8 @@ const LOOK: Duration = Duration::from_millis(100);
 
 pub(crate) async fn run(args: &BatchArgs, config: &Settings) -> Result<(), CliError> {
     let files = OutputFiles::of(&args.output);
-    // With a queue, the output is from an interrupted end of the same batch and may be replaced.
+    // If the queue still exists, this batch was interrupted while it wrote the output, so the
+    // output may be replaced.
     if args.output.exists() && !files.queue.exists() {
         let out = args.output.display();
         return Err(CliError::Usage(format!(

@@ -346,7 +346,7 @@ async fn each_door_says_what_does_not_fit() {
             "/v1/chat/completions".to_owned(),
             r#"{"prompt_id":"story","prompt_label":"x","prompt_version":"1"}"#,
             400,
-            "exclude",
+            "cannot be combined",
         ),
         (
             "POST",

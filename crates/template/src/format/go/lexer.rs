@@ -370,7 +370,7 @@ impl<'s> Lexer<'s> {
             self.pos += 1;
             return self.token(Kind::Space);
         }
-        // The delimiter consumes the trim marker's space again.
+        // Undo the count of this newline: the delimiter consumes it again with its trim marker.
         self.line -= usize::from(self.rest().first() == Some(&b'\n'));
         if self.pos > self.start {
             return self.token(Kind::Space);

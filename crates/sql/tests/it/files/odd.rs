@@ -383,7 +383,7 @@ fn what_is_wrong_is_told_with_its_place() {
             wide.as_bytes(),
             options(),
             "sql.file.limit",
-            "2001 columns",
+            "too many columns: 2001",
         ),
         ("a.jsonl", b"", options(), "sql.file.form", "no rows"),
         (

@@ -21,7 +21,7 @@ test('every route of the document is listed under its tag', async () => {
 
 test('a route is found, its example sent, and the response shown with status, headers and body', async () => {
   const page = await visit(server, '#/docs');
-  await page.getByLabel('Search').fill('render post body holds');
+  await page.getByLabel('Search').fill('render post template body');
   const one = route(page, 'POST /api/render Renders');
   await one.locator('summary').first().click();
   assert.match(await one.getByLabel('Request body', { exact: true }).inputValue(), /"name": "Ada"/);
@@ -46,7 +46,7 @@ test('an error response is shown unchanged', async () => {
 });
 
 test('a stream is shown as it arrives, by keyboard', async () => {
-  const page = await visit(server, '#/docs?q=post+/v1/response+asks');
+  const page = await visit(server, '#/docs?q=post+/v1/response+runs+an+agent');
   await reach(page, page.locator('details.card summary').first());
   await page.keyboard.press('Enter');
   const one = page.locator('details.card').first();

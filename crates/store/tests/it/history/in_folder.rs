@@ -226,7 +226,7 @@ async fn files_that_cannot_be_read_are_left_alone() {
     let error = keep(&store, &write(&key, "two")).await.unwrap_err();
     assert_eq!(error.kind, StoreErrorKind::Corrupt);
     assert!(error.message.contains("prompts/a.json"), "{error}");
-    assert!(error.message.contains("mend"), "{error}");
+    assert!(error.message.contains("fix"), "{error}");
     let text = fs::read(place.path("store/prompts/a.json")).unwrap();
     assert_eq!(text, b"\xff\xfe");
 }

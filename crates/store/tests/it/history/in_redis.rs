@@ -410,7 +410,7 @@ async fn a_cluster_refuses_braces_that_it_cannot_keep_together() {
         store.put(EntryKind::Prompt, &key, "{}").await.unwrap();
         let error = keep(&store, &write(&key, "one")).await.unwrap_err();
         assert_eq!(error.kind, StoreErrorKind::Refused, "{error}");
-        assert!(error.message.contains("cluster"), "{error}");
+        assert!(error.message.contains("Cluster"), "{error}");
         // It keeps no other definition from being seen.
         let other = EntryKey::new(format!("beside:{at}"));
         store.put(EntryKind::Prompt, &other, "{}").await.unwrap();

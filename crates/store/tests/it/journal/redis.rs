@@ -202,7 +202,7 @@ async fn what_is_broken_hides_nothing_else() {
         "step",
         "{}",
     ]);
-    let place = "run id \"c\": step 2";
+    let place = "run id \"c\": cannot read step 2";
     refused(one.read("c", 0, 9).await, StoreErrorKind::Corrupt, &[place]);
     // Nothing is written beside a step that nobody knows of.
     let running = at(RunState::Running);

@@ -326,7 +326,7 @@ pub(super) async fn are_limited(both: Both) {
     journal.begin(&run("a"), &many[..3], LONG).await.unwrap();
     let too_large = journal.append("a", 1, &large, &running).await;
     refused(too_large, StoreErrorKind::Refused, &["taken_over", "200"]);
-    let parts = ["3 steps", "3 more", "5", "agent.journal_steps"];
+    let parts = ["3 written", "3 more", "5", "agent.journal_steps"];
     let too_many = journal.append("a", 1, &many[..3], &running).await;
     refused(too_many, StoreErrorKind::Refused, &parts);
     assert_eq!(written(&journal, "a").await, many[..3]);

@@ -36,6 +36,7 @@ fn may_refuse(language: Language, why: &str) -> bool {
             "mustache has no index",
             "mustache counts",
             "mustache does not say",
+            "mustache cannot test here",
         ],
         Language::Go => &["go counts", "go cannot test whether an item is the last"],
         Language::Jinja | Language::JinjaPlain => &["jinja exposes only the innermost loop"],

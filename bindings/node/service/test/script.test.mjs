@@ -150,7 +150,7 @@ test('nothing outside is granted', async (t) => {
   const script = join(other, 'read.ai.yaml');
   const code = `this.$fs.readFileSync('${place}/secret.txt', 'utf8')`;
   writeFileSync(script, `---\nimport: {'js:fs': '*'}\n---\n- $ret: "?=${code}"\n`);
-  await assert.rejects(run(script, { model: last }), /needs a grant/);
+  await assert.rejects(run(script, { model: last }), /needs a permission/);
   assert.equal(await run(script, { model: last, allowRead: [place] }), 'secret');
   const env = '$ret: "?=ENV.HOME"\n';
   assert.equal(await run(env, { model: last }), undefined);

@@ -332,7 +332,7 @@ def test_nothing_outside_is_granted(tmp_path: Path, by: str) -> None:
         f"---\nimport: {{'js:fs': '*'}}\n---\n- $ret: \"?=this.$fs.readFileSync('{secret}', 'utf8')\"\n"
     )
     model = str
-    with pytest.raises(ScriptError, match="needs a grant"):
+    with pytest.raises(ScriptError, match="needs a permission"):
         ran(script, by=by, model=model)
     assert ran(script, by=by, model=model, allow_read=[secret.parent]) == "secret"
     env = '$ret: "?=ENV.HOME"\n'

@@ -156,7 +156,7 @@ fn bad_input_names_the_thing_the_place_and_the_mend() {
             &[
                 "bad.jsonl: line 1: missing field `kind`",
                 "bad.jsonl: line 3: expected",
-                "2 lines",
+                "2 invalid lines",
             ][..],
         ),
         ("none.jsonl", &["no histories in the file"]),

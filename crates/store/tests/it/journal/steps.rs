@@ -341,7 +341,7 @@ pub(super) async fn are_limited(both: Both) {
     refused(
         one_more,
         StoreErrorKind::Refused,
-        &["5 steps", "agent.journal_steps"],
+        &["5 written", "agent.journal_steps"],
     );
     // What it waits for is as large as the step that says so.
     let standing = RunSnapshot {
@@ -360,7 +360,7 @@ pub(super) async fn are_limited(both: Both) {
     refused(
         one_more,
         StoreErrorKind::Refused,
-        &["5 steps", "agent.journal_steps"],
+        &["5 written", "agent.journal_steps"],
     );
     // A run at its limit can end.
     assert!(

@@ -42,7 +42,7 @@ fn may_refuse(language: Language, why: &str) -> bool {
         Language::Jinja | Language::JinjaPlain => &["jinja exposes only the innermost loop"],
         Language::Handlebars => &["handlebars counts", "handlebars has no comparisons"],
         Language::Dotprompt => &["handlebars counts"],
-        Language::Liquid => &["liquid has no text with"],
+        Language::Liquid => &["liquid has no text that contains"],
         Language::SemanticKernel | Language::FString => &[],
     };
     reasons.iter().any(|reason| why.contains(reason))

@@ -605,7 +605,7 @@ async fn the_limit_on_passes_counts_a_chain_and_names_it() {
     assert_eq!(
         error.reason,
         "render stopped at the limit on passes (16): a chain of 16 calls, each of which needs \
-         the one before: f1 → g → g → g → … → g → g → g → g"
+         the previous result: f1 → g → g → g → … → g → g → g → g"
     );
     let reads: String = (0..50).map(|i| format!("{{{{(f{i}).result}}}}")).collect();
     let template = compile(&*format, &reads);

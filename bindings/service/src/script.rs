@@ -199,7 +199,7 @@ async fn network(
     if !is_granted {
         return Ok(None);
     }
-    let tools = scripts::tools(&Settings::from_env()?, McpSources::Nobody, true).await?;
+    let tools = scripts::tools(&Settings::from_env()?, McpSources::None, true).await?;
     Ok(tools.network())
 }
 

@@ -60,7 +60,7 @@ pub fn parse(text: &str) -> Result<Value, serde_json::Error> {
 /// ```
 pub fn parse_with(text: &str, numbers: NumberMode) -> Result<Value, serde_json::Error> {
     let mut reader = serde_json::Deserializer::from_str(text);
-    let value = Seed(numbers).deserialize(&mut reader)?;
+    let value = ValueSeed(numbers).deserialize(&mut reader)?;
     // Rejects text after the value.
     reader.end()?;
     Ok(value)
@@ -112,16 +112,16 @@ pub fn to_string(value: &Value) -> String {
 }
 
 #[derive(Clone, Copy)]
-struct Seed(NumberMode);
+struct ValueSeed(NumberMode);
 
-impl<'de> DeserializeSeed<'de> for Seed {
+impl<'de> DeserializeSeed<'de> for ValueSeed {
     type Value = Value;
     fn deserialize<D: Deserializer<'de>>(self, reader: D) -> Result<Value, D::Error> {
         reader.deserialize_any(self)
     }
 }
 
-impl<'de> Visitor<'de> for Seed {
+impl<'de> Visitor<'de> for ValueSeed {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -178,7 +178,7 @@ impl<'de> Visitor<'de> for Seed {
 
 impl<'de> de::Deserialize<'de> for Value {
     fn deserialize<D: Deserializer<'de>>(reader: D) -> Result<Self, D::Error> {
-        Seed(NumberMode::Exact).deserialize(reader)
+        ValueSeed(NumberMode::Exact).deserialize(reader)
     }
 }
 

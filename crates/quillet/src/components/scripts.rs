@@ -136,7 +136,7 @@ pub async fn tools(
         prompts.load().await?;
         all = all.stored(Arc::new(prompts));
     }
-    if asked == McpSources::Nobody {
+    if asked == McpSources::None {
         let has_servers = servers.names().next().is_some();
         return Ok(Arc::new(if has_servers { all.unasked() } else { all }));
     }
@@ -153,7 +153,7 @@ pub enum McpSources {
     /// All configured servers.
     All,
     /// No server, because getting tools starts processes and connects.
-    Nobody,
+    None,
 }
 
 /// Resolves granted folders to their real paths. `flag` names the origin in errors.

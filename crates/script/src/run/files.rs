@@ -111,8 +111,8 @@ impl Instance {
         Ok(Some(Value::from(names)))
     }
 
-    /// Refuses files of a run that is made again when its process ends: nobody keeps what stands
-    /// in them.
+    /// Rejects file access in a durable run: a file could differ when another process resumes the
+    /// run.
     fn refuse_in_durable_run(
         &self,
         name: &str,

@@ -58,7 +58,7 @@ fn size(path: &Path) -> Result<u64, FileError> {
     }
 }
 
-/// A new file without a journal: nobody else sees it, and what breaks off is removed.
+/// A new file without a journal: no other process opens it, and an incomplete file is removed.
 fn opened(database: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_CREATE

@@ -1,6 +1,6 @@
 //! PostgreSQL, 12 and later.
 //!
-//! What this driver enforces itself, whatever the query says and whoever approved it:
+//! Limits that this driver enforces on every query, also on an approved one:
 //!
 //! - The text is prepared, which takes one statement only, and described before it runs. A
 //!   statement that gives no rows (COPY, SET, DO, LISTEN, COMMIT, DDL, changes without RETURNING)

@@ -326,8 +326,8 @@ impl SqliteJournal {
 impl StepAuthor {
     fn may(self, run: &RunRow) -> bool {
         match self {
-            // The epoch alone is the fence. The lease is not checked, since nobody has claimed the
-            // run meanwhile.
+            // The epoch alone is the fence: an unchanged epoch means that no other owner has claimed
+            // the run, even if the lease has expired.
             StepAuthor::Owner(epoch) => epoch == run.epoch && run.state == RunState::Running,
             StepAuthor::Other(last) => {
                 last == run.last && matches!(run.state, RunState::Waiting | RunState::Ready)

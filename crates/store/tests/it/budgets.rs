@@ -288,9 +288,9 @@ fn done() -> impl Strategy<Value = Vec<Done>> {
 
 /// Sums by hand, and from the beginning each time: every reservation, and what was spent of it.
 #[derive(Default)]
-struct Reckoned(Vec<(Reservation, Option<u64>)>);
+struct ReservationLog(Vec<(Reservation, Option<u64>)>);
 
-impl Reckoned {
+impl ReservationLog {
     fn of(&self, name: &str) -> (u64, u64) {
         let of =
             |(hold, _): &&(Reservation, Option<u64>)| hold.accounts.iter().any(|it| &**it == name);
@@ -315,7 +315,7 @@ async fn books_are_right(one: Arc<dyn Budgets>, two: Arc<dyn Budgets>, all: &[Do
         vec![account("all", 200), account("key:a", 60)],
         vec![account("all", 200), account("key:b", 90)],
     ];
-    let mut reckoned = Reckoned::default();
+    let mut reckoned = ReservationLog::default();
     for (number, done) in all.iter().enumerate() {
         let books = if number % 2 == 0 { &one } else { &two };
         match done {

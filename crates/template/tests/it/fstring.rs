@@ -49,9 +49,9 @@ async fn run(
 
 /// Functions without arguments in the template, that note what was called with what.
 #[derive(Default)]
-struct Noted(Mutex<Vec<(String, CallArguments)>>);
+struct RecordedCalls(Mutex<Vec<(String, CallArguments)>>);
 
-impl FunctionHost for Noted {
+impl FunctionHost for RecordedCalls {
     fn contains(&self, name: &str) -> bool {
         self.names().contains(&name)
     }
@@ -89,13 +89,13 @@ async fn a_name_that_no_variable_has_calls_the_function_of_that_name() {
         ("{name}", "Ann", 1, 0),
     ];
     for (text, wanted, passes, calls) in cases {
-        let noted = Noted::default();
+        let noted = RecordedCalls::default();
         let rendered = run(text, &noted).await.expect(text);
         let made = noted.0.into_inner().expect("nobody panicked");
         let seen = (rendered.text(0), rendered.passes, made.len());
         assert_eq!(seen, (wanted.to_owned(), passes, calls), "{text}");
     }
-    let noted = Noted::default();
+    let noted = RecordedCalls::default();
     run("{weather}", &noted).await.expect("it renders");
     let made = noted.0.into_inner().expect("nobody panicked");
     let named: Vec<&str> = made[0].1.named.table().keys().map(AsRef::as_ref).collect();

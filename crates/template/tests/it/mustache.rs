@@ -257,9 +257,9 @@ fn strict_templates_name_what_is_missing() {
 
 /// Functions that note what was called with what.
 #[derive(Default)]
-struct Noted(Mutex<Vec<(String, CallArguments)>>);
+struct RecordedCalls(Mutex<Vec<(String, CallArguments)>>);
 
-impl FunctionHost for Noted {
+impl FunctionHost for RecordedCalls {
     fn contains(&self, name: &str) -> bool {
         self.names().contains(&name)
     }
@@ -302,7 +302,7 @@ async fn a_name_that_no_variable_has_calls_the_function_of_that_name() {
         ),
     ];
     for (text, wanted, passes, calls) in cases {
-        let noted = Noted::default();
+        let noted = RecordedCalls::default();
         let sources = [TemplateSource::new("main", text)];
         let rendered = run(&sources, Missing::Strict, &noted).await.expect(text);
         let made = noted.0.into_inner().expect("nobody panicked");

@@ -9,7 +9,7 @@ use quillet_template::{
     RenderLimits, TemplateFactory, TemplateSource, render,
 };
 
-use crate::formats::tools::Noted;
+use crate::formats::tools::RecordedCalls;
 
 fn generous() -> RenderLimits {
     RenderLimits {
@@ -19,7 +19,7 @@ fn generous() -> RenderLimits {
 }
 
 /// Idempotent `echo` among calls of others that are not.
-struct Mixed(Noted);
+struct Mixed(RecordedCalls);
 
 impl FunctionHost for Mixed {
     fn contains(&self, name: &str) -> bool {
@@ -44,7 +44,7 @@ impl FunctionHost for Mixed {
 async fn shared_calls_do_not_disturb_the_order_of_the_others() {
     let text = "{{ echo('a') }}{{ plus('1') }}{{ echo('b') }}{{ plus('2') }}{% if echo('a') %}\
                 {{ plus(plus('3')) }}{{ echo('c') }}{{ plus('1') }}{% endif %}{{ plus('4') }}{{ echo('c') }}";
-    let mixed = Mixed(Noted::default());
+    let mixed = Mixed(RecordedCalls::default());
     let sources = [TemplateSource::new("main", text)];
     let template = TemplateFactory::standard()
         .compile("jinja", &sources, &CompileOptions::default())
@@ -72,9 +72,9 @@ async fn entries_share_calls_passes_and_the_limit_on_output() {
     let template = TemplateFactory::standard()
         .compile("jinja", &sources, &CompileOptions::default())
         .unwrap();
-    let noted = Noted {
+    let noted = RecordedCalls {
         idempotent: true,
-        ..Noted::default()
+        ..RecordedCalls::default()
     };
     let variables = Map::default();
     let request = |limits| Render {

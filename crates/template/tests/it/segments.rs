@@ -8,7 +8,7 @@ use quillet_template::{
     TemplateFactory, TemplateSource, render_segments,
 };
 
-use crate::formats::tools::Noted;
+use crate::formats::tools::RecordedCalls;
 
 fn map(text: &str) -> Map {
     let value = json::parse(text).expect("it is JSON");
@@ -32,7 +32,7 @@ fn rendered(
         template: &*template,
         entries: &[texts[0].0],
         variables,
-        functions: &Noted::default(),
+        functions: &RecordedCalls::default(),
         limits,
     };
     let runtime = tokio::runtime::Builder::new_current_thread()

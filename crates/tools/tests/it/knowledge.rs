@@ -21,9 +21,9 @@ use crate::support::{call, text};
 /// Documents in memory; the number of one is its place. A document fits a question
 /// that it contains.
 #[derive(Debug)]
-struct Shelf(Vec<DocumentInput>);
+struct TestDocuments(Vec<DocumentInput>);
 
-impl Shelf {
+impl TestDocuments {
     fn info(&self, at: usize) -> DocumentInfo {
         let document = &self.0[at];
         DocumentInfo {
@@ -39,7 +39,7 @@ impl Shelf {
 
 type Answer<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
 
-impl Knowledge for Shelf {
+impl Knowledge for TestDocuments {
     fn search<'a>(
         &'a self,
         question: &'a str,
@@ -106,7 +106,7 @@ fn document(collection: &str, title: &str, text: &str) -> DocumentInput {
 }
 
 fn shelf() -> Arc<dyn Knowledge> {
-    Arc::new(Shelf(vec![
+    Arc::new(TestDocuments(vec![
         document("drinks", "Tea", "tea is made of leaves"),
         document("7", "Coffee", "coffee is made of beans"),
         document("secret", "Recipe", "cola is made of secrets"),

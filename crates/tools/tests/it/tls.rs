@@ -106,7 +106,7 @@ fn the_file_is_read_at_once() {
     std::fs::write(&empty, "no certificate").unwrap();
     for (path, said) in [
         (PathBuf::from("/no/such.pem"), "No such file"),
-        (empty.clone(), "no certificate"),
+        (empty.clone(), "no PEM certificate"),
     ] {
         let config = ToolsConfig {
             ca_file: Some(path),

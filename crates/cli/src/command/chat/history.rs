@@ -78,7 +78,8 @@ pub(super) async fn undo(
         return Ok(None);
     };
     let question = turns.split_off(place).into_iter().next();
-    // Stored messages cannot be removed one by one, so the shorter session is written anew.
+    // Stored messages cannot be removed one by one, so the shorter session replaces
+    // the stored one.
     sessions.remove(session).await?;
     if !turns.is_empty() {
         sessions.append(session, &turns).await?;

@@ -48,7 +48,7 @@ pub(crate) async fn run(args: &RunArgs, config: &Settings) -> Result<(), CliErro
     }
     let (opened, arguments) = open(args).await?;
     let (models, asked) = if args.dry_run {
-        (scripts::dry_run_models(config)?, McpSources::Nobody)
+        (scripts::dry_run_models(config)?, McpSources::None)
     } else {
         (scripts::models(config)?, McpSources::All)
     };

@@ -46,5 +46,5 @@ fn check(world: &World, server: &crate::serve::Running, point: Option<u64>) {
     let error = last["error"].as_str().unwrap();
     assert!(error.contains("agent clerk: budget.run_tokens"), "{error}");
     assert!(error.contains("3000 tokens spent"), "{point:?}: {error}");
-    assert_eq!(world.provider.requests().len(), 3, "{point:?}");
+    assert_eq!(world.provider.requests().len(), 3, "{point:?}: {run}");
 }

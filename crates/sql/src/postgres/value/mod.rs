@@ -1,7 +1,8 @@
 //! Values as PostgreSQL sends them in binary, as cells that lose nothing of them.
 //!
 //! The common types are read here. Of any other the server is asked for its own text, by selecting
-//! the query's columns with a cast ([`ValueDecoder::cast`]): a type that nobody knows is never an error.
+//! the query's columns with a cast ([`ValueDecoder::cast`]): an unknown type is never an
+//! error.
 
 mod bytes;
 mod number;

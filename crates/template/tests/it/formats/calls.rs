@@ -6,7 +6,7 @@ use quillet_template::{ErrorKind, RenderLimits};
 use tokio::sync::Barrier;
 use tokio::time::Instant;
 
-use super::tools::{Hanging, Noted};
+use super::tools::{Hanging, RecordedCalls};
 use super::{compile, generous, rows, run, variables};
 
 const DIGITS: &str = "0123456789";
@@ -14,10 +14,10 @@ const DIGITS: &str = "0123456789";
 #[tokio::test]
 async fn independent_calls_are_in_flight_at_the_same_time() {
     for (format, row) in rows() {
-        let noted = Noted {
+        let noted = RecordedCalls {
             // Nothing answers unless all ten wait together.
             gate: Some(Barrier::new(10)),
-            ..Noted::default()
+            ..RecordedCalls::default()
         };
         let template = compile(&*format, row.ten);
         let rendered = run(&*template, variables(), &noted, &generous()).await;
@@ -33,9 +33,9 @@ async fn independent_calls_are_in_flight_at_the_same_time() {
 #[tokio::test(start_paused = true)]
 async fn ten_calls_of_50_ms_end_in_under_75_ms() {
     for (format, row) in rows() {
-        let noted = Noted {
+        let noted = RecordedCalls {
             time: Duration::from_millis(50),
-            ..Noted::default()
+            ..RecordedCalls::default()
         };
         let template = compile(&*format, row.ten);
         let begun = Instant::now();
@@ -55,7 +55,7 @@ async fn ten_calls_of_50_ms_end_in_under_75_ms() {
 async fn a_call_that_needs_another_comes_in_a_further_pass() {
     for (format, row) in rows() {
         let Some(chain) = row.chain else { continue };
-        let noted = Noted::default();
+        let noted = RecordedCalls::default();
         let template = compile(&*format, chain);
         let rendered = run(&*template, variables(), &noted, &generous()).await;
         let rendered = rendered.unwrap_or_else(|error| panic!("{}: {error}", row.format));
@@ -69,7 +69,7 @@ async fn a_call_that_needs_another_comes_in_a_further_pass() {
 async fn no_call_is_made_on_a_branch_that_is_not_taken() {
     for (format, row) in rows() {
         for (text, expected) in row.decisions {
-            let noted = Noted::default();
+            let noted = RecordedCalls::default();
             let template = compile(&*format, text);
             let rendered = run(&*template, variables(), &noted, &generous()).await;
             let rendered = rendered.unwrap_or_else(|error| panic!("{text}: {error}"));
@@ -86,9 +86,9 @@ async fn no_call_is_made_on_a_branch_that_is_not_taken() {
 async fn only_calls_of_idempotent_functions_are_shared() {
     for (format, row) in rows() {
         for (idempotent, calls) in [(true, 10), (false, 20)] {
-            let noted = Noted {
+            let noted = RecordedCalls {
                 idempotent,
-                ..Noted::default()
+                ..RecordedCalls::default()
             };
             let twice = row.ten.repeat(2);
             let template = compile(&*format, &twice);
@@ -109,9 +109,9 @@ async fn functions_are_bound_when_the_template_renders() {
     for (format, row) in rows() {
         let template = compile(&*format, row.ten);
         for answer in ["a", "b", "a"] {
-            let noted = Noted {
+            let noted = RecordedCalls {
                 answer: Some(answer),
-                ..Noted::default()
+                ..RecordedCalls::default()
             };
             let rendered = run(&*template, variables(), &noted, &generous()).await;
             assert_eq!(
@@ -127,7 +127,7 @@ async fn functions_are_bound_when_the_template_renders() {
 #[tokio::test]
 async fn a_failed_call_fails_the_render_where_it_stands() {
     for (format, row) in rows() {
-        let noted = Noted::default();
+        let noted = RecordedCalls::default();
         let template = compile(&*format, row.fails);
         let error = run(&*template, variables(), &noted, &generous()).await;
         let error = error.unwrap_err();
@@ -150,7 +150,7 @@ async fn a_failed_call_fails_the_render_where_it_stands() {
 #[tokio::test]
 async fn what_is_not_there_is_named_with_its_place() {
     for (format, row) in rows() {
-        let noted = Noted::default();
+        let noted = RecordedCalls::default();
         let missing = compile(&*format, row.missing);
         let missing = run(&*missing, variables(), &noted, &generous()).await;
         let missing = missing.unwrap_err();
@@ -228,7 +228,7 @@ fn one_compiled_template_renders_in_many_threads() {
             let runtime = runtime.enable_time().build().unwrap();
             for turn in 0..20 {
                 let x = format!("{number}/{turn}");
-                let (noted, limits) = (Noted::default(), generous());
+                let (noted, limits) = (RecordedCalls::default(), generous());
                 let root = super::with_x(&x);
                 let printed = runtime.block_on(run(&*template, &root, &noted, &limits));
                 assert_eq!(printed.unwrap().text(0), (row.shown)(&x), "{}", row.format);

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use quillet_core::Span;
 use quillet_template::{CompileLimits, CompileOptions, TemplateSource};
 
-use super::tools::Noted;
+use super::tools::RecordedCalls;
 use super::{compile, compile_all, factory, generous, rows, run, strict, variables};
 
 #[tokio::test]
@@ -25,7 +25,13 @@ async fn text_variables_loops_and_partials_print() {
         for (sources, expected) in cases {
             let Some(sources) = sources else { continue };
             let template = compile_all(&*format, &sources);
-            let rendered = run(&*template, variables(), &Noted::default(), &generous()).await;
+            let rendered = run(
+                &*template,
+                variables(),
+                &RecordedCalls::default(),
+                &generous(),
+            )
+            .await;
             let rendered = rendered.unwrap_or_else(|error| panic!("{}: {error}", row.format));
             assert_eq!(rendered.text(0), expected, "{}", row.format);
         }
@@ -206,7 +212,7 @@ proptest! {
             let Ok(template) = compiled else {
                 return Err(TestCaseError::fail(format!("{}: {text:?}: {escaped:?}", row.format)));
             };
-            let rendered = run(&*template, variables(), &Noted::default(), &generous()).now_or_never();
+            let rendered = run(&*template, variables(), &RecordedCalls::default(), &generous()).now_or_never();
             let rendered = rendered.and_then(Result::ok).map(|rendered| rendered.text(0));
             prop_assert_eq!(rendered.as_ref(), Some(&text), "{}: {:?}", row.format, escaped);
         }

@@ -4,7 +4,7 @@
 use futures_util::FutureExt;
 use quillet_template::{RenderLimits, TemplateSource};
 
-use super::tools::Noted;
+use super::tools::RecordedCalls;
 use super::{compile, generous, rows, run, variables, with_messages, with_x};
 
 /// What people write to make an engine run code, read files or tell its
@@ -140,7 +140,7 @@ fn no_template_reaches_files_the_environment_or_code() {
             for options in [super::strict(), quillet_template::CompileOptions::default()] {
                 let compiled = format.compile(&[TemplateSource::new("main", attack)], &options);
                 let Ok(template) = compiled else { continue };
-                let noted = Noted::default();
+                let noted = RecordedCalls::default();
                 let rendered = run(&*template, variables(), &noted, &limits);
                 let Some(Ok(rendered)) = rendered.now_or_never() else {
                     continue;
@@ -164,7 +164,7 @@ async fn values_are_printed_as_they_are() {
         let template = compile(&*format, row.print);
         let own = [row.hello, row.ten, row.fails, row.missing];
         for value in ATTACKS.iter().chain(STRUCTURE).chain(&own) {
-            let noted = Noted::default();
+            let noted = RecordedCalls::default();
             let rendered = run(&*template, &with_x(value), &noted, &generous()).await;
             let rendered = rendered.unwrap_or_else(|error| panic!("{}: {error}", row.format));
             assert_eq!(rendered.text(0), (row.shown)(value), "{}", row.format);
@@ -178,9 +178,9 @@ async fn values_are_printed_as_they_are() {
 async fn answers_of_tools_are_printed_as_they_are() {
     for (format, row) in rows() {
         for answer in ATTACKS.iter().chain(STRUCTURE) {
-            let noted = Noted {
+            let noted = RecordedCalls {
                 answer: Some(answer),
-                ..Noted::default()
+                ..RecordedCalls::default()
             };
             let template = compile(&*format, row.ten);
             let rendered = run(&*template, variables(), &noted, &generous()).await;
@@ -206,7 +206,13 @@ async fn no_value_makes_or_breaks_a_message() {
         let template = format.compile(&[TemplateSource::new("main", &text)], &with_messages());
         let template = template.unwrap_or_else(|error| panic!("{}: {error}", row.format));
         for value in ATTACKS.iter().chain(STRUCTURE) {
-            let rendered = run(&*template, &with_x(value), &Noted::default(), &generous()).await;
+            let rendered = run(
+                &*template,
+                &with_x(value),
+                &RecordedCalls::default(),
+                &generous(),
+            )
+            .await;
             let rendered = rendered.unwrap_or_else(|error| panic!("{}: {error}", row.format));
             let messages = rendered.messages(0, &[]).unwrap_or_default();
             // The blanks around a message's text do not count, whoever wrote them.

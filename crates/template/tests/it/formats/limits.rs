@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use quillet_template::{ErrorKind, LimitKind, RenderLimits, TemplateFormat};
 
-use super::tools::Noted;
+use super::tools::RecordedCalls;
 use super::{compile_all, generous, rows, run, variables};
 
 /// Renders under a bound that it passes, and without one where it must succeed.
@@ -18,14 +18,20 @@ async fn reaches(
     let template = compile_all(format, sources);
     let mut limits = generous();
     set(&mut limits);
-    let error = run(&*template, variables(), &Noted::default(), &limits).await;
+    let error = run(&*template, variables(), &RecordedCalls::default(), &limits).await;
     let error = error.expect_err(name);
     assert_eq!(error.kind, ErrorKind::Limit(limit), "{name}: {error}");
     // Go has words of its own for templates that call templates.
     let words = [limit.name(), "maximum template depth"];
     let named = words.iter().any(|word| error.reason.contains(word));
     assert!(named, "{name}: {error}");
-    let free = run(&*template, variables(), &Noted::default(), &generous()).await;
+    let free = run(
+        &*template,
+        variables(),
+        &RecordedCalls::default(),
+        &generous(),
+    )
+    .await;
     assert!(
         free.is_ok() || limit == LimitKind::Nesting,
         "{name}: {limit:?}"

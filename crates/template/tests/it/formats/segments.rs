@@ -7,7 +7,7 @@ use quillet_template::{
 };
 
 use super::data::{ATTACKS, STRUCTURE};
-use super::tools::Noted;
+use super::tools::RecordedCalls;
 use super::{compile, compile_all, factory, generous, rows, run, strict, variables, with_x};
 
 async fn noted(
@@ -19,7 +19,7 @@ async fn noted(
         template,
         entries: &["main"],
         variables,
-        functions: &Noted::default(),
+        functions: &RecordedCalls::default(),
         limits,
     })
     .await
@@ -75,7 +75,13 @@ async fn pieces_together_are_the_text_that_a_render_gives() {
         for sources in templates(&row) {
             let template = compile_all(&*format, &sources);
             let rendered = noted(&*template, variables(), &generous()).await;
-            let plain = run(&*template, variables(), &Noted::default(), &generous()).await;
+            let plain = run(
+                &*template,
+                variables(),
+                &RecordedCalls::default(),
+                &generous(),
+            )
+            .await;
             let segments = rendered.segments(0);
             let joined: String = segments.iter().map(|part| part.text.as_str()).collect();
             let name = row.format;
@@ -158,7 +164,13 @@ async fn marks_of_structure_are_in_no_piece() {
 async fn who_does_not_ask_gets_none() {
     for (format, row) in rows() {
         let template = compile(&*format, row.hello);
-        let rendered = run(&*template, variables(), &Noted::default(), &generous()).await;
+        let rendered = run(
+            &*template,
+            variables(),
+            &RecordedCalls::default(),
+            &generous(),
+        )
+        .await;
         assert_eq!(rendered.expect("it renders").segments(0), []);
     }
 }

@@ -20,7 +20,7 @@ type Answer<'a> = BoxFuture<'a, Result<Value, CallError>>;
 
 /// Functions that note what was called.
 #[derive(Default)]
-pub(crate) struct Noted {
+pub(crate) struct RecordedCalls {
     pub(crate) calls: Mutex<Vec<String>>,
     pub(crate) idempotent: bool,
     /// Where calls meet before any of them answers.
@@ -31,13 +31,13 @@ pub(crate) struct Noted {
     pub(crate) answer: Option<&'static str>,
 }
 
-impl Noted {
+impl RecordedCalls {
     pub(crate) fn calls(&self) -> Vec<String> {
         self.calls.lock().expect("nobody panicked").clone()
     }
 }
 
-impl FunctionHost for Noted {
+impl FunctionHost for RecordedCalls {
     fn contains(&self, name: &str) -> bool {
         NAMES.contains(&name)
     }

@@ -46,5 +46,15 @@ fn check(world: &World, server: &crate::serve::Running, point: Option<u64>) {
     let error = last["error"].as_str().unwrap();
     assert!(error.contains("agent clerk: budget.run_tokens"), "{error}");
     assert!(error.contains("3000 tokens spent"), "{point:?}: {error}");
-    assert_eq!(world.provider.requests().len(), 3, "{point:?}: {run}");
+    let count = |step: &str| {
+        let steps = run["journal"].as_array().unwrap().iter();
+        steps.filter(|event| event["step"] == step).count()
+    };
+    assert_eq!(count("answered"), 3, "{point:?}: {run}");
+    // On a loaded machine a live server may lose its lease between a question and its answer; the
+    // next owner then asks again, with a step of its own.
+    assert!(
+        world.provider.requests().len() <= count("asked"),
+        "{point:?}: {run}"
+    );
 }

@@ -217,7 +217,7 @@ mod tests {
             r#"{"choices":[]}"#,
         ] {
             let error = completion(value(given)).unwrap_err();
-            assert!(error.message.contains("no answer"), "{given}: {error}");
+            assert!(error.message.contains("invalid answer"), "{given}: {error}");
         }
     }
 

@@ -56,7 +56,7 @@ const FAILURES = [
         },
       };
     },
-    'no text',
+    'a value without text',
   ],
   [() => () => 1, 'is a function'],
   [() => NaN, 'NaN'],

@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use quillet::{Map, Value};
+use quillet_core::lock::lock;
 use tokio::sync::oneshot;
 
 /// Event for the thread that drives a background task.
@@ -59,8 +60,7 @@ struct QueueState {
 impl CallQueue {
     /// Locked only briefly, and never while a callback runs: a callback may use the queue itself.
     fn state(&self) -> MutexGuard<'_, QueueState> {
-        let state = self.0.state.lock();
-        state.unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0.state)
     }
 
     /// Changes the board, and says so.

@@ -1,8 +1,9 @@
 //! The runtime on whose threads stores are followed and work is done.
 
 use std::io;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
+use quillet_core::lock::lock;
 use tokio::runtime::{Builder, Handle, Runtime};
 
 /// Made at the first use, for one process: one that is forked has none of its threads.
@@ -17,7 +18,7 @@ const THREADS: usize = 2;
 /// # Errors
 /// The system gives no thread.
 pub fn handle() -> io::Result<Handle> {
-    let mut kept = RUNTIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut kept = lock(&RUNTIME);
     match *kept {
         Some((process, runtime)) if process == std::process::id() => Ok(runtime.handle().clone()),
         _ => {

@@ -2,10 +2,11 @@
 
 use std::future::Future;
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use quillet::Value;
+use quillet_core::lock::lock;
 use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 
@@ -65,7 +66,7 @@ impl BackgroundTask {
             // Told even where the future panics or is given up.
             let _end = end;
             let done = future.await;
-            *kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(done);
+            *lock(&kept) = Some(done);
         });
         BackgroundTask {
             board,
@@ -102,7 +103,7 @@ impl BackgroundTask {
     /// # Errors
     /// Why there is none.
     pub fn outcome(&self) -> Result<TaskOutput, BindingError> {
-        let mut outcome = self.outcome.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut outcome = lock(&self.outcome);
         outcome
             .take()
             .unwrap_or_else(|| Err(BindingError::given_up()))

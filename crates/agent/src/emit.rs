@@ -6,8 +6,10 @@
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::task::Poll;
+
+use quillet_core::lock::lock;
 
 use futures_util::{Stream, stream};
 
@@ -36,7 +38,7 @@ impl Events {
     }
 
     fn slot(&self) -> std::sync::MutexGuard<'_, Option<AgentEvent>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }
 

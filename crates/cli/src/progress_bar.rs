@@ -5,6 +5,8 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use quillet_core::lock::lock;
+
 use crate::cells::truncate;
 use crate::chat::sanitize;
 use crate::terminal::{self, Stream};
@@ -43,7 +45,7 @@ impl ProgressBar {
         }
         // A poisoned lock only means a panic while drawing; the time of the last redraw is still
         // usable.
-        let mut drawn = self.drawn.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut drawn = lock(&self.drawn);
         if drawn.is_some_and(|at| at.elapsed() < PAUSE) {
             return;
         }

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
+
+use quillet_core::lock::lock;
 
 /// Upper bounds of the histogram buckets, in microseconds.
 const BOUNDS: [u64; 16] = [
@@ -93,21 +95,21 @@ pub struct ByCode(Mutex<BTreeMap<&'static str, u64>>);
 impl ByCode {
     /// Increments the counter of a code.
     pub fn count(&self, code: impl Into<&'static str>) {
-        let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut counts = lock(&self.0);
         *counts.entry(code.into()).or_default() += 1;
     }
 
     /// Sum over all codes.
     #[must_use]
     pub fn sum(&self) -> u64 {
-        let counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let counts = lock(&self.0);
         counts.values().sum()
     }
 
     /// Writes the counters in Prometheus text format.
     pub fn write(&self, out: &mut String, name: &str, help: &str) {
         head(out, name, "counter", help);
-        for (code, count) in &*self.0.lock().unwrap_or_else(PoisonError::into_inner) {
+        for (code, count) in &*lock(&self.0) {
             line(out, name, &format!("code=\"{code}\""), count);
         }
     }

@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use quillet_core::Diagnostic;
 use quillet_core::history::{LabelTarget, Labels, label_key, labelled_definition};
+use quillet_core::lock::lock;
 use quillet_core::store::{
     Changes, EntryKey, EntryKind, Health, Store, StoreChange, StoreEntry, StoreError,
     StoreErrorKind,
@@ -388,12 +389,7 @@ impl Catalogue {
     /// Applies changes of the store while the future is polled.
     pub async fn watch(&self) {
         self.builder.look_ahead();
-        let first = self
-            .first
-            .0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
+        let first = lock(&self.first.0).take();
         let mut pending = match (&first, self.is_loaded()) {
             (Some(_), true) => PendingChanges::default(),
             // One more load catches changes between the last load and this subscription.

@@ -5,6 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use quillet_core::Map;
+use quillet_core::lock::lock;
 use quillet_core::store::EntryKey;
 use quillet_template::References;
 use serde::Serialize;
@@ -141,10 +142,7 @@ pub(crate) struct CallLog(Mutex<Vec<CallFacts>>);
 
 impl CallLog {
     pub(crate) fn add(&self, call: CallFacts) {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(call);
+        lock(&self.0).push(call);
     }
 
     pub(crate) fn into_calls(self) -> Vec<CallFacts> {

@@ -4,6 +4,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use quillet_core::lock::lock;
 use quillet_core::tool::{Tool, ToolContext, ToolError, ToolErrorKind};
 use quillet_core::{BoxFuture, Value};
 use quillet_template::{CallArguments, CallError, FunctionHost};
@@ -127,15 +128,12 @@ impl<'a> ToolFunctions<'a> {
             elapsed_ms,
             "tool call failed, using its fallback value: {error}"
         );
-        self.failures
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(ToolFailure {
-                tool: spec.name.clone(),
-                code: error.kind.code(),
-                message: error.for_model,
-                elapsed_ms,
-            });
+        lock(&self.failures).push(ToolFailure {
+            tool: spec.name.clone(),
+            code: error.kind.code(),
+            message: error.for_model,
+            elapsed_ms,
+        });
         spec.default.clone().into_fallback()
     }
 

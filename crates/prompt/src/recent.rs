@@ -6,7 +6,9 @@
 use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, RwLock};
+
+use quillet_core::lock::{read, write};
 
 /// A cache of so many things.
 #[derive(Debug)]
@@ -46,7 +48,7 @@ impl<K: Eq + Hash, V: Clone> LruCache<K, V> {
 
     /// The value of a key; asking counts as a use.
     pub(crate) fn get(&self, key: &K) -> Option<V> {
-        let kept = self.kept.read().unwrap_or_else(PoisonError::into_inner);
+        let kept = read(&self.kept);
         let entry = kept.entries.get(key)?;
         self.touch(entry);
         Some(entry.value.clone())
@@ -55,7 +57,7 @@ impl<K: Eq + Hash, V: Clone> LruCache<K, V> {
     /// Keeps a value, and drops what was used least recently if there is no room. Gives what is
     /// cached: the value that was there first.
     pub(crate) fn insert(&self, key: &Arc<K>, value: V) -> V {
-        let mut kept = self.kept.write().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = write(&self.kept);
         // Two threads may have made the same value; both go on with the first.
         if let Some(entry) = kept.entries.get(key) {
             self.touch(entry);

@@ -5,10 +5,11 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
+use quillet_core::lock::lock;
 use quillet_core::tool::ToolErrorKind;
 
 /// The name that those share that came too late for one of their own.
@@ -199,7 +200,7 @@ impl<T: Default> ByName<T> {
     }
 
     fn added(&self, name: &str) -> Arc<T> {
-        let _adding = self.adding.lock().unwrap_or_else(PoisonError::into_inner);
+        let _adding = lock(&self.adding);
         let known = self.known.load();
         // Another thread may have added the name before this one got the lock.
         if let Some(counts) = known.get(name) {

@@ -5,9 +5,10 @@
 //! definitions.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 
 use quillet_core::history::VersionSelector;
+use quillet_core::lock::lock;
 use quillet_prompt::CatalogueSnapshot;
 use serde_json::Value;
 
@@ -40,7 +41,7 @@ impl Aliases {
     }
 
     fn known(&self, snapshot: &Arc<CatalogueSnapshot>) -> Arc<HashMap<String, Arc<str>>> {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = lock(&self.0);
         // The weak pointer keeps the allocation, so no other snapshot can get that address.
         if known.of.as_ptr() != Arc::as_ptr(snapshot) {
             *known = AliasCache {

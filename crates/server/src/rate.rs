@@ -2,8 +2,10 @@
 
 use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
+
+use quillet_core::lock::lock;
 
 use crate::caller::Caller;
 use crate::config::Rate;
@@ -61,7 +63,7 @@ impl RateLimiter {
     /// It is empty; the time is until it holds one again.
     pub(crate) fn take(&self, client: RateKey, now: Instant) -> Result<(), Duration> {
         // A poisoned lock is safe to use: every update replaces a whole bucket.
-        let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut buckets = lock(&self.buckets);
         // Swept only when full. A client with a full bucket loses nothing: a new bucket starts
         // full, too.
         if buckets.len() >= MOST_CLIENTS {

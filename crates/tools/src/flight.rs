@@ -3,10 +3,11 @@
 //! slow server would otherwise be started forever and never used. It stops when no caller can use
 //! it any more.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared};
+use quillet_core::lock::lock;
 use quillet_core::tool::{ToolError, ToolErrorKind};
 use tokio_util::task::AbortOnDropHandle;
 
@@ -40,7 +41,7 @@ impl<T: Clone + Send + Sync + 'static> SingleFlight<T> {
     where
         F: Future<Output = Result<T, ToolError>> + Send + 'static,
     {
-        let mut current = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut current = lock(&self.0);
         if let Some(making) = &*current {
             match making.peek() {
                 Some(Ok(made)) if serves(made) => return making.clone(),

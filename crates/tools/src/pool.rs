@@ -1,7 +1,9 @@
 //! Pool of MCP servers that are kept between requests and closed after some idle time.
 
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
+
+use quillet_core::lock::lock;
 
 use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
@@ -38,7 +40,7 @@ impl Pool {
 
     /// Adds a server. Must be called inside a Tokio runtime.
     pub(crate) fn keep(&self, server: &Arc<McpServer>) {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = lock(&self.kept);
         kept.servers
             .retain(|(other, _)| !Arc::ptr_eq(other, server));
         if kept.servers.len() >= MOST {
@@ -67,7 +69,7 @@ async fn sweep(kept: Weak<Mutex<PoolState>>, idle: Duration) {
         let Some(kept) = kept.upgrade() else { return };
         // Dropped after the lock is released, because ending a session takes a moment.
         let gone = {
-            let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut kept = lock(&kept);
             let gone = kept.expired(idle);
             if kept.servers.is_empty() {
                 // Drops the handle of this very task, which therefore ends at its next `await`.

@@ -2,8 +2,10 @@
 //! session. A server lives as long as a tool refers to it, so that reloading definitions keeps what
 //! is still used.
 
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
+
+use quillet_core::lock::lock;
 
 use crate::http::Http;
 use crate::network::Network;
@@ -44,7 +46,7 @@ impl ToolServers {
 
     /// The MCP server at an endpoint.
     pub(crate) fn mcp(&self, endpoint: mcp::Endpoint) -> Arc<mcp::McpServer> {
-        let mut servers = self.mcp.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut servers = lock(&self.mcp);
         // Closed servers are removed here, so no task has to clean up.
         servers.retain(|server| server.strong_count() > 0);
         let mut running = servers.iter().filter_map(Weak::upgrade);
@@ -75,7 +77,7 @@ impl ToolServers {
         }
         // Collected first, so that the lock is not held while connections begin.
         let servers: Vec<Arc<mcp::McpServer>> = {
-            let servers = self.mcp.lock().unwrap_or_else(PoisonError::into_inner);
+            let servers = lock(&self.mcp);
             servers.iter().filter_map(Weak::upgrade).collect()
         };
         servers.iter().for_each(mcp::McpServer::connect_ahead);
@@ -84,7 +86,7 @@ impl ToolServers {
     /// Keeps a server for as long as there are servers at all, greeted ahead.
     pub(crate) fn keep(&self, endpoint: mcp::Endpoint) {
         let server = self.mcp(endpoint);
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = lock(&self.kept);
         if !kept.iter().any(|known| Arc::ptr_eq(known, &server)) {
             kept.push(server);
         }

@@ -2,10 +2,11 @@
 //! JavaScript has told.
 
 use std::cell::RefCell;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use quillet_bindings::{BackgroundTask, BindingError, BoundCatalogue, ExceptionKind, runtime};
 use quillet_bridge::ThreadState;
+use quillet_core::lock::lock;
 
 /// Things by number; a number is not used twice.
 #[derive(Debug)]
@@ -55,7 +56,7 @@ pub(crate) fn works<T>(work: impl FnOnce(&mut Slots<BackgroundTask>) -> T) -> T 
 }
 
 pub(crate) fn catalogues<T>(work: impl FnOnce(&mut Slots<BoundCatalogue>) -> T) -> T {
-    CATALOGUES.with(|open| work(&mut open.lock().unwrap_or_else(PoisonError::into_inner)))
+    CATALOGUES.with(|open| work(&mut lock(&open)))
 }
 
 /// Where a store is kept that is being opened.
@@ -68,7 +69,7 @@ pub(crate) fn opened() -> PendingStore {
 impl PendingStore {
     /// Keeps a store; gives its number.
     pub(crate) fn keep(&self, catalogue: BoundCatalogue) -> i64 {
-        let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = lock(&self.0);
         open.add(catalogue).into()
     }
 }

@@ -5,8 +5,9 @@
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Component, Path};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, RwLock};
 
+use quillet_core::lock;
 use quillet_core::tool::{Idempotency, Tool, ToolContext, ToolError, ToolErrorKind, ToolSpec};
 use quillet_core::{BoxFuture, Map, Value, nearest};
 use serde_json::json;
@@ -37,18 +38,18 @@ impl Default for ReadSkillFile {
 impl ReadSkillFile {
     /// Adds the folder of a loaded skill.
     pub(super) fn add(&self, skill: &str, folder: Arc<Path>) {
-        let mut folders = self.folders.write().unwrap_or_else(PoisonError::into_inner);
+        let mut folders = lock::write(&self.folders);
         folders.push((skill.to_owned(), folder));
     }
 
     /// Whether there are files to read.
     pub(super) fn is_empty(&self) -> bool {
-        let folders = self.folders.read().unwrap_or_else(PoisonError::into_inner);
+        let folders = lock::read(&self.folders);
         folders.is_empty()
     }
 
     fn folder(&self, skill: &str) -> Result<Arc<Path>, ToolError> {
-        let folders = self.folders.read().unwrap_or_else(PoisonError::into_inner);
+        let folders = lock::read(&self.folders);
         let found = folders.iter().find(|(name, _)| name == skill);
         if let Some((_, folder)) = found {
             return Ok(Arc::clone(folder));

@@ -2,8 +2,10 @@
 //! of the log.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
+
+use quillet_core::lock::lock;
 
 /// Rejections of one actor that are logged individually within [`TIME`].
 pub(super) const MOST: u64 = 60;
@@ -30,7 +32,7 @@ pub(super) struct RefusalDecision {
 
 impl Refusals {
     pub(super) fn take(&self, who: &Arc<str>, now: Instant) -> RefusalDecision {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = lock(&self.0);
         let counted = all.entry(who.clone()).or_insert(RefusalCount {
             since: now,
             count: 0,

@@ -1,8 +1,9 @@
 //! Scripts of a snapshot as a library, built once for all runs of the snapshot.
 
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 
 use quillet_core::Diagnostic;
+use quillet_core::lock::lock;
 use quillet_prompt::{CatalogueSnapshot, Definition, DefinitionState, PromptEntry, script_source};
 use quillet_script::library::{BuiltinLibrary, LayeredLibrary, Library, Memory};
 use quillet_script::syntax::Script;
@@ -20,7 +21,7 @@ type CachedLibrary = (Weak<CatalogueSnapshot>, Arc<dyn Library>);
 
 impl Libraries {
     pub(super) fn of(&self, snapshot: &Arc<CatalogueSnapshot>) -> Arc<dyn Library> {
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = lock(&self.last);
         // The weak pointer keeps the allocation, so its address is not reused: equal pointers mean
         // the same snapshot.
         if let Some((known, library)) = last.as_ref()

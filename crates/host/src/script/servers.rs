@@ -1,9 +1,10 @@
 //! Tools of MCP servers for stored scripts, from the servers that are connected.
 
-use std::sync::{Arc, PoisonError, RwLock, Weak};
+use std::sync::{Arc, RwLock, Weak};
 use std::time::Duration;
 
 use quillet_core::Diagnostic;
+use quillet_core::lock::{read, write};
 use quillet_core::tool::Tool;
 use quillet_tools::{McpServers, Tools};
 use tokio_util::task::AbortOnDropHandle;
@@ -39,12 +40,12 @@ impl ServerTools {
     }
 
     pub(super) fn find(&self, name: &str) -> Option<Arc<dyn Tool>> {
-        let found = self.found.read().unwrap_or_else(PoisonError::into_inner);
+        let found = read(&self.found);
         found.iter().find(|tool| tool.spec().name == name).cloned()
     }
 
     pub(super) fn names(&self) -> Vec<String> {
-        let found = self.found.read().unwrap_or_else(PoisonError::into_inner);
+        let found = read(&self.found);
         found.iter().map(|tool| tool.spec().name.clone()).collect()
     }
 }
@@ -57,7 +58,7 @@ async fn ask_again(tools: Arc<Tools>, servers: McpServers, found: Weak<ToolList>
         let now = tools.mcp_tools(&servers, &[]).await;
         done = now.warnings.is_empty();
         let Some(found) = found.upgrade() else { return };
-        let mut known = found.write().unwrap_or_else(PoisonError::into_inner);
+        let mut known = write(&found);
         // Keep the known tools of a server that is temporarily unavailable.
         if done || now.tools.len() >= known.len() {
             *known = now.tools;

@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
+use quillet_core::lock::{read, write};
 use quillet_core::store::{EntryKey, EntryKind, Store, StoreEntry, StoreError};
 use quillet_core::{BoxFuture, Diagnostic, Value};
 use tokio::time::Instant;
@@ -207,14 +208,4 @@ impl Drop for FetchGuard<'_> {
             }
         }
     }
-}
-
-// A thread that panicked while it held the lock left whole entries behind: the
-// tables are changed by single inserts and removals.
-pub(super) fn read<T>(lock: &RwLock<T>) -> RwLockReadGuard<'_, T> {
-    lock.read().unwrap_or_else(PoisonError::into_inner)
-}
-
-pub(super) fn write<T>(lock: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
-    lock.write().unwrap_or_else(PoisonError::into_inner)
 }

@@ -17,13 +17,14 @@ use quillet_core::{Diagnostic, Map, Value};
 use quillet_template::References;
 use tokio::time::Instant;
 
-use self::cache::{Cache, MOST_AGE, PROMPT, SLOW, read, write};
+use self::cache::{Cache, MOST_AGE, PROMPT, SLOW};
 use self::plan::BrokenVariables;
 pub(crate) use self::plan::VariablePlan;
 use crate::compile::CompiledPrompt;
 use crate::context::{self, REQUEST_ROOTS};
 use crate::error::ServiceError;
 use crate::follow::SyncRequests;
+use quillet_core::lock::{read, write};
 
 /// While the store is away, old values are served and looked at again after this.
 const STALE_AGE: Duration = Duration::from_millis(250);

@@ -1,7 +1,9 @@
 //! Cache of prompts for requests that select a version, valid for the current snapshot.
 
 use std::collections::HashMap;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, RwLock};
+
+use quillet_core::lock::{read, write};
 
 use super::view::{KeyOf, SplitDraw};
 use crate::snapshot::{CatalogueSnapshot, Definition, PromptEntry};
@@ -36,7 +38,7 @@ impl VersionCache {
         id: &str,
         key_of: KeyOf<'_>,
     ) -> Option<Arc<Definition<PromptEntry>>> {
-        let of = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let of = read(&self.0);
         let is_current = |known: &Arc<CatalogueSnapshot>| Arc::ptr_eq(known, snapshot);
         if !of.snapshot.as_ref().is_some_and(is_current) {
             return None;
@@ -58,7 +60,7 @@ impl VersionCache {
         drawn: Vec<SplitDraw>,
         definition: &Arc<Definition<PromptEntry>>,
     ) {
-        let mut of = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut of = write(&self.0);
         let is_current = |known: &Arc<CatalogueSnapshot>| Arc::ptr_eq(known, snapshot);
         if !of.snapshot.as_ref().is_some_and(is_current) {
             // What an older snapshot gave may be wrong by now.

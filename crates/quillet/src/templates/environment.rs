@@ -1,8 +1,9 @@
 //! Environments of templates that call each other by name.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
+use quillet_core::lock::lock;
 use quillet_core::{Diagnostic, nearest};
 
 use super::error::TemplateError;
@@ -213,7 +214,7 @@ impl Environment {
 
     fn kept(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, Template>> {
         // The map contains only finished templates, so it is valid even after a panic.
-        self.compiled.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.compiled)
     }
 
     fn forget(&mut self) {

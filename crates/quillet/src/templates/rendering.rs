@@ -7,10 +7,11 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::future::poll_fn;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
+use quillet_core::lock::lock;
 use quillet_core::{BoxFuture, Map, Value};
 use quillet_template::host::Instant;
 use quillet_template::{
@@ -240,7 +241,7 @@ struct CallSlot {
 
 impl CallBroker {
     fn calls(&self) -> MutexGuard<'_, CallQueue> {
-        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.calls)
     }
 
     fn index(&self, name: &str) -> Option<usize> {

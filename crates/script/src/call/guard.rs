@@ -4,7 +4,7 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
@@ -12,6 +12,7 @@ use quillet_core::BoxFuture;
 use quillet_core::chat::{
     ChatEvent, ChatModel, ChatRequest, ChatStream, FinishReason, ModelError, ModelErrorKind,
 };
+use quillet_core::lock::lock;
 use tokio::time::{Instant, timeout_at};
 
 use super::CallSettings;
@@ -109,7 +110,7 @@ impl RecordingModel {
 
     /// What it was asked since the last time.
     pub(super) fn take(&self) -> Vec<ChatRequest> {
-        std::mem::take(&mut *self.asked.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *lock(&self.asked))
     }
 }
 
@@ -119,7 +120,7 @@ impl ChatModel for RecordingModel {
     }
 
     fn stream(&self, request: ChatRequest) -> BoxFuture<'_, Result<ChatStream, ModelError>> {
-        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut asked = lock(&self.asked);
         asked.push(request.clone());
         drop(asked);
         self.model.stream(request)

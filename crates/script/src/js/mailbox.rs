@@ -1,9 +1,10 @@
 //! The run's side of the messages: which job is awaited, and whether the worker still responds.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
+use quillet_core::lock::lock;
 use tokio::sync::mpsc;
 
 use super::files::FileSandbox;
@@ -63,11 +64,9 @@ impl WorkerMailbox {
         }
     }
 
-    fn state(&self) -> std::sync::MutexGuard<'_, MailboxState> {
+    fn state(&self) -> MutexGuard<'_, MailboxState> {
         // The state is plain data, which stays consistent after a panic.
-        self.state
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner)
+        lock(&self.state)
     }
 
     /// Registers a job that is about to start.

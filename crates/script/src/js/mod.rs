@@ -37,11 +37,12 @@ mod worker;
 use std::collections::{HashMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use quillet_core::BoxFuture;
+use quillet_core::lock::lock;
 
 use crate::host::Grants;
 use crate::run::{DryRunReport, call_sequence};
@@ -190,7 +191,7 @@ impl Js {
     }
 
     fn state(&self) -> MutexGuard<'_, WorkerState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     fn number(&self) -> u64 {

@@ -4,7 +4,9 @@ use std::io::{self, BufReader, BufWriter};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
+
+use quillet_core::lock::lock;
 
 use super::mailbox::WorkerMailbox;
 use super::protocol::{ToWorker, WorkerLimits};
@@ -56,7 +58,7 @@ struct ProcessKillGuard(Mutex<Child>);
 
 impl ProcessKillGuard {
     fn kill(&self) {
-        let mut child = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut child = lock(&self.0);
         // `kill` fails if the process has already exited; `wait` still reaps it.
         let _ = child.kill();
         let _ = child.wait();
@@ -109,7 +111,7 @@ impl JsPool {
     }
 
     fn idle(&self) -> std::sync::MutexGuard<'_, Vec<IdleProcess>> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.idle)
     }
 
     fn take(&self) -> io::Result<IdleProcess> {

@@ -5,9 +5,10 @@
 
 use std::process::Stdio;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
+use quillet_core::lock::lock;
 use quillet_core::{Map, Value, ValueList, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
@@ -83,7 +84,7 @@ impl Python {
     }
 
     fn defined(&self) -> MutexGuard<'_, Vec<PythonDefinition>> {
-        self.defined.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.defined)
     }
 
     /// Takes a function, without the mark of its language. `file` is the script: functions of one

@@ -1,7 +1,8 @@
 //! WebAssembly modules that scripts import: exports with numbers in and out, nothing of the host.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
+use quillet_core::lock::lock;
 use quillet_core::{Value, ValueList};
 use wasmi::{
     Config, Engine, ExternType, F32, F64, Instance, Linker, Module, Store, StoreLimits,
@@ -112,7 +113,7 @@ impl Wasm {
     }
 
     fn run(&self, name: &str, arguments: &[Val]) -> Result<Option<Value>, JsError> {
-        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut running = lock(&self.running);
         let WasmInstance { store, instance } = &mut *running;
         store.set_fuel(self.fuel).map_err(|error| failed(&error))?;
         let function = instance.get_func(&*store, name);

@@ -4,13 +4,14 @@
 use std::collections::HashMap;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::SystemTime;
 
 use cap_fs_ext::OpenOptionsSyncExt;
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, File, Metadata, OpenOptions};
 use quillet_core::BoxFuture;
+use quillet_core::lock::lock;
 
 use super::index::{self, ScriptIndex};
 use super::name;
@@ -240,13 +241,13 @@ impl FolderCache {
     }
 
     fn cached_script(&self, path: &Path, stamp: (Option<SystemTime>, u64)) -> Option<Arc<Script>> {
-        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = lock(&self.kept);
         let kept = kept.get(path).filter(|kept| kept.stamp == stamp)?;
         Some(kept.script.clone())
     }
 
     fn keep(&self, path: PathBuf, stamp: (Option<SystemTime>, u64), script: &Arc<Script>) {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = lock(&self.kept);
         if kept.len() >= MOST_KEPT {
             kept.clear();
         }

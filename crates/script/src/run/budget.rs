@@ -8,10 +8,10 @@ use quillet_core::Span;
 use quillet_core::chat::Usage;
 
 use super::failure::limit;
-use super::lock::lock;
 use super::scope::NameScope;
 use crate::error::{ErrorKind, ScriptError};
 use crate::host::ScriptLimits;
+use quillet_core::lock::lock;
 
 /// Number of steps after which a run yields its thread.
 // Large enough that yielding costs nothing measurable, small enough for other tasks to proceed.

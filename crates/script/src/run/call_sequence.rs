@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use super::lock::lock;
+use quillet_core::lock::lock;
 
 tokio::task_local! {
     // Task-local instead of a parameter, because calls also pass through templates and JavaScript.

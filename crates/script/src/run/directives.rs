@@ -8,7 +8,6 @@ use quillet_yaml::{Node, NodeData};
 use super::dialogue::{self, DialogueEntry, MessageStage};
 use super::failure::{refuse, refuse_with};
 use super::instance::Instance;
-use super::lock::lock;
 use super::memory_meter;
 use super::model_call::ModelClient;
 use super::params::{CallParams, DirectiveResult};
@@ -18,6 +17,7 @@ use super::stack::boxed;
 use crate::directive::Directive;
 use crate::error::{ErrorKind, ScriptError};
 use crate::host::RunEvent;
+use quillet_core::lock::lock;
 
 impl Instance {
     /// Does a directive.

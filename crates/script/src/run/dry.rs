@@ -6,12 +6,12 @@ use std::sync::{Arc, Mutex};
 use quillet_core::tool::{Tool, ToolContext, ToolError, ToolSpec};
 use quillet_core::{BoxFuture, Diagnostic, Map, Span, Value};
 
-use super::lock::lock;
 use super::scope::NameScope;
 use crate::directive::Directive;
 use crate::error::{ErrorKind, ScriptError};
 use crate::host::{Observer, RunEvent, Tools};
 use crate::syntax::ScriptSource;
+use quillet_core::lock::lock;
 
 /// The code of warnings that tell what a dry run omitted.
 pub const DRY_RUN: &str = "script.dry_run";

@@ -9,13 +9,13 @@ use quillet_core::Value;
 use super::content_parts::display_text;
 use super::dialogue::DialogueEntry;
 use super::instance::{Instance, RunShared};
-use super::lock::lock;
 use super::state::ScriptState;
 use super::{DialogueTurn, DryRunReport, ScriptEngine, ScriptOutcome, ScriptRun};
 use crate::error::ScriptError;
 use crate::host::Grants;
 use crate::js::{FixedEnvironment, JsOptions, WorkerLimits};
 use crate::syntax::ScriptSource;
+use quillet_core::lock::lock;
 
 impl ScriptEngine {
     /// Runs a script to its end. Dropping the future cancels everything that the run started.

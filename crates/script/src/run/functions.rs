@@ -8,7 +8,6 @@ use quillet_yaml::Node;
 use super::code::{FunctionInfo, place_in};
 use super::failure::{found, refuse};
 use super::instance::Instance;
-use super::lock::lock;
 use super::params::CallParams;
 use super::scope::NameScope;
 use super::stack::boxed;
@@ -24,6 +23,7 @@ use crate::js::{
 use crate::library::called_on_this;
 use crate::reader;
 use crate::syntax::{CallTarget, FunctionDeclaration, ScriptSource, ScriptText};
+use quillet_core::lock::lock;
 
 /// Calls of functions inside of each other that go through the engine. What JavaScript calls of its
 /// own accord has the stack of JavaScript.

@@ -14,7 +14,6 @@ use super::code::FunctionInfo;
 use super::dialogue::Dialogue;
 use super::dry::{DryRunReport, DryTools};
 use super::failure::limit;
-use super::lock::lock;
 use super::memory_meter::{self, MemoryHolder, MemoryMeter};
 use super::parsed::Expressions;
 use super::scope::NameScope;
@@ -26,6 +25,7 @@ use crate::js::{FixedEnvironment, FunctionId, Js, Python};
 use crate::library::ResolvedScript;
 use crate::syntax::ScriptSource;
 use crate::text::template::Templates;
+use quillet_core::lock::lock;
 
 /// State shared by all scripts of a run.
 #[derive(Debug)]

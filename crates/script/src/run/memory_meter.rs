@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, Weak};
 
 use quillet_core::Value;
 
-use super::lock::lock;
+use quillet_core::lock::lock;
 
 /// An owner of memory.
 pub(crate) trait MemoryHolder {

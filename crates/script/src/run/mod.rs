@@ -31,7 +31,6 @@ mod group;
 mod imports;
 mod instance;
 mod invoke;
-mod lock;
 mod media;
 mod memory_meter;
 mod messages;

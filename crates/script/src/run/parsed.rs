@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Mutex;
 
-use super::lock::lock;
 use crate::expression::{Expression, ParsedExpression};
+use quillet_core::lock::lock;
 
 /// Most parsed expressions that are cached; a script has fewer, a program that builds them is no
 /// reason to keep more.

@@ -1,7 +1,8 @@
 //! What a run did, written down for the expectations.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
+use quillet_core::lock::lock;
 use quillet_core::{Map, Value};
 
 use crate::call::request_map;
@@ -32,7 +33,7 @@ pub(super) struct ObservedCall {
 
 impl RunObserver {
     fn seen(&self) -> MutexGuard<'_, ObservedRun> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 
     /// What was seen until now.

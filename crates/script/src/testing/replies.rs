@@ -2,13 +2,14 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use futures_util::stream;
 use quillet_core::chat::{
     Bytes4, ChatEvent, ChatModel, ChatRequest, ChatStream, FinishReason, ModelError,
     ModelErrorKind, TokenCounter, Usage,
 };
+use quillet_core::lock::lock;
 use quillet_core::{BoxFuture, Message};
 
 use super::fixture::Reply;
@@ -67,7 +68,7 @@ impl ScriptedModels {
 
     fn answer(&self, request: &ChatRequest) -> Result<Vec<ChatEvent>, ModelError> {
         let reply = self.reply(request).map_err(|why| {
-            let mut missed = self.missed.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut missed = lock(&self.missed);
             // The first miss is the cause; what the script asks after it only follows from that.
             missed.get_or_insert_with(|| why.clone());
             ModelError::new(ModelErrorKind::Configuration, why)
@@ -90,7 +91,7 @@ impl ScriptedModels {
     /// Why the list did not answer, if it once did not.
     pub(super) fn missed(&self) -> Option<String> {
         // A poisoned lock is harmless: the value is only ever set as a whole.
-        let missed = self.missed.lock().unwrap_or_else(PoisonError::into_inner);
+        let missed = lock(&self.missed);
         missed.clone()
     }
 }

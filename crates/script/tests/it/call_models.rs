@@ -1,12 +1,13 @@
 //! Models that answer by rules, as the acceptance cases have them.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use fancy_regex::Regex;
 use futures_util::stream;
 use quillet_core::chat::{
     Bytes4, ChatEvent, ChatModel, ChatRequest, ChatStream, FinishReason, ModelError, Usage,
 };
+use quillet_core::lock::lock;
 use quillet_core::{BoxFuture, Message, MessageContent};
 use quillet_script::host::{ModelCapabilities, ModelHandle};
 
@@ -78,7 +79,7 @@ impl Scripted {
 
     /// What it was asked until now.
     pub(crate) fn asked(&self) -> Vec<ChatRequest> {
-        let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        let asked = lock(&self.asked);
         asked.clone()
     }
 
@@ -112,7 +113,7 @@ impl ChatModel for Scripted {
         let mut rule = rule.filter(|rule| rule.pattern.is_match(&asked).unwrap());
         let echo = || Rule::say(".", &format!("ECHO({last})")).events;
         let events = rule.next().map_or_else(echo, |rule| rule.events.clone());
-        let mut requests = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut requests = lock(&self.asked);
         requests.push(request);
         Box::pin(async move { Ok(Box::pin(stream::iter(events)) as ChatStream) })
     }

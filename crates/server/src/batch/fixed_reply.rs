@@ -2,13 +2,14 @@
 //! other returns the provider's result. So a row is parsed, rendered and answered by the same code
 //! either way.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use futures_util::stream::iter;
 use quillet_core::BoxFuture;
 use quillet_core::chat::{
     ChatEvent, ChatModel, ChatRequest, ChatStream, ModelError, ModelErrorKind,
 };
+use quillet_core::lock::lock;
 
 /// Keeps the request, and does not answer.
 #[derive(Debug, Default)]
@@ -17,7 +18,7 @@ pub(super) struct Collector(Mutex<Option<ChatRequest>>);
 impl Collector {
     /// What was to be asked.
     pub(super) fn take(&self) -> Option<ChatRequest> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+        lock(&self.0).take()
     }
 }
 
@@ -27,7 +28,7 @@ impl ChatModel for Collector {
     }
 
     fn stream(&self, request: ChatRequest) -> BoxFuture<'_, Result<ChatStream, ModelError>> {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(request);
+        *lock(&self.0) = Some(request);
         // The error ends the row's request after the model call was captured; its response is
         // discarded.
         let message = "the row is sent with its batch";
@@ -52,7 +53,7 @@ impl ChatModel for FixedReply {
     }
 
     fn stream(&self, _: ChatRequest) -> BoxFuture<'_, Result<ChatStream, ModelError>> {
-        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let known = lock(&self.0).take();
         Box::pin(async move {
             let message = "a row can call its model only once";
             let again = ModelError::new(ModelErrorKind::Refused, message);

@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use quillet_core::batch::BatchOrder;
+use quillet_core::lock::lock;
 use tokio_util::sync::CancellationToken;
 
 use super::dispatch::RowDispatcher;
@@ -50,7 +51,7 @@ pub(super) struct LeasedBatches {
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    lock(mutex)
 }
 
 impl LeasedBatches {

@@ -1,10 +1,11 @@
 //! A prepared catalogue: its rank index and the token cost of each table.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, RwLock};
 
 use quillet_core::chat::{ModelError, TokenCounter};
 use quillet_core::knowledge::Embedder;
+use quillet_core::lock::{read, write};
 
 use super::context::{short_line, table_text};
 use crate::Catalogue;
@@ -63,14 +64,13 @@ impl PreparedCatalogue {
     /// Replaces the known values with a new sample.
     pub fn set_values(&self, sampled: &ValueSamples) {
         let known = Arc::new(ValueIndex::of(&self.catalogue, sampled));
-        *self.known.write().unwrap_or_else(PoisonError::into_inner) = known;
+        *write(&self.known) = known;
     }
 
     /// Values that columns are known to have.
     #[must_use]
     pub fn values(&self) -> Arc<ValueIndex> {
-        let known = self.known.read();
-        known.unwrap_or_else(PoisonError::into_inner).clone()
+        read(&self.known).clone()
     }
 
     /// Returns `true` to the first caller only, which then embeds the tables.

@@ -3,8 +3,10 @@
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
+
+use quillet_core::lock::lock;
 
 use futures_util::FutureExt;
 use mysql_async::prelude::Queryable;
@@ -183,10 +185,7 @@ impl MySqlServer {
             // reported.
             Err(error) if self.tls == TlsMode::Authority => match presented_name(error) {
                 Some(name) => {
-                    *self
-                        .presented
-                        .lock()
-                        .unwrap_or_else(PoisonError::into_inner) = Some(name);
+                    *lock(&self.presented) = Some(name);
                     Conn::new(self.options(packet, Some(self.tls_options()))).await
                 }
                 None => first,
@@ -229,10 +228,7 @@ impl MySqlServer {
         let file = |name| parameter(&self.url, name).map(std::path::PathBuf::from);
         let authority = file("ssl-ca");
         let identity = file("ssl-cert").zip(file("ssl-key"));
-        let presented = self
-            .presented
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let presented = lock(&self.presented);
         let presented = presented.clone();
         SslOpts::default()
             .with_client_identity(
@@ -252,7 +248,7 @@ impl MySqlServer {
     /// It is such a role, or its rights cannot be read.
     pub(super) async fn check_role(&self, conn: &mut Conn) -> Result<(), DatabaseError> {
         const AGE: Duration = Duration::from_secs(60);
-        let known = *self.harmless.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = *lock(&self.harmless);
         if self.powerful_roles || known.is_some_and(|at| at.elapsed() < AGE) {
             return Ok(());
         }
@@ -260,7 +256,7 @@ impl MySqlServer {
         let grants: Vec<String> = grants.map_err(|error| error::of_query(&error, ""))?;
         let powers = roles::powers(&grants);
         if powers.is_empty() {
-            *self.harmless.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+            *lock(&self.harmless) = Some(Instant::now());
             return Ok(());
         }
         let message = format!(

@@ -2,8 +2,10 @@
 //! table, and no running query.
 
 use std::future::poll_fn;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
+
+use quillet_core::lock::lock;
 
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
@@ -58,7 +60,7 @@ impl Trees {
     }
 
     fn lock(&self) -> MutexGuard<'_, TreeCapture> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }
 

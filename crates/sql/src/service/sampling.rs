@@ -14,7 +14,6 @@ use tracing::{debug, info, warn};
 
 use super::Databases;
 use super::judges::Gate;
-use super::lock::locked;
 use super::parts::ServiceParts;
 use super::run::RunOptions;
 use super::slot::ConnectionSlot;
@@ -25,6 +24,7 @@ use crate::values::rule::{self, SampleRequest};
 use crate::values::sample::{self, Tally};
 use crate::values::{SampledColumn, ValueIndex, ValueSamples};
 use crate::{DatabaseErrorKind, SqlError};
+use quillet_core::lock::lock;
 
 /// How long the first question of all waits for values of a small database; a process that lives
 /// for one question would never have any.
@@ -65,7 +65,7 @@ impl Databases {
         };
         let (slot, prepared) = (slot.clone(), prepared.clone());
         let parts = self.inner.parts.clone();
-        locked(&self.inner.reading).spawn(async move {
+        lock(&self.inner.reading).spawn(async move {
             // Another replica may have been faster.
             if let Some(kept) = slot.load_values(&parts).await {
                 prepared.set_values(&kept);

@@ -10,7 +10,6 @@ use tokio::task::{JoinError, spawn_blocking};
 use tracing::warn;
 
 use super::definition::ConnectionDefinition;
-use super::lock::locked;
 use super::parts::ServiceParts;
 use crate::bounded::BoundedDatabase;
 use crate::chain::PreparedCatalogue;
@@ -20,6 +19,7 @@ use crate::values::ValueSamples;
 use crate::{
     Catalogue, ConnectionUrl, Database, DatabaseError, DatabaseErrorKind, SqlError, connect, tunnel,
 };
+use quillet_core::lock::lock;
 
 /// The state of one connection.
 #[derive(Debug)]
@@ -114,7 +114,7 @@ impl ConnectionSlot {
         // Where somebody reads it already, the query does not wait for that.
         let _reader = self.reader.try_lock().ok()?;
         let resting = self.load_catalogue(parts).await;
-        locked(&self.kept).clone_from(&resting);
+        lock(&self.kept).clone_from(&resting);
         Some(resting?.prepared)
     }
 
@@ -135,11 +135,11 @@ impl ConnectionSlot {
     }
 
     fn cached(&self) -> Option<CachedCatalogue> {
-        locked(&self.kept).clone()
+        lock(&self.kept).clone()
     }
 
     fn cache_catalogue(&self, kept: &CachedCatalogue) -> Arc<PreparedCatalogue> {
-        *locked(&self.kept) = Some(kept.clone());
+        *lock(&self.kept) = Some(kept.clone());
         kept.prepared.clone()
     }
 
@@ -185,7 +185,7 @@ impl ConnectionSlot {
             }
             // A role that may not ask the database now learns nothing of what it said before.
             Err(error) => {
-                *locked(&self.kept) = None;
+                *lock(&self.kept) = None;
                 Err(error.into())
             }
         }
@@ -289,7 +289,7 @@ impl ConnectionSlot {
         if !self.has_values {
             return None;
         }
-        let known = locked(&self.sampled).clone();
+        let known = lock(&self.sampled).clone();
         match known {
             Some(known) => Some(known),
             None => self.load_values(parts).await,
@@ -307,7 +307,7 @@ impl ConnectionSlot {
         };
         let resting: RestingValues<ValueSamples> = serde_json::from_slice(&bytes).ok()?;
         let sampled = (resting.address == self.shown).then(|| Arc::new(resting.sampled))?;
-        *locked(&self.sampled) = Some(sampled.clone());
+        *lock(&self.sampled) = Some(sampled.clone());
         Some(sampled)
     }
 
@@ -315,7 +315,7 @@ impl ConnectionSlot {
     /// a restart, which is no error.
     pub(super) async fn store_values(&self, sampled: ValueSamples, parts: &ServiceParts) {
         let sampled = Arc::new(sampled);
-        *locked(&self.sampled) = Some(sampled.clone());
+        *lock(&self.sampled) = Some(sampled.clone());
         if let Some(known) = self.cached() {
             known.prepared.set_values(&sampled);
         }

@@ -83,7 +83,7 @@ async fn no_query_waits_until_a_catalogue_is_compared() {
     let slow = Arc::new(SlowDatabase::default());
     let mut slot = ConnectionSlot::open("slow", text, &databases.inner.parts).unwrap();
     slot.database = slow.clone();
-    locked(&databases.inner.slots).insert("slow".to_owned(), Arc::new(slot));
+    lock(&databases.inner.slots).insert("slow".to_owned(), Arc::new(slot));
     let run = || async {
         let options = RunOptions::default();
         databases.run("slow", "SELECT 1", &options).await.unwrap();

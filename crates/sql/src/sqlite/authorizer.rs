@@ -2,7 +2,9 @@
 //! it, also inside of views. What is not on a list here is refused
 //! (`sqlite.org/c3ref/set_authorizer.html`).
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
+
+use quillet_core::lock::lock;
 
 use rusqlite::Connection;
 use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
@@ -40,7 +42,7 @@ pub(super) fn install(
 ) -> rusqlite::Result<()> {
     let seen = Arc::clone(seen);
     let ask = move |context: AuthContext<'_>| {
-        let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut seen = lock(&seen);
         if let AuthAction::Function { function_name } = context.action {
             seen.slow = seen.slow.or(functions::slow(function_name));
         }

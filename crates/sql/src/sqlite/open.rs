@@ -2,8 +2,10 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
+
+use quillet_core::lock::lock;
 
 use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
@@ -57,14 +59,14 @@ impl CancelRequest {
     pub(super) fn cancel(&self) {
         self.asked.store(true, Ordering::Relaxed);
         // The flag alone is checked every few thousand instructions; the handle interrupts at once.
-        let handle = self.handle.lock().unwrap_or_else(PoisonError::into_inner);
+        let handle = lock(&self.handle);
         if let Some(handle) = handle.as_ref() {
             handle.interrupt();
         }
     }
 
     fn set_handle(&self, connection: &Connection) {
-        let mut handle = self.handle.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut handle = lock(&self.handle);
         *handle = Some(connection.get_interrupt_handle());
     }
 }

@@ -1,6 +1,8 @@
 //! One untrusted query, within its limits.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
+
+use quillet_core::lock::lock;
 
 use rusqlite::fallible_iterator::FallibleIterator;
 use rusqlite::{Connection, Statement};
@@ -53,7 +55,7 @@ pub(super) fn run(
     authorizer::install(connection, &seen).map_err(failed)?;
     let ran = prepare(connection, sql, &seen, work)
         .and_then(|mut statement| read(&mut statement, limits, out).map_err(failed));
-    let seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+    let seen = lock(&seen);
     ran.map_err(|fault| explain(fault, &seen, value))
 }
 
@@ -84,11 +86,7 @@ fn prepare<'c>(
         return Err(query_error(Kind::Syntax, message));
     }
     // Known by now: preparing a statement names its functions to the authorizer.
-    let slow = seen
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .slow
-        .is_some();
+    let slow = lock(seen).slow.is_some();
     if slow {
         open::bound_values(connection, VALUE_SLOW).map_err(failed)?;
     }

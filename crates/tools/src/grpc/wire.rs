@@ -1,12 +1,13 @@
 //! What a definition says of a gRPC method, and the servers that such tools have in common.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use quillet_core::Value;
+use quillet_core::lock::lock;
 use quillet_core::tool::{ToolContext, ToolError};
 use reqwest::header::HeaderMap;
 use tonic::metadata::MetadataMap;
@@ -40,7 +41,7 @@ impl GrpcServers {
 
     /// The server at an address.
     fn server_at(&self, url: &str) -> Result<Arc<GrpcServer>, ToolError> {
-        let mut servers = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut servers = lock(&self.known);
         if let Some(server) = servers.get(url) {
             return Ok(server.clone());
         }

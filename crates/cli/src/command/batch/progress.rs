@@ -1,9 +1,10 @@
 //! How far a batch is, on standard error: a line that is drawn over, or one now and then.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use quillet_core::batch::{Batch, Status};
+use quillet_core::lock::lock;
 
 use crate::progress_bar::ProgressBar;
 use crate::terminal::{self, Stream};
@@ -48,7 +49,7 @@ impl BatchProgress {
         if !self.lines {
             return;
         }
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut told = lock(&self.told);
         let time = told.at.elapsed();
         // The last line is always written, so a log ends with the final count.
         if time < PAUSE && !batch.status.is_final() {

@@ -4,9 +4,10 @@
 //! answer is known to be the result. What was streamed is not printed again.
 
 use std::io;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 use quillet_core::Map;
+use quillet_core::lock::lock;
 use quillet_script::call::request_map;
 use quillet_script::host::{Observer, RunEvent};
 use quillet_script::run::ScriptOutcome;
@@ -75,7 +76,7 @@ impl ScriptPrinter {
     }
 
     fn state(&self) -> MutexGuard<'_, OutputState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     /// Ready when the reader of standard output left.

@@ -3,11 +3,12 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::time::Duration;
 
 use quillet_agent::RunSpec;
 use quillet_core::journal::{JournalEvent, PendingApproval};
+use quillet_core::lock::lock;
 use quillet_core::trace::Tracer;
 
 /// The activity that an externally journaled run may perform now.
@@ -93,7 +94,7 @@ impl ExternalJournal {
     }
 
     fn done(&self) -> MutexGuard<'_, StepBuffer> {
-        self.done.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.done)
     }
 
     /// Whether the model may be called for an answer that the journal does not have. After calls

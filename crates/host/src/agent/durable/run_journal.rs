@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use quillet_core::chat::{ChatEvent, ModelErrorKind};
@@ -11,6 +11,7 @@ use quillet_core::journal::{
     Claim, Decision, Journal, JournalEntry, JournalEvent, PendingApproval, RecordedFailure,
     RecordedOutput, RunSnapshot, RunState,
 };
+use quillet_core::lock::lock;
 use quillet_core::store::{StoreError, StoreErrorKind};
 use quillet_core::tool::Idempotency;
 use tokio::sync::Notify;
@@ -229,7 +230,7 @@ impl RunJournal {
 
     fn known(&self) -> MutexGuard<'_, ReplayState> {
         // Each event is applied as a whole, so the state is valid even after a panic.
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.known)
     }
 
     /// Returns the number of the next model call, and its recorded answer if any.
@@ -256,7 +257,7 @@ impl RunJournal {
     }
 
     fn doing(&self) -> MutexGuard<'_, ScriptActivity> {
-        self.doing.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.doing)
     }
 
     /// Registers an activity of a script; `None` if the script has stopped.

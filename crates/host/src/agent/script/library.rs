@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use quillet_core::BoxFuture;
 use quillet_core::journal::JournalEvent;
+use quillet_core::lock::lock;
 use quillet_script::library::Library;
 use quillet_script::syntax::{Script, ScriptSource};
 use quillet_script::{ErrorKind, ScriptError, reader};
@@ -32,15 +33,11 @@ impl JournaledLibrary {
     }
 
     fn known(&self, key: &str) -> Option<Arc<Script>> {
-        let scripts = self.scripts.lock();
-        let scripts = scripts.unwrap_or_else(PoisonError::into_inner);
-        scripts.get(key).cloned()
+        lock(&self.scripts).get(key).cloned()
     }
 
     fn know(&self, key: String, script: &Arc<Script>) {
-        let scripts = self.scripts.lock();
-        let mut scripts = scripts.unwrap_or_else(PoisonError::into_inner);
-        scripts.insert(key, script.clone());
+        lock(&self.scripts).insert(key, script.clone());
     }
 
     async fn script(

@@ -18,12 +18,12 @@ pub(super) use handle::ModelClient;
 use self::meter::MeteredModel;
 use self::watch::Watch;
 use super::dialogue::{self, DialogueEntry};
-use super::lock::lock;
 use super::print::print;
 use crate::answer::{self, ChoiceConstraint, ThinkingMode};
 use crate::call::{self, CallSettings, Constraint, ModelAnswer, ModelCall};
 use crate::error::{ErrorKind, ScriptError};
 use crate::pattern::Regex;
+use quillet_core::lock::lock;
 
 /// What a message's hole asks a model for.
 #[derive(Debug)]

@@ -1,7 +1,9 @@
 //! What the settings allow a query and its role.
 
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
+
+use quillet_core::lock::lock;
 
 use crate::database::SecondJudge;
 
@@ -36,12 +38,12 @@ impl JudgePolicy {
     }
 
     pub(super) fn is_known(&self, oid: u32) -> bool {
-        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = lock(&self.known);
         known.contains(&oid)
     }
 
     pub(super) fn remember(&self, oids: impl Iterator<Item = u32>) {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = lock(&self.known);
         // Oids above are assigned by each server and may be reused after a DROP.
         known.extend(oids.filter(|oid| *oid < BY_HAND));
     }

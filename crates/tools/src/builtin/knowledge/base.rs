@@ -1,7 +1,8 @@
 //! The documents of one conversation.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
+use quillet_core::lock::lock;
 use quillet_core::tool::ToolError;
 use tokio::sync::OnceCell;
 
@@ -46,7 +47,7 @@ impl KnowledgeBase {
 
     /// What the conversation has read.
     pub(super) fn budget(&self) -> MutexGuard<'_, KnowledgeBudget> {
-        self.budget.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.budget)
     }
 
     /// Sizes of the collections, fetched once.

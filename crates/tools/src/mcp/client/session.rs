@@ -2,8 +2,9 @@
 
 use std::fmt;
 use std::process::Stdio;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
+use quillet_core::lock::lock;
 use quillet_core::tool::{ToolError, ToolErrorKind};
 use rmcp::service::{
     ClientInitializeError, ClientLifecycleMode, ClientServiceExt, RoleClient, RunningService,
@@ -138,7 +139,7 @@ impl McpServer {
 }
 
 fn last_words(line: &Mutex<String>) -> String {
-    match line.lock().unwrap_or_else(PoisonError::into_inner).as_str() {
+    match lock(line).as_str() {
         "" => String::new(),
         line => format!(" (last output: {line})"),
     }
@@ -241,7 +242,7 @@ async fn listen(program: String, stderr: ChildStderr, last_line: Arc<Mutex<Strin
         let line = String::from_utf8_lossy(&line).trim().to_owned();
         if !line.is_empty() {
             tracing::debug!(program, line, "MCP server");
-            *last_line.lock().unwrap_or_else(PoisonError::into_inner) = line;
+            *lock(&last_line) = line;
         }
     }
 }

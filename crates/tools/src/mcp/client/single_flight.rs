@@ -6,9 +6,10 @@
 //! background with growing delays.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
+use quillet_core::lock::lock;
 use quillet_core::tool::{ToolError, ToolErrorKind};
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -236,7 +237,7 @@ impl<T: Clone + Send + 'static> SharedConnect<T> {
 
 impl<T> ConnectShared<T> {
     fn lock(&self) -> MutexGuard<'_, ConnectState<T>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     fn end(&self, begun: Instant, made: Result<T, ToolError>) {

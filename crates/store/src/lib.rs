@@ -69,5 +69,5 @@ pub use redis::{
 };
 pub use runs::{MemoryRuns, RunOptions};
 pub use sessions::{MemorySessions, SessionOptions, SqliteSessions};
-pub use sqlite::SqliteStore;
+pub use sqlite::{ForkGuard, SqliteStore};
 pub use traces::{TraceOptions, TraceStore};

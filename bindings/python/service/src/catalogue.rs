@@ -1,7 +1,7 @@
 //! Prompts of a store.
 
 use std::mem;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use pyo3::prelude::*;
@@ -10,6 +10,7 @@ use quillet_bindings::{
     BindingError, CallQueue, ExceptionKind, PromptVersion, RenderRequest, runtime,
 };
 use quillet_core::Value;
+use quillet_core::lock::lock;
 use quillet_python_values::{error, object, value};
 
 use crate::error::raised;
@@ -183,7 +184,7 @@ impl PyCatalogue {
             open: None,
         };
         let before = {
-            let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut held = lock(&self.held);
             mem::replace(&mut *held, closed)
         };
         py.detach(|| drop(before));
@@ -199,7 +200,7 @@ impl PyCatalogue {
     /// files, threads) is not shared with it.
     fn open(&self, py: Python<'_>) -> PyResult<quillet_bindings::BoundCatalogue> {
         let (is_ours, open) = {
-            let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+            let held = lock(&self.held);
             (held.process == std::process::id(), held.open.clone())
         };
         let closed = || {
@@ -234,7 +235,7 @@ impl PyCatalogue {
             process: std::process::id(),
             open: Some(open.clone()),
         };
-        let mut kept = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = lock(&self.held);
         *kept = held;
         Ok(open)
     }

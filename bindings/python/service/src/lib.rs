@@ -21,5 +21,7 @@ fn _service(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<work::PyTask>()?;
     module.add_function(wrap_pyfunction!(guard::check_query, module)?)?;
     module.add_function(wrap_pyfunction!(script::begin_run, module)?)?;
+    module.add_function(wrap_pyfunction!(runtime::before_fork, module)?)?;
+    module.add_function(wrap_pyfunction!(runtime::after_fork, module)?)?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))
 }

@@ -5,6 +5,7 @@
 
 mod definitions;
 mod error;
+mod fork;
 mod history;
 mod schema;
 mod versions;
@@ -20,7 +21,10 @@ use quillet_core::store::StoreError;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 use tokio::sync::oneshot;
 
+use fork::ForkSafeConnection;
+
 pub use definitions::SqliteStore;
+pub use fork::ForkGuard;
 pub(crate) use schema::SchemaModule;
 
 type ConnectionJob = Box<dyn FnOnce(&mut Connection) + Send>;
@@ -87,13 +91,15 @@ impl Database {
         let (opened, answer) = oneshot::channel();
         let place = path.to_owned();
         let work = move || {
-            let connection = match connect(&place, part) {
+            let connection = match ForkSafeConnection::open(|| connect(&place, part)) {
                 Ok(connection) => connection,
                 // The receiver is gone if `open` was cancelled; the thread ends either way.
                 Err(error) => return drop(opened.send(Err(error))),
             };
             if opened.send(Ok(())).is_ok() {
-                run_jobs(connection, &waiting);
+                while let Ok(job) = waiting.recv() {
+                    connection.run(job);
+                }
             }
         };
         let thread = thread::Builder::new()
@@ -187,12 +193,6 @@ impl Database {
             // The thread ends before this value only if a job has panicked.
             let _ = jobs.send(job);
         }
-    }
-}
-
-fn run_jobs(mut connection: Connection, jobs: &mpsc::Receiver<ConnectionJob>) {
-    while let Ok(job) = jobs.recv() {
-        job(&mut connection);
     }
 }
 

@@ -1,5 +1,5 @@
-//! Packs the files of the console, so that a server that is asked for them has nothing to pack: what
-//! packing takes of memory would stay with it.
+//! Compresses the files of the console at build time, so that a server does not keep the memory
+//! that compression would need.
 
 use std::io::{Error, Write};
 use std::path::{Path, PathBuf};

@@ -1,6 +1,6 @@
-//! The provider as a process: `--port N` (default 8090). What it answers, the model's
-//! name says; see `quillet_fake_provider::named`. It remembers no requests; how many
-//! there were and how many answers are under way, `GET /fake/counts` tells.
+//! Runs the fake provider as a process on `--port N` (default 8090). The model name selects the
+//! reply; see `quillet_fake_provider::named`. Requests are not recorded. `GET /fake/counts` returns
+//! the number of requests and of open responses.
 
 use std::net::{Ipv4Addr, SocketAddr};
 

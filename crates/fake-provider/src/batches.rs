@@ -1,9 +1,9 @@
-//! The batch APIs of OpenAI (`/v1/files`, `/v1/batches`) and Anthropic (`/v1/messages/batches`), in
-//! the shapes of their references. Rows are answered by the script as requests are, and results come
-//! in another order than the rows.
+//! The batch APIs of OpenAI (`/v1/files`, `/v1/batches`) and Anthropic (`/v1/messages/batches`), as
+//! their references describe them. The script answers rows like requests. Results are not in the
+//! order of the rows.
 //!
-//! A batch is under way until it was asked about twice. Rows whose model is `fake-expired` expire;
-//! a batch with one of `fake-stuck` ends only when it is cancelled; one whose first row is of
+//! A batch runs until its second status request. Rows with the model `fake-expired` expire. A batch
+//! with a row for `fake-stuck` ends only when it is cancelled. A batch whose first row is for
 //! `fake-batch-failed` fails as a whole.
 
 use std::collections::BTreeMap;
@@ -19,9 +19,9 @@ use crate::provider_api::ProviderApi;
 use crate::request::RecordedRequest;
 use crate::script::ReplyScript;
 
-/// How often a batch is asked about before it has ended.
+/// The number of status requests until a batch has ended.
 const LOOKS: usize = 2;
-/// When every batch was made, as Anthropic says it: nobody looks at it.
+/// The creation time of every batch in Anthropic's format. Clients do not use it.
 const CREATED: &str = "2025-10-09T08:53:21Z";
 
 /// Files and batches of both providers.
@@ -46,7 +46,7 @@ struct FakeBatch {
     metadata: Value,
     rows: Vec<(String, Value)>,
     state: BatchState,
-    /// Lines of what was answered, and of what was not; Anthropic has one list of both.
+    /// Result lines of successful and of failed rows. Anthropic has one list for both.
     done: Option<(String, String)>,
 }
 
@@ -63,12 +63,12 @@ impl Batches {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How many rows all batches have.
+    /// Returns the number of rows in all batches.
     pub(crate) fn rows(&self) -> usize {
         self.kept().rows
     }
 
-    /// The answer to a request about files and batches; `None` where it is about something else.
+    /// Returns the response to a request for files or batches, or `None` for other requests.
     pub(crate) fn answer(
         &self,
         asked: &RecordedRequest,
@@ -208,7 +208,7 @@ impl BatchStore {
             };
             (format!("batch_{number}"), text.lines().map(row).collect())
         };
-        // Anthropic takes letters, digits, - and _ only.
+        // Anthropic accepts only letters, digits, `-` and `_`.
         let is_fine = |id: &str| {
             (1..=64).contains(&id.len())
                 && id
@@ -249,7 +249,7 @@ impl BatchStore {
 }
 
 impl FakeBatch {
-    /// Somebody asks how it stands.
+    /// Counts a status request and ends the batch when it is due.
     fn look(&mut self, asked: &RecordedRequest, script: &ReplyScript) {
         self.looks += 1;
         let is_stuck = self
@@ -275,7 +275,7 @@ impl FakeBatch {
         }
     }
 
-    /// Lines of what was answered and what was not, the last row first.
+    /// Returns the result lines of successful and of failed rows, last row first.
     fn results(&self, asked: &RecordedRequest, script: &ReplyScript) -> (String, String) {
         let (mut done, mut failed) = (String::new(), String::new());
         for (id, body) in self.rows.iter().rev() {
@@ -326,7 +326,7 @@ impl FakeBatch {
         (done, failed)
     }
 
-    /// The line of a row that was not asked.
+    /// Returns the result line of a row that was cancelled or has expired.
     fn unasked(&self, id: &str, cancelled: bool) -> String {
         let line = if self.wire == ProviderApi::Anthropic {
             let kind = if cancelled { "canceled" } else { "expired" };

@@ -1,16 +1,16 @@
-//! `POST …/embeddings`: the same vector for the same text, near ones for texts
-//! with common words (or, without spaces, common characters).
+//! `POST …/embeddings`: equal texts have equal vectors, and texts with common words (or common
+//! characters, in scripts without spaces) have similar ones.
 
 use serde_json::{Value, json};
 
 use crate::request::RecordedRequest;
 
-/// Length of a vector where the request does not say.
+/// The length of a vector if the request does not set one.
 const DIMENSIONS: usize = 64;
-/// No model has longer ones.
+/// The maximum length of a vector.
 const MOST_DIMENSIONS: usize = 4096;
 
-/// The body of the answer.
+/// Returns the response body.
 pub(crate) fn answer(asked: &RecordedRequest) -> Value {
     let body = asked.json();
     let wanted = body["dimensions"].as_u64().map(|size| size as usize);
@@ -38,7 +38,7 @@ pub(crate) fn answer(asked: &RecordedRequest) -> Value {
     })
 }
 
-/// Every word adds to a few places; the whole has length 1.
+/// Returns a vector of length 1. Every word adds to a few of its components.
 fn vector(text: &str, dimensions: usize) -> Vec<f32> {
     let mut vector = vec![0.0_f32; dimensions];
     for word in words(text) {
@@ -56,7 +56,7 @@ fn vector(text: &str, dimensions: usize) -> Vec<f32> {
     vector
 }
 
-/// Words of letters with spaces between them, and single characters of others.
+/// Splits a text into ASCII words and splits all other words into characters.
 fn words(text: &str) -> Vec<String> {
     let lower = text.to_lowercase();
     let mut words = Vec::new();
@@ -70,7 +70,7 @@ fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// Fowler, Noll and Vo's hash, 1a.
+/// Returns the FNV-1a hash.
 fn fnv(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)

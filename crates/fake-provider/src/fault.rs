@@ -1,64 +1,63 @@
-//! What can go wrong.
+//! Injected faults.
 
 use std::time::Duration;
 
-/// What goes wrong with an answer. `after` counts deltas: pieces of text, of
-/// reasoning and of arguments that are written before it happens. Gemini's last event
-/// holds its last delta and its end, so a cut after the last delta is none there.
+/// A fault of a response. `after` counts deltas, which are parts of text, reasoning or arguments,
+/// sent before the fault. Gemini's last event contains both the last delta and the end, so a cut
+/// after the last delta has no effect there.
 #[derive(Clone, Debug, PartialEq)]
 pub enum InjectedFault {
-    /// The provider refuses, in its wire's own words.
+    /// An error response in the format of the provider API.
     Refuse(ErrorResponse),
-    /// The connection is reset before the head of an answer.
+    /// A connection reset before the response head.
     ResetBeforeHead,
-    /// Nothing is said, not even a head, until the client leaves.
+    /// No bytes at all, until the client disconnects.
     SilentBeforeHead,
-    /// The answer breaks off.
+    /// A response that ends early.
     Cut {
-        /// Deltas before it.
+        /// The number of deltas sent before the fault.
         after: usize,
         /// How the connection ends.
         how: ConnectionEnd,
     },
-    /// The answer breaks off inside the event with the last piece of the first
-    /// call's arguments.
+    /// A response that ends inside the event with the last part of the first call's arguments.
     CutInArguments,
-    /// An event that is no JSON; then the answer goes on.
+    /// An event with invalid JSON, followed by the remaining response.
     Malformed {
-        /// Deltas before it.
+        /// The number of deltas sent before the fault.
         after: usize,
     },
-    /// The wire's error event (`overloaded`), and the end of the body.
+    /// An error event of the provider API (`overloaded`), followed by the end of the body.
     ErrorEvent {
-        /// Deltas before it.
+        /// The number of deltas sent before the fault.
         after: usize,
     },
-    /// Nothing more is said until the client leaves.
+    /// A stream that pauses until the client disconnects.
     Silent {
-        /// Deltas before it.
+        /// The number of deltas sent before the fault.
         after: usize,
     },
-    /// Everything is said so many bytes at a time, with a pause after each.
+    /// A response in small chunks with a pause after each.
     Drip {
-        /// Bytes at a time.
+        /// Bytes per chunk.
         bytes: usize,
-        /// The pause after them.
+        /// The pause after each chunk.
         pause: Duration,
     },
-    /// The answer's first delta again and again, up to so many bytes (default 100 MB).
+    /// The first delta repeated up to a total size, 100 MB by default.
     Endless {
-        /// Bytes in all.
+        /// The total size in bytes.
         bytes: usize,
     },
-    /// One line, never ended, of so many bytes.
+    /// One line without an end.
     LongLine {
-        /// Bytes in all.
+        /// The total size in bytes.
         bytes: usize,
     },
 }
 
 impl InjectedFault {
-    /// The answer ends after so many deltas, as if that were all.
+    /// Creates a cut after this many deltas that makes the response look complete.
     #[must_use]
     pub fn cut(after: usize) -> Self {
         InjectedFault::Cut {
@@ -67,7 +66,7 @@ impl InjectedFault {
         }
     }
 
-    /// The connection is reset after so many deltas; with 0, after the head.
+    /// Creates a connection reset after this many deltas, or after the head if `after` is 0.
     #[must_use]
     pub fn reset(after: usize) -> Self {
         InjectedFault::Cut {
@@ -76,48 +75,48 @@ impl InjectedFault {
         }
     }
 
-    /// 100 MB of text.
+    /// Creates an endless response of 100 MB.
     #[must_use]
     pub fn endless() -> Self {
         InjectedFault::Endless { bytes: 100 << 20 }
     }
 }
 
-/// How a connection ends in the middle of an answer: as if it were whole, closed, or reset.
+/// How a connection ends in the middle of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConnectionEnd {
-    /// As a good HTTP body: a proxy lost its upstream and does not tell.
+    /// A complete HTTP body, like that of a proxy that hides the loss of its upstream.
     Whole,
-    /// The connection is closed inside the HTTP body.
+    /// The connection closes inside the HTTP body.
     Closed,
     /// The connection is reset.
     Reset,
 }
 
-/// How a provider refuses, each in its wire's own words.
+/// An error response, in the format of each provider API.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ErrorResponse {
-    /// 429. The wait goes into `Retry-After`, for Gemini into `RetryInfo` of the body.
+    /// Rate limit: 429. The delay is in `Retry-After`, and for Gemini in `RetryInfo` of the body.
     RateLimited(Option<Duration>),
-    /// The account has nothing left: 429, for Anthropic 402.
+    /// Exhausted quota: 429, for Anthropic 402.
     Quota,
-    /// 500.
+    /// Internal error: 500.
     Server,
-    /// Too much to do: 529 for Anthropic, else 503.
+    /// Overload: 529 for Anthropic, 503 for the others.
     Overloaded,
-    /// A wrong key, which OpenAI repeats in its message: 401, for Gemini 400.
+    /// Invalid API key: 401, for Gemini 400. OpenAI repeats the key in its message.
     Auth,
-    /// 403.
+    /// Missing permission: 403.
     Forbidden,
-    /// No such model: 404.
+    /// Unknown model: 404.
     NotFound,
-    /// The conversation is too long: 400.
+    /// Conversation above the context length: 400.
     ContextLength,
-    /// Something else is wrong with the request: 400.
+    /// Any other invalid request: 400.
     Invalid,
-    /// What a proxy says in place of the provider: 502 and HTML.
+    /// The HTML error page of a proxy: 502.
     Html,
-    /// Anything.
+    /// A custom response.
     Other {
         /// HTTP status.
         status: u16,
@@ -129,7 +128,7 @@ pub enum ErrorResponse {
 }
 
 impl ErrorResponse {
-    /// The refusal that usually comes with a status.
+    /// Returns the usual error response for a status.
     #[must_use]
     pub fn of_status(status: u16) -> Self {
         match status {

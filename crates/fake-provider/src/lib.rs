@@ -19,21 +19,21 @@
 //! assert_eq!(provider.requests()[0].model, "claude-sonnet-4-20250514");
 //! ```
 //!
-//! One server on its own port implements all APIs: the request path selects one ([`ProviderApi`]),
-//! and the body or path requests a stream. The server runs in its own thread, so neither a paused
-//! clock nor a blocked test runtime stops it, and ends on drop.
+//! One server on its own port implements all APIs. The request path selects one ([`ProviderApi`]),
+//! and the body or path can request a stream. The server runs in its own thread, so neither a
+//! paused clock nor a blocked test runtime stops it. It ends on drop.
 //!
 //! **Replies**: a model whose name starts with `fake-` selects its reply itself (see [`named`]:
-//! `fake-text-20`, `fake-slow`, `fake-tool-3`, `fake-fail-429`, …). Other models get the
-//! [`ReplyScript`]: turns in order, counted per API key, or a function of the request. The last
-//! turn answers all further requests.
+//! `fake-text-20`, `fake-slow`, `fake-tool-3`, `fake-fail-429`, …). For other models the
+//! [`ReplyScript`] selects it: a list of replies, counted per API key, or a function of the
+//! request. The last reply of the list answers all further requests.
 //!
-//! **Records**: every request ([`RecordedRequest`]), how many clients disconnected during a
-//! response ([`FakeProvider::disconnected`]), and how many responses are open
-//! ([`FakeProvider::open`]). Another process reads the counts from `GET /fake/counts`.
+//! **Records**: every request ([`RecordedRequest`]), the number of clients that disconnected during
+//! a response ([`FakeProvider::disconnected`]), and the number of open responses
+//! ([`FakeProvider::open`]). Other processes read the counts from `GET /fake/counts`.
 //!
-//! It also implements `POST …/embeddings`, with vectors that are equal for equal texts and near for
-//! texts with common words, `GET …/models`, and the batch APIs of OpenAI and Anthropic.
+//! The server also implements `POST …/embeddings`, `GET …/models`, and the batch APIs of OpenAI and
+//! Anthropic. Equal texts have equal embeddings, and texts with common words have similar ones.
 //!
 //! As a process: `cargo run -p quillet-fake-provider --example fake_provider -- --port 8090`.
 

@@ -2,23 +2,23 @@
 //!
 //! | model | answer |
 //! | --- | --- |
-//! | `fake-text-N`, `fake-text-N-Mms` | N pieces of text (at most 100,000), M ms before each |
-//! | `fake-slow` | 20 pieces, 100 ms before each |
+//! | `fake-text-N`, `fake-text-N-Mms` | N parts of text (at most 100,000), M ms before each |
+//! | `fake-slow` | 20 parts, 100 ms before each |
 //! | `fake-late` | 2 s before the head |
 //! | `fake-reasoning` | reasoning with a signature, then text |
-//! | `fake-tool`, `fake-tool-N` | N rounds (1) of calls of the first tool, then 20 pieces of text |
-//! | `fake-length`, `fake-filter` | text that ends for that reason |
-//! | `fake-fail-N` | status N, in the wire's own words |
-//! | `fake-quota`, `fake-context` | the account is empty; the conversation is too long |
-//! | `fake-reset`, `fake-reset-head`, `fake-reset-stream` | reset at once, after the head, later |
-//! | `fake-cut`, `fake-cut-arguments` | the stream ends in the middle, of text or of arguments |
-//! | `fake-bad-json`, `fake-bad-arguments` | an event, or arguments, that are no JSON |
+//! | `fake-tool`, `fake-tool-N` | N rounds (1) of calls of the first tool, then 20 parts of text |
+//! | `fake-length`, `fake-filter` | text with this finish reason |
+//! | `fake-fail-N` | status N, with the error body of the provider API |
+//! | `fake-quota`, `fake-context` | exhausted quota; too long a conversation |
+//! | `fake-reset`, `fake-reset-head`, `fake-reset-stream` | reset before the head, after it, late |
+//! | `fake-cut`, `fake-cut-arguments` | a stream that ends inside its text or its arguments |
+//! | `fake-bad-json`, `fake-bad-arguments` | an event, or arguments, with invalid JSON |
 //! | `fake-error` | an error event in the stream |
-//! | `fake-silent`, `fake-silent-stream` | silence before the head, or after two pieces |
+//! | `fake-silent`, `fake-silent-stream` | silence before the head, or after two parts |
 //! | `fake-drip` | one byte per millisecond |
 //! | `fake-endless`, `fake-long-line` | 100 MB of events, or in one line |
 //!
-//! Any other name with `fake-` answers as `fake-text-3`.
+//! Any other name that starts with `fake-` is answered like `fake-text-3`.
 
 use std::time::Duration;
 
@@ -29,10 +29,10 @@ use crate::provider_api::ProviderApi;
 use crate::request::RecordedRequest;
 use crate::turn::{Finish, ScriptedReply};
 
-/// A name cannot ask for more pieces than this.
+/// The maximum number of parts that a name can select.
 const MOST_PIECES: usize = 100_000;
 
-/// What the model's name asks for, if it is one of these.
+/// Returns the reply that the model name selects, if it starts with `fake-`.
 pub(crate) fn turn(asked: &RecordedRequest) -> Option<ScriptedReply> {
     let name = asked.model.strip_prefix("fake-")?;
     let fault = match name {
@@ -57,7 +57,7 @@ pub(crate) fn turn(asked: &RecordedRequest) -> Option<ScriptedReply> {
     Some(ScriptedReply::failing(fault))
 }
 
-/// Whether every request for this model gets the same answer.
+/// Returns whether every request for this model gets the same response.
 pub(crate) fn always_alike(model: &str) -> bool {
     model.starts_with("fake-text-") || model == "fake-slow"
 }
@@ -97,13 +97,13 @@ fn with_number(name: &str, asked: &RecordedRequest) -> Option<ScriptedReply> {
     }
 }
 
-/// So many pieces of text.
+/// Returns a reply with this many parts of text.
 fn words(count: usize) -> ScriptedReply {
     let count = count.clamp(1, MOST_PIECES);
     ScriptedReply::text((0..count).map(|index| format!("word{index} ")))
 }
 
-/// A call of the first tool, its arguments in two pieces.
+/// Returns a call of the first tool with its arguments in two parts.
 fn tool(asked: &RecordedRequest) -> ScriptedReply {
     let (name, schema) = first_tool(asked);
     let arguments = arguments(&schema).to_string();
@@ -114,7 +114,7 @@ fn tool(asked: &RecordedRequest) -> ScriptedReply {
     ScriptedReply::new(Vec::new()).and_call(id, name, pieces)
 }
 
-/// Name and schema of the first tool that is offered; `missing_tool` without one.
+/// Returns the name and schema of the first tool in the request, or `missing_tool`.
 fn first_tool(asked: &RecordedRequest) -> (String, Value) {
     let body = asked.json();
     let places: [&str; 3] = match asked.wire {
@@ -132,7 +132,7 @@ fn first_tool(asked: &RecordedRequest) -> (String, Value) {
     (name, schema.cloned().unwrap_or_default())
 }
 
-/// Something that fits the schema's required members.
+/// Returns arguments with the required members of the schema.
 fn arguments(schema: &Value) -> Value {
     let required = schema["required"].as_array().cloned().unwrap_or_default();
     let member = |name: &Value| {
@@ -149,7 +149,7 @@ fn arguments(schema: &Value) -> Value {
     Value::Object(required.iter().filter_map(member).collect::<Map<_, _>>())
 }
 
-/// How many turns of the conversation have called tools.
+/// Returns the number of assistant messages with tool calls in the conversation.
 fn rounds(asked: &RecordedRequest) -> usize {
     let body = asked.json();
     let (list, called): (_, fn(&Value) -> bool) = match asked.wire {

@@ -11,19 +11,19 @@ use crate::request::RecordedRequest;
 use crate::turn::ScriptedReply;
 use crate::wire::event::{EventKind, StreamEvent};
 
-/// A whole answer.
+/// A response: its head and the steps of its body.
 #[derive(Debug)]
 pub(crate) struct ResponsePlan {
-    /// What comes before the head.
+    /// The action before the head.
     pub(crate) before: PreResponseAction,
     pub(crate) status: u16,
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) steps: Vec<BodyAction>,
-    /// The body's length, if it is known and whole.
+    /// The length of the body, if it is known and the body is complete.
     pub(crate) length: Option<u64>,
 }
 
-/// What comes before the head of an answer.
+/// An action before the response head.
 #[derive(Debug)]
 pub(crate) enum PreResponseAction {
     Wait(Duration),
@@ -31,11 +31,11 @@ pub(crate) enum PreResponseAction {
     Reset,
 }
 
-/// What is done in the body of an answer.
+/// A step of a response body.
 #[derive(Debug)]
 pub(crate) enum BodyAction {
     Send(Bytes),
-    /// The same bytes, this many times.
+    /// Sends the same bytes this many times.
     Repeat(Bytes, usize),
     Wait(Duration),
     Hang,
@@ -43,11 +43,11 @@ pub(crate) enum BodyAction {
     Reset,
 }
 
-/// Long enough for what was written to be read before a reset takes it away.
+/// The client needs this time to read the sent bytes before a reset discards them.
 const BEFORE_RESET: Duration = Duration::from_millis(30);
 
 impl ResponsePlan {
-    /// The answer of this turn to this request.
+    /// Plans the response to a request.
     pub(crate) fn new(wire: ProviderApi, turn: &ScriptedReply, asked: &RecordedRequest) -> Self {
         match &turn.fault {
             Some(InjectedFault::ResetBeforeHead) => {
@@ -80,7 +80,7 @@ impl ResponsePlan {
         .after(turn)
     }
 
-    /// A body of known length.
+    /// Creates a response with a body of known length.
     pub(crate) fn json(status: u16, headers: Vec<(String, String)>, body: Bytes) -> Self {
         ResponsePlan {
             before: PreResponseAction::Wait(Duration::ZERO),
@@ -101,14 +101,14 @@ impl ResponsePlan {
         }
     }
 
-    /// With the turn's headers and delay.
+    /// Adds the headers and the delay of the reply.
     fn after(mut self, turn: &ScriptedReply) -> Self {
         self.before = PreResponseAction::Wait(turn.delay);
         self.headers.extend(turn.headers.iter().cloned());
         self
     }
 
-    /// A whole answer whose turn has a fault breaks off in the middle of its body.
+    /// Cuts a complete response in the middle of its body if the reply has a fault.
     fn broken(mut self, turn: &ScriptedReply) -> Self {
         let Some(BodyAction::Send(body)) = self.steps.first() else {
             return self;
@@ -168,7 +168,7 @@ fn steps(wire: ProviderApi, turn: &ScriptedReply, frames: &[StreamEvent]) -> Vec
     steps
 }
 
-/// These frames, with the turn's pause before each delta.
+/// Returns the steps for these events, with the pause of the reply before each delta.
 fn paced(turn: &ScriptedReply, frames: &[StreamEvent]) -> Vec<BodyAction> {
     let mut steps = Vec::with_capacity(frames.len());
     for frame in frames {
@@ -188,7 +188,8 @@ fn ending(how: ConnectionEnd) -> Vec<BodyAction> {
     }
 }
 
-/// The frame with the last piece of the first arguments, and its first half.
+/// Returns the index of the event with the last part of the first arguments, and the steps up to
+/// the middle of that event.
 fn half_arguments(frames: &[StreamEvent]) -> (usize, Vec<BodyAction>) {
     let is_last = |frame: &StreamEvent| frame.mark == EventKind::LastArguments;
     let last = frames.iter().position(is_last).unwrap_or(frames.len() - 1);
@@ -202,7 +203,7 @@ fn long_line(bytes: usize) -> Vec<BodyAction> {
     vec![begin, BodyAction::Repeat(part, bytes.div_ceil(1 << 16))]
 }
 
-/// A place inside the arguments that a frame holds: Gemini's frame holds more.
+/// Returns an offset inside the arguments of an event. Gemini's event contains more than them.
 fn inside(frame: &[u8]) -> usize {
     const OPENING: &[u8] = b"\"args\":{";
     let opening = frame
@@ -211,7 +212,7 @@ fn inside(frame: &[u8]) -> usize {
     opening.map_or(frame.len() / 2, |at| at + OPENING.len())
 }
 
-/// The frame that follows so many deltas.
+/// Returns the index of the event after this many deltas.
 fn place(frames: &[StreamEvent], after: usize) -> usize {
     if after == 0 {
         return 0;
@@ -235,7 +236,7 @@ fn drip(frames: &[StreamEvent], size: usize, pause: Duration) -> Vec<BodyAction>
         .collect()
 }
 
-/// The first delta again and again.
+/// Repeats the first delta.
 fn endless(frames: &[StreamEvent], bytes: usize) -> Vec<BodyAction> {
     let Some(delta) = place(frames, 1).checked_sub(1).map(|at| &frames[at].bytes) else {
         return Vec::new();

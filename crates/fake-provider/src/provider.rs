@@ -60,8 +60,8 @@ impl FakeProvider {
         let (stop, stopped) = oneshot::channel();
         let (tell, told) = std::sync::mpsc::channel();
         let serving = state.clone();
-        // A thread and a runtime of its own: tests pause their clock or block their runtime, and
-        // the provider must keep serving.
+        // The provider needs its own thread and runtime, because tests pause their clock or block
+        // their runtime and it must keep serving.
         let thread = std::thread::spawn(move || {
             let runtime = Builder::new_current_thread().enable_all().build();
             let runtime = runtime.expect("a runtime");
@@ -93,8 +93,8 @@ impl FakeProvider {
         self.address
     }
 
-    /// Returns the base URL for an API as its official SDK expects it: with `/v1` for both of
-    /// OpenAI's, without a path for the others.
+    /// Returns the base URL that an API's official SDK expects. It ends in `/v1` for both OpenAI
+    /// APIs and has no path for the others.
     #[must_use]
     pub fn base_url(&self, wire: ProviderApi) -> String {
         match wire {
@@ -130,7 +130,7 @@ impl FakeProvider {
     }
 
     /// Returns the number of open responses. A response ends when its last part is passed to the
-    /// connection, or when the connection ends.
+    /// connection or when the connection ends.
     #[must_use]
     pub fn open(&self) -> usize {
         self.state.counts().open
@@ -152,8 +152,8 @@ impl FakeProvider {
     async fn wait(&self, what: &str, count: usize, now: impl Fn(&ServerState) -> usize) {
         let state = self.state.clone();
         let mut changes = state.changes();
-        // The timer runs on the provider's runtime, because a paused test clock would fire it
-        // immediately.
+        // A paused test clock would fire this timer immediately, so it runs on the provider's
+        // runtime.
         let late = self.runtime.spawn(tokio::time::sleep(PATIENCE));
         tokio::pin!(late);
         while now(&state) < count {
@@ -168,8 +168,7 @@ impl FakeProvider {
 
 impl Drop for FakeProvider {
     fn drop(&mut self) {
-        // Dropping the sender completes `stopped`, which ends the thread; then the port is free
-        // again.
+        // Dropping the sender ends the thread, which frees the port.
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();

@@ -1,4 +1,4 @@
-//! The provider APIs that the server imitates, and how a request path selects one.
+//! The provider APIs that the server implements, and their request paths.
 
 /// One of the four provider APIs, each with its own request and response format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -10,9 +10,9 @@ use crate::provider_api::{ProviderApi, gemini_target};
 /// A received request.
 #[derive(Clone, Debug)]
 pub struct RecordedRequest {
-    /// Which request of this provider it is, from 0.
+    /// Index of the request at this provider, from 0.
     pub number: usize,
-    /// Which connection it came on, from 0.
+    /// Index of the connection, from 0.
     pub connection: usize,
     /// The provider API, if the path belongs to one.
     pub wire: Option<ProviderApi>,
@@ -22,7 +22,7 @@ pub struct RecordedRequest {
     pub path: String,
     /// Query, without the question mark.
     pub query: String,
-    /// Headers, names in lower case, in order.
+    /// Headers in order, with names in lower case.
     pub headers: Vec<(String, String)>,
     /// The body.
     pub body: Bytes,
@@ -57,7 +57,8 @@ impl RecordedRequest {
     pub(crate) fn new(number: usize, connection: usize, head: &Parts, body: Bytes) -> Self {
         let path = head.uri.path().to_owned();
         let wanted: RequestFields = serde_json::from_slice(&body).unwrap_or_default();
-        // Gemini has model and streaming in the path, the other APIs in the body.
+        // Gemini's path contains the model and the streaming mode. Other APIs have both in the
+        // body.
         let (model, streaming) = match gemini_target(&path) {
             Some((model, streaming)) => (model.to_owned(), streaming),
             None => (wanted.model, wanted.stream),
@@ -85,20 +86,20 @@ impl RecordedRequest {
         asked
     }
 
-    /// The value of a header, if it is there; the name in lower case.
+    /// Returns the value of a header. `name` must be in lower case.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
         let found = self.headers.iter().find(|(header, _)| header == name);
         found.map(|(_, value)| value.as_str())
     }
 
-    /// The body as JSON; `null` if it is none.
+    /// Returns the body as JSON, or `null` if it is not JSON.
     #[must_use]
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_default()
     }
 
-    /// The body as text.
+    /// Returns the body as text.
     #[must_use]
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()

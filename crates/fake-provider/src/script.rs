@@ -1,4 +1,4 @@
-//! How a test says what the provider answers: a list of turns, one for each key, or a function.
+//! Scripts of a provider: a list of replies per API key, or a function of the request.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -12,20 +12,20 @@ use crate::turn::ScriptedReply;
 
 type ReplySelector = Arc<dyn Fn(&RecordedRequest) -> ScriptedReply + Send + Sync>;
 
-/// Which answer a request gets.
+/// Selects the reply to each request.
 pub struct ReplyScript {
     turns: Vec<ScriptedReply>,
     keys: HashMap<String, Vec<ScriptedReply>>,
     choose: Option<ReplySelector>,
-    /// How long the first batch is silent after it was taken.
+    /// The delay before the response to the first accepted batch.
     first_batch: Duration,
-    /// How many requests each key has made.
+    /// The number of requests per key.
     made: Mutex<HashMap<Option<String>, usize>>,
 }
 
 impl ReplyScript {
-    /// These turns in order, for each key from the first one on. The last one
-    /// answers everything that follows; without any, [`ScriptedReply::default`] does.
+    /// Creates a script that sends these replies in order, counted per API key. The last one
+    /// answers all further requests. An empty list means [`ScriptedReply::default`].
     pub fn turns(turns: impl IntoIterator<Item = ScriptedReply>) -> Self {
         ReplyScript {
             turns: turns.into_iter().collect(),
@@ -36,7 +36,7 @@ impl ReplyScript {
         }
     }
 
-    /// What the function says.
+    /// Creates a script that calls a function for each request.
     pub fn function(
         choose: impl Fn(&RecordedRequest) -> ScriptedReply + Send + Sync + 'static,
     ) -> Self {
@@ -45,7 +45,7 @@ impl ReplyScript {
         script
     }
 
-    /// These turns for this key, in place of those for all.
+    /// Sets separate replies for one API key.
     #[must_use]
     pub fn for_key(
         mut self,
@@ -56,7 +56,7 @@ impl ReplyScript {
         self
     }
 
-    /// The first batch is taken, and nothing is said of it for a time.
+    /// Delays the response to the first batch, which is accepted immediately.
     #[must_use]
     pub fn silent_first_batch(mut self, time: Duration) -> Self {
         self.first_batch = time;
@@ -72,7 +72,7 @@ impl ReplyScript {
         PreResponseAction::Wait(time)
     }
 
-    /// The answer to this request.
+    /// Returns the reply to a request.
     pub(crate) fn answer(&self, asked: &RecordedRequest) -> ScriptedReply {
         if let Some(turn) = named::turn(asked) {
             return turn;
@@ -88,8 +88,7 @@ impl ReplyScript {
     }
 
     fn count(&self, asked: &RecordedRequest) -> usize {
-        // Counted per key, so that parallel tests with different keys do not take each other's
-        // turns.
+        // Requests are counted per key so that parallel tests do not consume each other's replies.
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         let count = made.entry(asked.key.clone()).or_default();
         *count += 1;
@@ -97,7 +96,7 @@ impl ReplyScript {
     }
 }
 
-/// [`ScriptedReply::default`] for everything.
+/// Sends [`ScriptedReply::default`] for every request.
 impl Default for ReplyScript {
     fn default() -> Self {
         ReplyScript::turns([])

@@ -1,4 +1,4 @@
-//! Connections, requests, and bodies that play a plan.
+//! Connections, requests, and bodies that execute a plan.
 
 use std::collections::{HashMap, VecDeque};
 use std::future::Future;
@@ -30,10 +30,10 @@ use crate::provider_api::ProviderApi;
 use crate::request::RecordedRequest;
 use crate::script::ReplyScript;
 
-/// Answers that are cached for the next request of the same kind.
+/// The maximum number of cached responses.
 const MOST_PLANS: usize = 256;
 
-/// What all connections share.
+/// State shared by all connections.
 pub(crate) struct ServerState {
     script: ReplyScript,
     remembered: usize,
@@ -41,20 +41,20 @@ pub(crate) struct ServerState {
     plans: Mutex<HashMap<PlanKey, Arc<ResponsePlan>>>,
     batches: Batches,
     counts: watch::Sender<RequestCounts>,
-    /// The number of the next request.
+    /// The index of the next request.
     number: AtomicUsize,
 }
 
-/// What has happened so far.
+/// Counts of requests and responses.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct RequestCounts {
     pub(crate) asked: usize,
     pub(crate) left: usize,
-    /// Answers that have begun and not ended.
+    /// Responses in progress.
     pub(crate) open: usize,
 }
 
-/// Requests that get the same answer.
+/// Identifies requests that get the same response.
 type PlanKey = (ProviderApi, String, bool, bool);
 
 impl ServerState {
@@ -94,15 +94,14 @@ impl ServerState {
         requests.push_back(asked.clone());
     }
 
-    /// The answer to a question about what has happened in this process. A request of its own is
-    /// not counted.
+    /// Returns the counts of this process. The request for them is not counted.
     fn told(&self) -> ResponsePlan {
         let RequestCounts { asked, left, open } = self.counts();
         let body = json!({"asked": asked, "left": left, "open": open});
         ResponsePlan::json(200, vec![json_type()], body.to_string().into())
     }
 
-    /// How many rows all batches have.
+    /// Returns the number of rows in all batches.
     pub(crate) fn batch_rows(&self) -> usize {
         self.batches.rows()
     }
@@ -123,7 +122,7 @@ impl ServerState {
             asked.streaming,
             asked.include_usage,
         );
-        // Benchmarks send the same request many times; a cached plan keeps the provider from being
+        // Benchmarks send the same request many times. A cached plan keeps the provider from being
         // the bottleneck.
         let mut plans = lock(&self.plans);
         if let Some(plan) = plans.get(&kind) {
@@ -141,7 +140,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What is asked on none of the wires.
+/// Answers paths that belong to none of the provider APIs.
 fn elsewhere(asked: &RecordedRequest) -> ResponsePlan {
     let body = match (asked.method.as_str(), asked.path.rsplit('/').next()) {
         ("POST", Some("embeddings")) => match named::turn(asked).and_then(|turn| turn.fault) {
@@ -163,7 +162,7 @@ fn refused(refusal: &ErrorResponse, asked: &RecordedRequest) -> ResponsePlan {
     ResponsePlan::json(status, headers, body.into())
 }
 
-/// Accepts connections until it is dropped.
+/// Accepts connections until the future is dropped.
 pub(crate) async fn serve(listener: TcpListener, state: Arc<ServerState>) {
     for number in 0.. {
         let Ok((stream, _)) = listener.accept().await else {
@@ -181,7 +180,7 @@ pub(crate) async fn serve(listener: TcpListener, state: Arc<ServerState>) {
 /// One connection.
 struct ConnectionHandle {
     number: usize,
-    /// Whether it ends with a reset.
+    /// Whether the connection ends with a reset.
     reset: AtomicBool,
 }
 
@@ -191,7 +190,7 @@ async fn connection(stream: TcpStream, line: Arc<ConnectionHandle>, state: Arc<S
         line: line.clone(),
     };
     let service = service_fn(move |request| answer(request, line.clone(), state.clone()));
-    // Whatever ends a connection, the client sees it too.
+    // The client sees the same error, so it is not reported here.
     let _ = http1::Builder::new()
         .serve_connection(TokioIo::new(socket), service)
         .await;
@@ -255,8 +254,8 @@ fn respond(
     response.body(body).map_err(io::Error::other)
 }
 
-/// Counts one request and its answer: dropped before the answer was played to its end,
-/// the client left.
+/// Counts one request and its response. A drop before the end of the response means that the client
+/// disconnected.
 struct Guard {
     state: Arc<ServerState>,
     done: bool,
@@ -289,11 +288,11 @@ impl Drop for Guard {
     }
 }
 
-/// A body that plays a plan.
+/// A body that executes a plan.
 struct ScriptedBody {
     plan: Arc<ResponsePlan>,
     line: Arc<ConnectionHandle>,
-    /// None where nobody counts.
+    /// `None` if the response is not counted.
     guard: Option<Guard>,
     next: usize,
     repeated: usize,
@@ -301,7 +300,7 @@ struct ScriptedBody {
 }
 
 impl ScriptedBody {
-    /// The next step; the last one ends the answer.
+    /// Moves to the next step. The response ends after the last one.
     fn advance(&mut self) {
         self.next += 1;
         if self.next == self.plan.steps.len() {
@@ -356,7 +355,7 @@ impl Body for ScriptedBody {
                     self.sleep = Some(Box::pin(tokio::time::sleep(*time)));
                     self.advance();
                 }
-                // Nothing wakes it; the end of the connection drops it.
+                // Nothing wakes this body, and the end of the connection drops it.
                 BodyAction::Hang => return Poll::Pending,
                 BodyAction::Close => return self.broken(),
                 BodyAction::Reset => {
@@ -383,7 +382,7 @@ struct Socket {
 impl Drop for Socket {
     fn drop(&mut self) {
         if self.line.reset.load(Ordering::Relaxed) {
-            // What is still to be written is thrown away and the peer gets a reset.
+            // Discards unsent bytes and sends a reset.
             let _ = self.stream.set_zero_linger();
         }
     }
@@ -414,7 +413,7 @@ impl AsyncWrite for Socket {
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         if self.line.reset.load(Ordering::Relaxed) {
-            // A shutdown would say farewell before the reset.
+            // A shutdown would send a FIN before the reset.
             return Poll::Ready(Ok(()));
         }
         Pin::new(&mut self.stream).poll_shutdown(context)

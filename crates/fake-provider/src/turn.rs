@@ -31,9 +31,9 @@ pub struct ScriptedReply {
 /// A delta, or a call with its deltas.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReplyPart {
-    /// A piece of text.
+    /// A part of the text.
     Text(String),
-    /// A piece of visible reasoning.
+    /// A part of the visible reasoning.
     Reasoning(String),
     /// A call of a tool.
     Call(ScriptedCall),
@@ -54,31 +54,31 @@ pub struct ScriptedCall {
 /// The finish reason of a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Finish {
-    /// All is said.
+    /// A complete reply.
     Stop,
-    /// Tools are to be called.
+    /// A request for tool calls.
     ToolCalls,
-    /// The limit on tokens.
+    /// The token limit.
     Length,
-    /// The provider's filter.
+    /// The provider's content filter.
     ContentFilter,
 }
 
 /// The token usage of a reply.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TokenUsage {
-    /// The whole request, what came from a cache included.
+    /// Input tokens, including cached ones.
     pub input: u64,
-    /// Of that, what came from a cache.
+    /// Cached input tokens.
     pub cached: u64,
-    /// The whole answer, reasoning included.
+    /// Output tokens, including reasoning.
     pub output: u64,
-    /// Of that, reasoning.
+    /// Reasoning tokens.
     pub reasoning: u64,
 }
 
 impl ScriptedReply {
-    /// An answer of these pieces.
+    /// Creates a reply from these parts.
     #[must_use]
     pub fn new(pieces: Vec<ReplyPart>) -> Self {
         ScriptedReply {
@@ -94,13 +94,13 @@ impl ScriptedReply {
         }
     }
 
-    /// A text in these pieces.
+    /// Creates a reply with text in these parts.
     pub fn text<S: Into<String>>(pieces: impl IntoIterator<Item = S>) -> Self {
         let pieces = pieces.into_iter().map(|text| ReplyPart::Text(text.into()));
         ScriptedReply::new(pieces.collect())
     }
 
-    /// One call, `call_1`, with its arguments in these pieces.
+    /// Creates a reply with one call, `call_1`, and its arguments in these parts.
     pub fn call<S: Into<String>>(
         name: impl Into<String>,
         arguments: impl IntoIterator<Item = S>,
@@ -108,27 +108,27 @@ impl ScriptedReply {
         ScriptedReply::new(Vec::new()).and_call("call_1", name, arguments)
     }
 
-    /// An answer that goes wrong.
+    /// Creates a reply of three parts with a fault.
     #[must_use]
     pub fn failing(fault: InjectedFault) -> Self {
         ScriptedReply::text(["one ", "two ", "three"]).fault(fault)
     }
 
-    /// And then this text.
+    /// Appends text.
     #[must_use]
     pub fn and_text(mut self, text: impl Into<String>) -> Self {
         self.pieces.push(ReplyPart::Text(text.into()));
         self
     }
 
-    /// And then this reasoning.
+    /// Appends reasoning.
     #[must_use]
     pub fn and_reasoning(mut self, text: impl Into<String>) -> Self {
         self.pieces.push(ReplyPart::Reasoning(text.into()));
         self
     }
 
-    /// And then this call.
+    /// Appends a call.
     #[must_use]
     pub fn and_call<S: Into<String>>(
         mut self,
@@ -144,14 +144,14 @@ impl ScriptedReply {
         self
     }
 
-    /// Ends for this reason.
+    /// Sets the finish reason.
     #[must_use]
     pub fn finish(mut self, finish: Finish) -> Self {
         self.finish = Some(finish);
         self
     }
 
-    /// Cost this.
+    /// Sets the token usage.
     #[must_use]
     pub fn spent(mut self, input: u64, output: u64) -> Self {
         let before = self.spent.unwrap_or_default();
@@ -163,49 +163,49 @@ impl ScriptedReply {
         self
     }
 
-    /// Has this signature.
+    /// Sets the signature.
     #[must_use]
     pub fn signature(mut self, signature: impl Into<String>) -> Self {
         self.signature = Some(signature.into());
         self
     }
 
-    /// Pauses before each delta.
+    /// Sets the pause before each delta.
     #[must_use]
     pub fn pause(mut self, pause: Duration) -> Self {
         self.pause = pause;
         self
     }
 
-    /// Pauses before the head of the answer.
+    /// Sets the pause before the response head.
     #[must_use]
     pub fn delay(mut self, delay: Duration) -> Self {
         self.delay = delay;
         self
     }
 
-    /// Is whole, even where a stream was asked for.
+    /// Sends a complete response even if a stream was requested.
     #[must_use]
     pub fn whole(mut self) -> Self {
         self.whole = true;
         self
     }
 
-    /// Has this header.
+    /// Adds a header.
     #[must_use]
     pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.headers.push((name.into(), value.into()));
         self
     }
 
-    /// Goes wrong in this way.
+    /// Sets the injected fault.
     #[must_use]
     pub fn fault(mut self, fault: InjectedFault) -> Self {
         self.fault = Some(fault);
         self
     }
 
-    /// Why it ends.
+    /// Returns the finish reason.
     pub(crate) fn reason(&self) -> Finish {
         let calls = self
             .pieces
@@ -218,7 +218,7 @@ impl ScriptedReply {
         })
     }
 
-    /// What it cost.
+    /// Returns the token usage.
     pub(crate) fn cost(&self) -> TokenUsage {
         self.spent.unwrap_or(TokenUsage {
             input: 12,
@@ -227,7 +227,7 @@ impl ScriptedReply {
         })
     }
 
-    /// Its pieces, neighbours of one kind together.
+    /// Returns the parts, with adjacent parts of one kind joined into blocks.
     pub(crate) fn blocks(&self) -> Vec<ContentBlock<'_>> {
         let mut blocks = Vec::new();
         for piece in &self.pieces {
@@ -245,7 +245,7 @@ impl ScriptedReply {
         blocks
     }
 
-    /// The text, or `None` if nothing is said.
+    /// Returns the text, or `None` if there is none.
     pub(crate) fn all_text(&self) -> Option<String> {
         self.joined(|piece| match piece {
             ReplyPart::Text(text) => Some(text),
@@ -253,7 +253,7 @@ impl ScriptedReply {
         })
     }
 
-    /// The reasoning, or `None` if there is none.
+    /// Returns the reasoning, or `None` if there is none.
     pub(crate) fn all_reasoning(&self) -> Option<String> {
         self.joined(|piece| match piece {
             ReplyPart::Reasoning(text) => Some(text),
@@ -271,7 +271,7 @@ impl ScriptedReply {
         (!texts.is_empty()).then(|| texts.concat())
     }
 
-    /// The calls, in order.
+    /// Returns the calls, in order.
     pub(crate) fn calls(&self) -> impl Iterator<Item = &ScriptedCall> {
         self.pieces.iter().filter_map(|piece| match piece {
             ReplyPart::Call(call) => Some(call),
@@ -281,13 +281,13 @@ impl ScriptedReply {
 }
 
 impl Default for ScriptedReply {
-    /// Three pieces of text.
+    /// Returns a reply with three parts of text.
     fn default() -> Self {
         ScriptedReply::text(["Hello", ", ", "world."])
     }
 }
 
-/// Neighbouring pieces of one kind.
+/// Adjacent parts of one kind.
 pub(crate) enum ContentBlock<'a> {
     Text(Vec<&'a str>),
     Reasoning(Vec<&'a str>),
@@ -295,7 +295,7 @@ pub(crate) enum ContentBlock<'a> {
 }
 
 impl ScriptedCall {
-    /// The whole text of the arguments.
+    /// Returns the full text of the arguments.
     pub(crate) fn text(&self) -> String {
         self.arguments.concat()
     }

@@ -7,7 +7,7 @@ import { accessible, clean, everywhere, go, reach, ready, serve, staysText, visi
 import { SHORT, TEXTS } from './hostile.mjs';
 import { provider } from './provider.mjs';
 
-/** Answers of the model, by a part of the question. */
+/** Replies of the model, selected by a part of the question. */
 let answers = [];
 let release;
 
@@ -261,7 +261,7 @@ test('the views are accessible in all sizes, languages and themes', async () => 
   });
 });
 
-/** Texts that fit into one chat, and texts that each need their own. */
+/** Texts that share one chat, and texts that need separate chats. */
 const FEW = TEXTS.filter(([, text]) => text.trim() && text.length <= 20_000);
 const LARGE = TEXTS.filter(([, text]) => text.length > 20_000);
 
@@ -319,7 +319,7 @@ test('names, questions, arguments of pending calls and journals are never markup
 
   for (const [name, text] of SHORT.filter(([, text]) => text.trim() && text.isWellFormed() && !text.includes('\u0000'))) {
     const id = encodeURIComponent(text);
-    // Not every text can be a name.
+    // Not every text is a valid name.
     await server.api('PUT', `api/v1/agents/${id}?broken=allow`, { ...AGENT, description: text, instructions: text, model: text }).catch(() => {});
     await go(page, `#/agents/chat/${id}`);
     await staysText(page, `${name} as the name of an agent`);

@@ -105,7 +105,7 @@ test('file names, rows, answers and diagnostics are never markup', async () => {
     const form = new FormData();
     form.set('purpose', 'batch');
     form.set('file', new File([ROWS], one));
-    // Not every text is the name of a file.
+    // Not every text is a valid file name.
     await fetch(`${server.url}/v1/files`, { method: 'POST', body: form }).catch(() => {});
   }
   await go(page, '#/batches?tab=files');

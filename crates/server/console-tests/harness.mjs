@@ -93,7 +93,7 @@ export async function serve({ args = ['--demo', '--model', 'mock'], env = {}, fi
     get url() {
       return `http://127.0.0.1:${port}`;
     },
-    /** Waits until `is()` says yes. */
+    /** Waits until `is()` returns true. */
     async until(is, ms = 15_000) {
       const end = Date.now() + ms;
       while (!(await is())) {
@@ -132,7 +132,7 @@ export async function visit(server, path = '', { width = 1440, height = 900, the
     deviceScaleFactor: scale,
     colorScheme: theme,
     locale: language === 'zh' ? 'zh-CN' : 'en-US',
-    // Colours that are still changing are not those that axe should read.
+    // axe must not read colours in transition.
     reducedMotion: reduced ? 'reduce' : 'no-preference',
     acceptDownloads: true,
   });
@@ -177,7 +177,7 @@ function watch(page, server) {
   page.on('pageerror', (error) => page.troubles.push(`error: ${error.message}`));
   page.on('console', (message) => {
     if (message.type() !== 'error') return;
-    // The server's refusals are answers that the page handles; a file that is missing is not.
+    // The page handles error responses of the server, but not missing files.
     const asked = message.location().url;
     if (message.text().startsWith('Failed to load resource') && /\/(api|v1)\//.test(asked)) {
       page.refused.push(`${message.text().replace(/.*status of (\d+).*/, '$1')} ${asked}`);
@@ -286,7 +286,7 @@ export async function staysText(page, what = '') {
     const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
     while (walker.nextNode()) {
       const node = walker.currentNode;
-      // What is edited is shown as it is.
+      // Editors show the text unchanged.
       if (node.parentElement.closest('textarea, q-code')) continue;
       if (turning.test(node.data)) wrong.push(`unseen characters: ${JSON.stringify(node.data.slice(0, 80))}`);
     }
@@ -305,7 +305,7 @@ export async function longTasks(page, work) {
   });
   await work();
   return page.evaluate(async () => {
-    // What was noted last comes with the next task.
+    // The browser reports the last entries with the next task.
     await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
     globalThis.longTasks.push(...globalThis.longTaskObserver.takeRecords().map((one) => one.duration));
     globalThis.longTaskObserver.disconnect();

@@ -1,8 +1,8 @@
-// Texts that must stay texts, wherever the console shows them. What runs in spite of it sets `mark`.
+// Hostile texts. The console must show them as text; a script that runs anyway sets `mark`.
 
 const RUN = 'globalThis.hostile=1';
 
-/** 1 MB without a break, and with one character that is wider than its bytes. */
+/** 1 MB without a break, with one multi-byte character. */
 const MEGABYTE = 1024 * 1024;
 
 /** `[name, text]`, all different. */
@@ -42,26 +42,26 @@ export const TEXTS = [
   ['MathML', `<math><mtext></form><form><mglyph><style></math><img src onerror=${RUN}>`],
   ['dialog', '<dialog open>Access token <input></dialog>'],
   ['custom element of the page', '<q-code></q-code><q-list></q-list>'],
-  // Attributes and scripts that a text breaks out of.
+  // Texts that would close an attribute or a script.
   ['out of double quotes', `" onmouseover="${RUN}" x="`],
   ['out of single quotes', `' onmouseover='${RUN}' x='`],
   ['out of a template literal', '`${globalThis.hostile=1}`'],
   ['out of JSON', `"}],"x":[{"y":"`],
   ['line separators', 'a\u2028b\u2029c'],
-  // Entities and escapes stay what they are.
+  // Entities and escapes must stay unchanged.
   ['HTML entities', '&lt;script&gt; &amp;amp; &#60; &#x3c; &nbsp;'],
   ['JSON escapes', '\\u003cscript\\u003e \\n \\" \\\\'],
   ['percent escapes', '%3Cscript%3E %00 %2e%2e%2f'],
   ['path upwards', '../../../../etc/passwd'],
   ['query', '?token=x&tab=edit#/prompts'],
-  // Terminals.
+  // Terminal escape sequences.
   ['ANSI colours', '\u001b[31mred\u001b[0m \u001b[1;5mblink\u001b[0m'],
   ['ANSI that clears', '\u001b[2J\u001b[H\u001b]0;title\u0007'],
   ['ANSI link', '\u001b]8;;https://hostile.example\u001b\\here\u001b]8;;\u001b\\'],
   ['carriage return', 'what was written\rwhat is seen'],
   ['backspaces', 'good\b\b\b\bevil'],
   ['bell and form feed', 'a\u0007b\fc\vd'],
-  // Directions, and what nobody sees.
+  // Direction-changing and invisible characters.
   ['right-to-left override', 'safe\u202egnp.exe'],
   ['left-to-right override', '\u202dabc\u202c'],
   ['isolates that do not close', '\u2066\u2067\u2068abc'],
@@ -78,7 +78,7 @@ export const TEXTS = [
   ['lone low surrogate', 'a\udc00b'],
   ['not characters', 'a\ufffe\uffffb'],
   ['looks Latin', 'рrоmрt.аdmin'],
-  // Templates of many languages, in places where none of them is evaluated.
+  // Templates in several languages. The console must not evaluate them.
   ['Go template', '{{.variables.name}} {{range .}}{{end}} {{printf "%s" .}}'],
   ['Jinja', '{{ 7*7 }} {% for x in y %}{{ x }}{% endfor %} {# c #}'],
   ['Jinja that escapes', "{{ ''.__class__.__mro__[1].__subclasses__() }}"],
@@ -101,7 +101,7 @@ export const TEXTS = [
   ['10,000 emoji', '👩‍👩‍👧‍👦'.repeat(1_000)],
   ['nothing but white space', ' \t\n \u3000\u00a0 '],
   ['nothing', ''],
-  // Words that programs take for something else.
+  // Words with a special meaning in some programs.
   ['prototype', '__proto__'],
   ['constructor', 'constructor'],
   ['null', 'null'],
@@ -109,10 +109,10 @@ export const TEXTS = [
   ['HTML of the page', '<h1 id="main">Prompts</h1><nav aria-label="Quillet"></nav>'],
 ];
 
-/** Those that are short: for names, ids, titles and messages. */
+/** The short texts, for names, ids, titles and messages. */
 export const SHORT = TEXTS.filter(([, text]) => text.length > 0 && text.length <= 400);
 
-/** The names of all, for a table of what is expected of each. */
+/** All names, for tables of expected results. */
 export function named(name) {
   const found = TEXTS.find(([of]) => of === name);
   if (!found) throw new Error(`the corpus has no text called ${name}`);

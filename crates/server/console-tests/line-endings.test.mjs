@@ -1,4 +1,4 @@
-// Line endings: what reaches the server does not depend on the browser, and unedited lines keep theirs.
+// Line endings: every browser sends the same text, and unedited lines keep theirs.
 
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -56,7 +56,7 @@ test('only textOf reads the value of a field', () => {
 test('unedited lines keep their line endings, and new lines end like the line above', async () => {
   const page = await visit(server, '#/prompts');
   const cases = [
-    // What was loaded, what the field holds now, what is saved.
+    // The loaded text, the edited text and the saved text.
     ['a\nb', 'a\nc', 'a\nc'],
     ['a\r\nb\r\nc', 'a\nb\nc', 'a\r\nb\r\nc'],
     ['a\r\nb\r\nc', 'a\nX\nc', 'a\r\nX\r\nc'],

@@ -97,9 +97,9 @@ for (const [name, make, prefix] of [
     const outside = [];
     page.on('response', (response) => {
       const { pathname } = new URL(response.url());
-      // Probes and counters stay at the root, where a proxy may not lead.
+      // Probes and counters stay at the root, which a proxy may not forward.
       if (!pathname.startsWith(`${prefix}/`) && !/^\/(readyz|metrics)$/.test(pathname)) outside.push(pathname);
-      // Prompts of an extension have no versions of their own.
+      // Prompts of an extension have no versions.
       if (response.status() === 404 && !/\/(readyz|metrics)$|\/evaluator\./.test(pathname)) outside.push(`404 ${pathname}`);
     });
     for (const view of VIEWS) {
@@ -108,11 +108,11 @@ for (const [name, make, prefix] of [
     }
     await works(page, server === below);
     assert.deepEqual(outside, []);
-    // The page of the routes, at its own address.
+    // The page with the routes has its own URL.
     await page.goto(`${server.url}${prefix}/docs`);
     await ready(page);
     await page.getByRole('heading', { name: 'Docs' }).or(page.locator('h1')).first().waitFor();
-    // What is at the root is not found through a proxy that leads elsewhere, which Chromium notes.
+    // Routes at the root are not found through this proxy, and Chromium logs the error.
     page.troubles = page.troubles.filter((trouble) => server === below || !/404/.test(trouble));
     clean(page);
   });

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 
 import { clean, ready, serve, SPEED, visit } from './harness.mjs';
 
-/** Files of the checkout are sent by the test, unpacked, and say nothing of the wire. */
+/** Files of the checkout are served uncompressed, so their transferred size has no meaning. */
 const EMBEDDED = process.env.QUILLET_CONSOLE !== 'files';
 const FOLDER = new URL('../console/', import.meta.url);
 
@@ -27,7 +27,7 @@ test('the first screen is small and loads fast', async (t) => {
     await page.locator('q-list a').first().waitFor();
     times.push(
       await page.evaluate(async () => {
-        // The first rows are there, and the page answers.
+        // The first rows are visible, and the page responds.
         await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
         return performance.now();
       }),
@@ -42,12 +42,12 @@ test('the first screen is small and loads fast', async (t) => {
 
 test('the console uses little server memory', async (t) => {
   const files = readdirSync(FOLDER, { recursive: true }).filter((name) => /\.\w+$/.test(name));
-  /** KiB: what the server holds, and with the pages of its program's file that are in memory. */
+  /** Private memory of the server in KiB, and its total with the mapped executable. */
   const memory = (server) => {
     const status = readFileSync(`/proc/${server.pid}/status`, 'utf8');
     return ['RssAnon', 'VmRSS'].map((name) => Number(status.match(new RegExp(`${name}:\\s+(\\d+)`))[1]));
   };
-  /** By how many KiB a server has grown after these requests. */
+  /** Returns the growth of the memory in KiB after these requests. */
   async function measured(paths) {
     const server = await serve();
     const ask = async (path) => (await fetch(`${server.url}/${path}`, { headers: { 'accept-encoding': 'gzip' } })).arrayBuffer();

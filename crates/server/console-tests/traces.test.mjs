@@ -242,7 +242,7 @@ test('a list of 100,000 scrolls without long tasks', async () => {
       await page.evaluate(() => (document.querySelector('q-list').scrollTop += 4_000));
       await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve))));
     }
-    // To the very end, page by page, and back to the middle.
+    // Scroll to the end page by page, and back to the middle.
     await page.evaluate(async () => {
       const list = document.querySelector('q-list');
       for (let turn = 0; turn < 3_000 && list.size < 100_000; turn += 1) {

@@ -132,7 +132,7 @@ export function answer({ id, choose, decided }) {
   }
 
   function ended(event, data) {
-    // A run that resumes after a decision ends again. The last ending counts.
+    // A run that resumes after a decision ends again, so the last end event counts.
     fill(foot);
     node.append(foot);
     const usage = data.usage;

@@ -1,4 +1,4 @@
-// Translations, and formatting of numbers, times and untrusted text.
+// Translations and formatting of numbers, times and untrusted text.
 
 import prompts from './zh/prompts.js';
 import shell from './zh/shell.js';

@@ -1,5 +1,5 @@
-// Creates the nodes of the page. Text becomes text nodes and attributes and is never parsed as markup,
-// whatever a prompt, an answer or a name contains.
+// Creates the nodes of the page. Text becomes text nodes and attributes and is never parsed as
+// markup, even if a prompt, an answer or a name contains HTML.
 
 /**
  * Creates an element. `props`: `on*` (listeners), `.name` (a property), `data`, and attributes, such as
@@ -60,8 +60,8 @@ export function textOf(control) {
   return control instanceof HTMLInputElement ? control.value.replace(/[\r\n]+/g, '') : control.value;
 }
 
-// Removes carriage returns from inserted text before it reaches a text area. Offsets in the field then
-// match its text. The user can still undo the insertion.
+// Removes carriage returns from inserted text before it reaches a text area, so that offsets in the
+// field match its text. The user can still undo the insertion.
 document.addEventListener('beforeinput', (event) => {
   if (!(event.target instanceof HTMLTextAreaElement) || !event.data?.includes('\r')) return;
   if (!['insertText', 'insertFromPaste'].includes(event.inputType) || !event.cancelable) return;
@@ -92,7 +92,7 @@ export function keepLineEndings(before, after) {
   const above = head.lastIndexOf('\n');
   const near = above < 0 ? (before.match(/\r?\n/)?.[0] ?? '\n') : head[above - 1] === '\r' ? '\r\n' : '\n';
   const text = head + after.slice(start, after.length - tail).replaceAll('\n', near) + rest;
-  // A lone carriage return directly before a line feed would turn into one line break.
+  // A lone carriage return directly before a line feed would be read as a single line break.
   return lineFeeds(text) === after ? text : after;
 }
 

@@ -1,9 +1,8 @@
-//! The plain proxies that `benches/gateway` compares with: axum before, hyper's client
-//! behind, and no more than that.
+//! The baseline proxies for `benches/gateway`. They consist of axum and hyper's client only.
 //!
-//! `bench_proxy bytes URL` hands what it is sent on to URL, and the answer back, unread.
-//! `bench_proxy rewrite URL` reads every JSON text into a tree and writes it again:
-//! requests, whole answers, and each `data:` line of a stream. Both print their address.
+//! `bench_proxy bytes URL` forwards requests to URL and responses to the client unchanged.
+//! `bench_proxy rewrite URL` parses and serializes all JSON again: requests, complete responses and
+//! each `data:` line of a stream. Both print their address.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -61,7 +60,7 @@ struct Proxy {
 }
 
 impl Proxy {
-    /// Any path goes to the same path of the provider.
+    /// Forwards a request to the same path of the provider.
     async fn pass(&self, mut request: Request) -> Result<Response, Failure> {
         let uri = request.uri();
         let path = uri.path_and_query().map_or("/", |path| path.as_str());
@@ -87,7 +86,7 @@ impl Proxy {
     }
 }
 
-/// The length changes when JSON is written again; hyper tells the new one.
+/// Removes the length, because serialized JSON has another one. hyper sets the new header.
 fn forget_length(headers: &mut HeaderMap) {
     headers.remove(CONTENT_LENGTH);
     headers.remove(TRANSFER_ENCODING);
@@ -97,7 +96,8 @@ fn rewritten(json: &[u8]) -> serde_json::Result<Vec<u8>> {
     serde_json::to_vec(&serde_json::from_slice::<Value>(json)?)
 }
 
-/// Every line as soon as it is whole; an error of the provider ends the body with one.
+/// Forwards every line as soon as it is complete. An error of the provider ends the body with an
+/// error.
 fn rewritten_events(events: BodyDataStream) -> Body {
     let rewritten = stream::unfold((events, Vec::new()), async |(mut events, mut rest)| {
         let part = match events.next().await? {

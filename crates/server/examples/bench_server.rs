@@ -1,8 +1,7 @@
-//! The servers that the benches compare with.
+//! The servers that the benchmarks compare.
 //!
-//! `bench_server quillet redis://…` serves the prompts of that store;
-//! `bench_server bare TEXT` is a plain axum handler that reads the body and
-//! answers with TEXT, whatever it was asked. Both print their address.
+//! `bench_server quillet redis://…` serves the prompts of that store. `bench_server bare TEXT` is a
+//! plain axum handler that reads the body and responds with TEXT. Both print their address.
 
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
-//! Aliases of prompts: the member `aliases` of a definition, such as the `pmpt_…` id of a prompt at
-//! OpenAI.
+//! Aliases of prompts: the member `aliases` of a definition, such as the `pmpt_…` id of an OpenAI
+//! prompt.
 //!
-//! They are consulted when no prompt has the requested id, and collected once per snapshot from the
-//! definitions.
+//! An alias is used only if no prompt has the requested id. Aliases are collected once per
+//! snapshot.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, Weak};
@@ -23,7 +23,7 @@ struct AliasCache {
 }
 
 impl Aliases {
-    /// Replaces an alias by its id and keeps a version selector behind it.
+    /// Replaces an alias with the prompt id and keeps its version selector.
     pub(crate) fn resolve(&self, snapshot: &Arc<CatalogueSnapshot>, named: &str) -> String {
         let (name, mark) = match VersionSelector::split_id(named) {
             Some((name, Ok(mark))) => (name, Some(mark)),
@@ -56,8 +56,8 @@ impl Aliases {
 fn all(snapshot: &CatalogueSnapshot) -> HashMap<String, Arc<str>> {
     let mut ids: HashMap<String, Arc<str>> = HashMap::new();
     for definition in snapshot.prompts.values() {
-        // A cheap test first: nearly no definition has aliases, and parsing all of them would be
-        // slow.
+        // Check for the word first, because few definitions have aliases and parsing all of them
+        // would be slow.
         if !definition.text.contains("\"aliases\"") {
             continue;
         }

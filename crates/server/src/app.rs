@@ -53,12 +53,12 @@ pub(crate) struct App {
     pub(crate) spending: Option<Arc<Spending>>,
     /// The endpoints for MCP clients.
     pub(crate) mcp: McpEndpoints,
-    /// The OpenAPI document, written on first use.
+    /// The OpenAPI document, generated on first use.
     openapi: OnceLock<String>,
-    /// Writes the document. A function pointer breaks the import cycle between handlers, which
-    /// depend on this file, and the route list, which depends on all handlers.
+    /// Generates the OpenAPI document. A function pointer breaks the import cycle between this
+    /// file, the handlers and the route list.
     describe: fn(&ServerConfig) -> String,
-    /// Set at shutdown; never reset.
+    /// Set at shutdown and never reset.
     stopping: AtomicBool,
 }
 
@@ -103,14 +103,14 @@ impl App {
         }
     }
 
-    /// The OpenAPI document, as JSON.
+    /// Returns the OpenAPI document as JSON.
     pub(crate) fn openapi(&self) -> &str {
         self.openapi.get_or_init(|| (self.describe)(&self.config))
     }
 
     pub(crate) fn stop(&self) {
-        // Release pairs with the Acquire below: a request that sees the flag also sees everything
-        // that was done before the shutdown began.
+        // Release pairs with the Acquire below. A request that sees the flag also sees all writes
+        // before the shutdown.
         self.stopping.store(true, Ordering::Release);
     }
 
@@ -118,7 +118,8 @@ impl App {
         self.stopping.load(Ordering::Acquire)
     }
 
-    /// Returns why no agent run can start, if the store of runs is unavailable.
+    /// Returns the reason why the store of runs is unavailable, in which case agent runs cannot
+    /// start.
     pub(crate) fn runs_outage(&self) -> Option<String> {
         match self.agents.as_ref()?.parts().runs.health() {
             Health::Away { reason } => Some(reason),
@@ -129,8 +130,8 @@ impl App {
     /// Returns whether clients may change connections to databases.
     pub(crate) fn may_change_databases(&self) -> bool {
         let loopback = self.config.listen.ip().is_loopback();
-        // Changing databases lets a client open any address, so it is on only where clients are
-        // local or authenticated.
+        // A client that may change databases can open any address, so the default permits it only
+        // for local or authenticated clients.
         let guarded = loopback || self.config.has_tokens();
         self.config.change_databases.unwrap_or(guarded)
     }

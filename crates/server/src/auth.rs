@@ -19,7 +19,7 @@ use crate::config::{NamedToken, ServerConfig};
 use crate::error::{ApiError, problem};
 use crate::rate::RateKey;
 
-/// The caller's name and permissions where no tokens are configured.
+/// The caller's name and permissions if no tokens are configured.
 static ANYONE: LazyLock<(Arc<str>, Arc<PermissionSet>)> =
     LazyLock::new(|| ("anonymous".into(), Arc::new(PermissionSet::all())));
 
@@ -39,7 +39,7 @@ struct TokenEntry {
 /// The credentials of a request.
 #[derive(Debug)]
 enum Credentials<'a> {
-    /// A token.
+    /// A token of Bearer authentication.
     Bearer(&'a [u8]),
     /// `NAME:TOKEN` of Basic authentication, which Langfuse's clients use for their key pair.
     Basic(Vec<u8>),
@@ -85,10 +85,10 @@ impl Auth {
         }
     }
 
-    /// Returns the client with this scope, while its token is still configured.
+    /// Returns the client with this scope if its token is still configured.
     pub(crate) fn client_of(&self, scope: &str) -> Option<RateKey> {
         let here = Ipv4Addr::LOCALHOST.into();
-        // Without tokens all callers share one scope, whatever their address was.
+        // Without tokens all callers share one scope, regardless of their address.
         if self.tokens.is_empty() {
             let anyone = RateKey::new(Caller::Anyone, here);
             return (self.principal(anyone).scope() == scope).then_some(anyone);
@@ -150,8 +150,8 @@ impl<'a> Credentials<'a> {
                     token.owner.0.as_bytes(),
                     parts.next().unwrap_or_default(),
                 );
-                // `&` and not `&&`: both comparisons always run, so timing does not tell which one
-                // failed.
+                // `&` instead of `&&`: both comparisons always run, so that timing does not reveal
+                // which one failed.
                 equals_constant_time(secret, parts.next().unwrap_or_default()) & name
             }
         }
@@ -172,7 +172,7 @@ fn all(config: &ServerConfig) -> impl Iterator<Item = NamedToken> {
 /// Checks that every token can be sent and is unique.
 ///
 /// # Errors
-/// The name of the first that cannot, and why.
+/// Returns the name of the first invalid token and the reason.
 pub(crate) fn check(config: &ServerConfig) -> Result<(), (String, &'static str)> {
     let plain = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic());
     let (mut names, mut secrets) = (BTreeSet::new(), BTreeSet::new());
@@ -203,7 +203,7 @@ fn strip_scheme<'a>(header: &'a [u8], scheme: &[u8]) -> Option<&'a [u8]> {
         .then(|| rest.trim_ascii())
 }
 
-/// Compares in constant time for equal lengths.
+/// Compares two values of equal length in constant time.
 fn equals_constant_time(a: &[u8], b: &[u8]) -> bool {
     // `black_box` keeps the compiler from ending the loop at the first difference.
     let differing = a

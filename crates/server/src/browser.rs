@@ -1,8 +1,8 @@
-//! Web pages as callers: permitted origins and the CORS headers for their browsers.
+//! Requests from web pages: permitted origins and CORS headers.
 //!
-//! Any page can make its visitor's browser send a request to a service on the visitor's own
-//! machine. So requests from pages of other origins are rejected unless the origin is permitted.
-//! The browser sends the origin in `Origin`, or else in the fetch metadata.
+//! Any web page can make its visitor's browser send requests to a service on the visitor's machine.
+//! So requests from pages of other origins are rejected, unless the origin is permitted. The
+//! browser sends the origin in `Origin`, or else in the fetch metadata.
 
 use axum::http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
@@ -22,7 +22,7 @@ static FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 /// Fetch metadata: the mode of the request.
 static FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
 
-/// Origins whose pages may call.
+/// The permitted origins of web pages.
 #[derive(Debug)]
 pub(crate) struct Browsers {
     origins: Vec<String>,
@@ -33,8 +33,8 @@ impl Browsers {
         Browsers { origins }
     }
 
-    /// Rejects requests from pages of another origin than the host that the request names.
-    /// Following a link is permitted: the linking page sees nothing of the response.
+    /// Rejects requests from pages whose origin differs from the requested host. Following a link
+    /// is permitted, because the linking page cannot read the response.
     pub(crate) fn check(
         &self,
         method: &Method,
@@ -48,7 +48,7 @@ impl Browsers {
         if !foreign {
             return Ok(());
         }
-        // Only GET: a form of another site could otherwise post to this server by navigation.
+        // Only GET, because a form of another site could post to this server by navigation.
         let link = method == Method::GET && says(&FETCH_MODE) == Some(b"navigate");
         if link || self.permitted(headers).is_some() {
             return Ok(());

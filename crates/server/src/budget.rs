@@ -1,4 +1,4 @@
-//! The budget of a request: that of its token, within the header `X-Quillet-Budget`.
+//! The budget of a request. The header `X-Quillet-Budget` restricts the budget of the token.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -14,14 +14,15 @@ use crate::caller::Caller;
 use crate::error::{ApiError, problem};
 use crate::rate::RateKey;
 
-/// Header with the limits of one request: `usd=0.05, tokens=2000, s=30`, or some of them.
+/// Header with limits of a request, such as `usd=0.05, tokens=2000, s=30`. Each of them is
+/// optional.
 pub(crate) const HEADER: &str = "x-quillet-budget";
 
 impl App {
-    /// Returns the accounts that are charged for a request; `None` where nothing is limited.
+    /// Returns the accounts charged for a request, or `None` if there are no limits.
     ///
     /// # Errors
-    /// The header cannot be read.
+    /// Fails if the header is invalid.
     pub(crate) fn request_accounts(
         &self,
         client: RateKey,
@@ -38,7 +39,7 @@ impl App {
         Ok(Some(payer).filter(BudgetAccounts::is_limited))
     }
 
-    /// Returns the accounts of a client without looking at headers.
+    /// Returns the accounts of a client, regardless of headers.
     pub(crate) fn accounts_of(&self, client: RateKey) -> BudgetAccounts {
         let key = match client.caller() {
             Caller::Token(_) => Some(&*self.auth.owner(client).0),
@@ -94,8 +95,8 @@ impl hyper::body::Body for PaidBody {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        // The body is polled outside of the handler's task-local scope, so the accounts are set
-        // again for each poll. A streamed reply calls models while it is polled.
+        // The body is polled outside the handler's task-local scope, so set the accounts again for
+        // each poll. A streamed reply calls models while it is polled.
         let payer = self.payer.clone();
         budget::with_accounts(Some(payer), || Pin::new(&mut self.body).poll_frame(context))
     }

@@ -3,8 +3,8 @@
 /// The authenticated caller: a token by its index, or anonymous.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Caller {
-    /// The token at this index: those of `server.tokens` first, then the named ones.
+    /// A token by its index. The tokens of `server.tokens` precede the named ones.
     Token(usize),
-    /// An anonymous caller: no tokens are configured, or the route needs none.
+    /// An anonymous caller, if no tokens are configured or the route does not require one.
     Anyone,
 }

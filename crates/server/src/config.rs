@@ -1,4 +1,4 @@
-//! Settings of the HTTP server. Every limit has its default here.
+//! Settings of the HTTP server with their defaults.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
@@ -9,15 +9,14 @@ use secrecy::SecretString;
 /// Configuration of the HTTP server.
 #[derive(Clone, Debug)]
 pub struct ServerConfig {
-    /// Address and port; port 0 picks a free one. Default `127.0.0.1:8080`.
+    /// Address and port. Port 0 selects a free port. Default `127.0.0.1:8080`.
     pub listen: SocketAddr,
-    /// Path before every route, such as `/ai-prompt-shell` (where clients of that service look).
-    /// Default empty. `/healthz`, `/readyz` and `/metrics` stay at the root, where probes look for
-    /// them.
+    /// Path prefix of every route, such as `/ai-prompt-shell` for clients of that service. Default
+    /// empty. `/healthz`, `/readyz` and `/metrics` stay at the root, where probes expect them.
     pub prefix: String,
-    /// Tokens, one of which a client must send as `Authorization: Bearer TOKEN` or as the password
-    /// of Basic authentication. They have all permissions and the names `token-1`, `token-2` and so
-    /// on. Default none: without named tokens, every client that reaches the address may call.
+    /// Tokens for `Authorization: Bearer TOKEN` or as the password of Basic authentication. They
+    /// have all permissions and the names `token-1`, `token-2` and so on. Default none: without any
+    /// tokens, named or not, every client that reaches the address may call.
     pub tokens: Vec<SecretString>,
     /// Tokens with their own names and permissions. Default none.
     pub named_tokens: Vec<NamedToken>,
@@ -27,19 +26,19 @@ pub struct ServerConfig {
     pub open_metrics: bool,
     /// Whether to permit a non-loopback address without a token. Default `false`.
     pub insecure: bool,
-    /// Host names of this server: `prompts.example`, `*.example`, each with a port
-    /// (`prompts.example:8443`) or for every port, or `*`. Loopback names and IP addresses need no
-    /// entry. Default none.
+    /// Host names of this server, such as `prompts.example` or `*.example`, for every port or one
+    /// port (`prompts.example:8443`), or `*`. Loopback names and IP addresses are always accepted.
+    /// Default none.
     pub hosts: Vec<String>,
     /// Origins (`https://host`, or `*`) whose web pages may call. Default none: only pages of this
-    /// server.
+    /// server may call.
     pub origins: Vec<String>,
     /// Whether `POST /api/render` accepts templates in the request. Default: only on a loopback
     /// address.
     pub inline_templates: Option<bool>,
-    /// Whether clients may write, remove and test connections to databases. Such a client can make
-    /// this server open any address and any SQLite file. Default: on a loopback address, and where
-    /// tokens are set.
+    /// Whether clients may write, remove and test database connections. Such a client can make this
+    /// server open any address and any SQLite file. Default: on a loopback address, or if tokens
+    /// are set.
     pub change_databases: Option<bool>,
     /// Whether `/readyz` returns 503 while the store is unavailable and prompts come from the
     /// cache. Default `false`: an outage hits all replicas together, and 503 would take all of them
@@ -48,25 +47,25 @@ pub struct ServerConfig {
     /// Whether every request is logged at `info` with id, method, path, status and time. Default
     /// `false`: requests are logged at `debug`.
     pub access_log: bool,
-    /// Maximum size of a request body in bytes; larger bodies get 413. Default 1 MiB.
+    /// Maximum size of a request body in bytes. Larger bodies get 413. Default 1 MiB.
     pub body_bytes: usize,
-    /// Maximum number of open connections; further ones wait to be accepted. Default 10,000.
+    /// Maximum number of open connections. Further ones wait to be accepted. Default 10,000.
     pub connections: usize,
     /// Rate limit of one client (token or address). Default none.
     pub rate: Option<Rate>,
-    /// Timeout from the first byte of a request to the end of its headers; then the connection is
+    /// Timeout from the first byte of a request to the end of its headers. The connection is then
     /// closed. Default 10 s.
     pub header_time: Duration,
-    /// Timeout for the rest of a request body; then the request gets 408. Default 30 s.
+    /// Timeout for the body of a request, which then gets 408. Default 30 s.
     pub body_time: Duration,
     /// Time after which an idle connection is closed. Default 75 s.
     pub idle_time: Duration,
-    /// Time after which a client that reads none of its response is disconnected. Default 60 s.
+    /// Time after which a client that does not read its response is disconnected. Default 60 s.
     pub write_time: Duration,
-    /// Timeout of a chat that is not streamed; then it gets 503. Default 300 s.
+    /// Timeout of a chat that is not streamed, which then gets 503. Default 300 s.
     pub chat_time: Duration,
-    /// How long a request with `min_revision` waits for that revision; then it gets 409. Default 1
-    /// s.
+    /// Timeout of a request with `min_revision` for that revision. The request then gets 409.
+    /// Default 1 s.
     pub revision_time: Duration,
     /// Interval of the comments that keep a silent stream alive through proxies. Default 15 s.
     pub ping_time: Duration,
@@ -93,11 +92,11 @@ impl Default for ServerConfig {
             body_bytes: 1 << 20,
             connections: 10_000,
             rate: None,
-            // Headers fit into a few packets, so only slow or hostile clients need longer.
+            // Headers fit into a few packets, so only slow or hostile clients need more time.
             header_time: Duration::from_secs(10),
             body_time: Duration::from_secs(30),
-            // Longer than the usual 60 s of proxies, so that the proxy closes idle connections and
-            // never reuses one that is being closed here.
+            // Longer than the usual 60 s of proxies, so that the proxy closes idle connections
+            // first. It then never reuses a connection that is being closed here.
             idle_time: Duration::from_secs(75),
             write_time: Duration::from_secs(60),
             chat_time: Duration::from_secs(300),
@@ -120,7 +119,7 @@ impl ServerConfig {
 /// A token with the name and the permissions of its owner.
 #[derive(Clone, Debug)]
 pub struct NamedToken {
-    /// The name in logs and as the author of versions, and the user of Basic authentication. It
+    /// The name in logs, as the author of versions, and as the user of Basic authentication. It
     /// cannot contain a colon.
     pub name: String,
     /// The secret that clients send.

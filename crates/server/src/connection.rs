@@ -30,7 +30,7 @@ use crate::config::ServerConfig;
 use crate::fast_router::FastRouter;
 use crate::middleware;
 
-/// Longest interval between two checks of a connection.
+/// The longest interval between two checks of a connection.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// Serves one connection until either side ends it.
@@ -63,14 +63,14 @@ pub(crate) async fn serve(
     });
     let mut builder = http1::Builder::new();
     // A half-closed client counts as disconnected, and its response is dropped. `pipeline_flush`
-    // stays off: with it, hyper buffers a whole stream for a client that reads none of it.
+    // stays off, because hyper would buffer a whole stream for a client that does not read it.
     builder
         .max_buf_size(middleware::HEAD_BYTES)
         .half_close(false);
     let connection = builder.serve_connection(io, service);
     tokio::pin!(connection);
-    // Each future is polled only when woken, not with every request. `unconstrained`, because a
-    // busy connection would otherwise use up the task's budget and starve them.
+    // Each future is polled only when woken and not with every request. A busy connection would use
+    // up the task's budget and starve them without `unconstrained`.
     let mut asides: FuturesUnordered<_> = [
         pulse.watch(&app.config).boxed(),
         stops
@@ -100,7 +100,7 @@ pub(crate) async fn serve(
                     tracing::debug!(%peer, reason, "connection closed");
                     return;
                 }
-                // hyper finishes the current response and disables keep-alive; the loop continues
+                // hyper finishes the current response and disables keep-alive. The loop continues
                 // until then.
                 connection.as_mut().graceful_shutdown();
             }
@@ -122,15 +122,15 @@ enum ConnectionEvent {
     Close(&'static str),
 }
 
-/// The phase of a connection. Atomics, because its task may move between threads; relaxed, because
-/// no other task touches them.
+/// The phase of a connection. It is atomic because its task may move between threads, and relaxed
+/// because no other task accesses it.
 #[derive(Debug)]
 struct ConnectionActivity {
     started: Instant,
     phase: AtomicU8,
-    /// When the phase began, in milliseconds after the start.
+    /// The beginning of the phase, in milliseconds after the start.
     since: AtomicU64,
-    /// When the client stopped reading; 0 while it reads.
+    /// The time when the client stopped reading, or 0 while it reads.
     blocked: AtomicU64,
 }
 
@@ -138,22 +138,22 @@ struct ConnectionActivity {
 const IDLE: u8 = 0;
 /// Some bytes of a request have arrived.
 const HEAD: u8 = 1;
-/// A request is being answered.
+/// A response is in progress.
 const ANSWERING: u8 = 2;
 
 impl ConnectionActivity {
     fn new() -> Self {
         ConnectionActivity {
             started: Instant::now(),
-            // A new connection starts in the header phase: one that sends nothing occupies a slot,
-            // too.
+            // A new connection starts in the header phase, because a silent one also occupies a
+            // slot.
             phase: AtomicU8::new(HEAD),
             since: AtomicU64::new(0),
             blocked: AtomicU64::new(0),
         }
     }
 
-    /// Milliseconds since the start, from 1, because 0 means never.
+    /// Returns the milliseconds since the start. The minimum is 1, because 0 means never.
     fn now(&self) -> u64 {
         u64::try_from(self.started.elapsed().as_millis())
             .unwrap_or(u64::MAX)
@@ -177,8 +177,7 @@ impl ConnectionActivity {
 
     fn record_write(&self, taken: bool) {
         let blocked = self.blocked.load(Ordering::Relaxed) != 0;
-        // Written only on a change: a clock read per write would cost more than the timeout is
-        // worth.
+        // Written only on a change, because a clock read per write would be too expensive.
         match (taken, blocked) {
             (true, true) => self.blocked.store(0, Ordering::Relaxed),
             (false, false) => self.blocked.store(self.now(), Ordering::Relaxed),
@@ -192,7 +191,7 @@ impl ConnectionActivity {
             .header_time
             .min(config.idle_time)
             .min(config.write_time);
-        // A quarter of the shortest timeout bounds the error to 25 %, and tests with short timeouts
+        // A quarter of the shortest timeout limits the error to 25 %, and tests with short timeouts
         // still finish in time.
         let look = (shortest / 4).clamp(Duration::from_millis(10), LOOK);
         loop {
@@ -233,7 +232,7 @@ impl AsyncRead for TrackedStream {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let read = Pin::new(&mut self.stream).poll_read(context, buffer);
-        // Also at the end of input: hyper then closes the connection anyway.
+        // Also at the end of input, because hyper then closes the connection.
         if read.is_ready() {
             self.pulse.record_read();
         }
@@ -275,7 +274,7 @@ impl AsyncWrite for TrackedStream {
     }
 }
 
-/// A response body that marks its connection idle on drop, whether sent or abandoned.
+/// A response body that marks its connection as idle on drop, whether or not it was sent.
 struct TrackedBody {
     body: Body,
     pulse: Arc<ConnectionActivity>,

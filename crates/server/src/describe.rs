@@ -1,5 +1,5 @@
-//! The parts of the OpenAPI document that are common to all operations: shared error responses,
-//! security and example bodies.
+//! The parts of the OpenAPI document that all operations share: error responses, security and
+//! example bodies.
 
 use axum::http::StatusCode;
 use serde_json::{Map, Value, json};
@@ -18,8 +18,8 @@ const EVENTS: &str = "text/event-stream";
 
 const METHODS: [&str; 5] = ["get", "put", "post", "delete", "patch"];
 
-/// Example bodies that work with the demo's prompts, by the end of the path. Longer ends come
-/// first, because the first match wins.
+/// Returns an example body that works with the demo's prompts, by the end of the path. The first
+/// match wins, so longer ends come first.
 fn example(path: &str) -> Option<Value> {
     // A check takes the same body as the write, so they share an example.
     let path = path.strip_suffix("/check").unwrap_or(path);
@@ -198,7 +198,7 @@ fn complete_operation(
     {
         let is_stream = content.get(EVENTS).is_some() || (streams(path) && method == "post");
         if is_stream {
-            // OpenAPI cannot describe the events of a stream before 3.2.
+            // OpenAPI before 3.2 cannot describe the events of a stream.
             let said = "Server-sent events; data is JSON, or [DONE] at the end of a chat";
             content[EVENTS] = json!({"schema": {"description": said}});
         }
@@ -243,7 +243,7 @@ fn complete_body(path: &str, body: &mut Value) {
     }
 }
 
-/// Returns the errors that any operation may return before its handler runs.
+/// Returns the errors of any operation that can occur before its handler runs.
 fn common(config: &ServerConfig, is_open: bool, has_body: bool) -> Vec<(u16, &'static str)> {
     let mut all = vec![
         (

@@ -1,5 +1,5 @@
-//! Error responses: problem details (RFC 9457) with the members that clients of ai-prompt-shell
-//! read. [`ErrorCode`] defines the status of each code.
+//! Error responses: problem details (RFC 9457) with additional members for clients of
+//! ai-prompt-shell. [`ErrorCode`] defines the status of each code.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ use crate::warning::{Warning, warnings};
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[schema(as = Problem)]
 pub(crate) struct ProblemDetails {
-    /// `urn:quillet:error:` and the member `error`.
+    /// `urn:quillet:error:` followed by the member `error`.
     #[serde(rename = "type")]
     kind: String,
     /// The reason phrase of the status.
@@ -30,41 +30,41 @@ pub(crate) struct ProblemDetails {
     status: u16,
     /// The message for people.
     detail: String,
-    /// The status as text, as clients of ai-prompt-shell read it.
+    /// The status as text, for clients of ai-prompt-shell.
     code: String,
-    /// The same as `detail`, as clients of ai-prompt-shell read it.
+    /// The same as `detail`, for clients of ai-prompt-shell.
     message: String,
     /// Always `false`.
     success: bool,
-    /// Stable code, such as `render.missing_variable`.
+    /// The stable code, such as `render.missing_variable`.
     #[schema(value_type = String)]
     error: ErrorCode,
     /// The id of the request, as in the header `X-Request-Id` and in the log.
     request_id: String,
-    /// Variables that the template references and the request does not provide.
+    /// Variables that the template references but the request does not provide.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     missing: Vec<String>,
     /// Variables that violate the prompt's parameters.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(value_type = Vec<Object>)]
     problems: Vec<quillet_prompt::VariableError>,
-    /// Line of the request's body or of the template, from 1.
+    /// The line in the request's body or in the template, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     line: Option<usize>,
-    /// Character in that line, from 1.
+    /// The character in that line, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     column: Option<usize>,
     /// The source that `line` and `column` refer to, if it is not the body.
     #[serde(skip_serializing_if = "Option::is_none")]
     source: Option<String>,
-    /// How to fix it.
+    /// The fix.
     #[serde(skip_serializing_if = "Option::is_none")]
     hint: Option<String>,
-    /// Location in the query: line and column, both from 1. Only on routes of databases.
+    /// The location in the query: line and column, both from 1. Only on database routes.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     position: Option<LineColumn>,
-    /// The same as `hint`. Only on routes of databases.
+    /// The same as `hint`. Only on database routes.
     #[serde(skip_serializing_if = "Option::is_none")]
     help: Option<String>,
     /// All diagnostics of a definition.
@@ -79,10 +79,10 @@ pub(crate) struct ProblemDetails {
     upstream_status: Option<u16>,
     #[serde(skip)]
     retry_after: Option<Duration>,
-    /// The member of the request that caused the error: `messages[0].role`.
+    /// The member of the request that caused the error, such as `messages[0].role`.
     #[serde(skip)]
     param: Option<String>,
-    /// The root cause: for a script whose model failed, the code of the model's failure.
+    /// The root cause. For a script whose model failed, this is the code of the model's failure.
     #[serde(skip)]
     cause: ErrorCode,
     /// The error code of the model provider.
@@ -127,7 +127,7 @@ pub(crate) fn problem(error: ErrorCode, message: impl Into<String>) -> ApiError 
 }
 
 impl ApiError {
-    /// Replaces the status by that of another protocol.
+    /// Replaces the status with that of another protocol.
     pub(crate) fn with_status(mut self, status: u16) -> Self {
         let known = StatusCode::from_u16(status).ok();
         self.0.title = known.and_then(|s| s.canonical_reason()).unwrap_or("Error");
@@ -136,13 +136,13 @@ impl ApiError {
         self
     }
 
-    /// Replaces the status by that of the routes of databases.
+    /// Replaces the status with that of the database routes.
     pub(crate) fn with_sql_status(self) -> Self {
         let status = self.0.cause.sql_status();
         self.with_status(status)
     }
 
-    /// Sets the root cause, which decides the status, also in OpenAI's format.
+    /// Sets the root cause, which determines the status, including the one in OpenAI's format.
     fn with_cause(mut self, cause: ErrorCode) -> Self {
         self.0.cause = cause;
         self.with_status(cause.status())
@@ -156,7 +156,7 @@ impl ApiError {
 
     /// Adds the location in the request body.
     pub(crate) fn with_location(mut self, line: usize, column: usize) -> Self {
-        // Both or none: a column means nothing without its line.
+        // Set both, because a column has no meaning without its line.
         (self.0.line, self.0.column) = (Some(line), Some(column));
         self
     }
@@ -233,7 +233,7 @@ impl ApiError {
         self.0.status >= 500
     }
 
-    /// Serializes the response for this request id.
+    /// Serializes the response with this request id.
     pub(crate) fn into_problem_response(mut self, request_id: &str) -> Response {
         self.0.request_id = request_id.to_owned();
         let status =
@@ -256,7 +256,8 @@ impl ApiError {
     }
 }
 
-/// Sets `Retry-After` in whole seconds, rounded up and at least 1: clients retry immediately on 0.
+/// Sets `Retry-After` in whole seconds, rounded up and at least 1, because clients retry
+/// immediately on 0.
 pub(crate) fn set_retry_after(response: &mut Response, time: Option<Duration>) {
     if let Some(time) = time {
         // The upper limit guards against absurd values of providers.
@@ -266,8 +267,8 @@ pub(crate) fn set_retry_after(response: &mut Response, time: Option<Duration>) {
     }
 }
 
-// Handlers do not know the request id. The middleware takes the error out of the extensions and
-// writes the body with it.
+// Handlers do not know the request id. The middleware takes the error from the extensions and
+// writes the body with the id.
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let status =

@@ -1,5 +1,5 @@
-//! Extractors for bodies and query parameters. Their errors name the member and never repeat a
-//! value, which may be a password.
+//! Extractors for bodies and query parameters. Their errors name the invalid member but never
+//! repeat its value, which may be a password.
 
 use axum::extract::{FromRequest, FromRequestParts, Query, Request};
 use axum::http::request::Parts;

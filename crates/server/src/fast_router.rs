@@ -2,8 +2,8 @@
 //!
 //! axum's router boxes a service, two futures and the body of every request, and stores path
 //! parameters in a map, which costs a tenth of a render over HTTP. The routes here call the handler
-//! function directly. Requests that are not in plain form, such as an id with a percent sign, go to
-//! the router, which has these routes, too.
+//! function directly. All other requests, such as those with a percent sign in the id, go to the
+//! router, which also has these routes.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ use crate::revision::RevisionPreconditions;
 pub(crate) struct FastRouter {
     /// The fast path, tried first.
     pub(crate) direct: Arc<FastRoutes>,
-    /// Has all routes.
+    /// The router with all routes.
     pub(crate) router: Router,
 }
 
@@ -96,7 +96,7 @@ impl FastRoutes {
         }
         self.0.iter().find_map(|route| {
             let id = path.strip_prefix(route.path.as_str())?;
-            // Percent signs need decoding and slashes change the route; both are left to the
+            // Percent signs need decoding and slashes change the route, so leave both to the
             // router.
             let fits = match route.way {
                 DirectRoute::RenderPrompt => {
@@ -132,8 +132,8 @@ impl RouteMatch {
                     call.check_requirements(self.needs, &id.0).await?;
                     let wanted = RevisionPreconditions::from_request_parts(&mut parts, &()).await?;
                     let asked = QueryParams::from_request_parts(&mut parts, &()).await?;
-                    // Free the headers before the body is awaited: there may be many waiting
-                    // requests.
+                    // Free the headers before the body is awaited, because many requests may be
+                    // waiting.
                     drop(parts);
                     let body = NotedBody::read(&call.app.config, body).await?;
                     render::render_prompt(call, wanted, id, asked, body).await

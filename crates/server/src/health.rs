@@ -12,8 +12,8 @@ use crate::config::ServerConfig;
 use crate::metrics::{Gauges, write_rates, write_spending, write_usage};
 use crate::request_context::RequestContext;
 
-/// Returns whether a route needs no token. Such routes are not rate limited and stay open at
-/// shutdown. The console and the OpenAPI document contain no data of the operator.
+/// Returns whether a route is public. Public routes require no token, have no rate limit and stay
+/// available at shutdown. The console and the OpenAPI document contain no data of the operator.
 pub(crate) fn is_public_route(config: &ServerConfig, path: &str) -> bool {
     match path {
         "/healthz" | "/readyz" => config.open_health,
@@ -43,15 +43,15 @@ pub(crate) struct LivenessResponse {
 /// Readiness of the server.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Readiness {
-    /// `ready`, `stale` (a store is unavailable: prompts come from the cache, agent runs may be
-    /// rejected) or `unavailable`.
+    /// `ready`, `stale` or `unavailable`. `stale` means that a store is unavailable: prompts come
+    /// from the cache, and agent runs may be rejected.
     status: &'static str,
-    /// The reasons why it is not `ready`.
+    /// The reasons if the status is not `ready`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     reasons: Vec<String>,
     /// The store.
     store: String,
-    /// The default model, if configured; a mock is named as such.
+    /// The default model, if configured, including a mock.
     model: Option<String>,
     /// Number of prompts.
     prompts: usize,
@@ -68,7 +68,7 @@ pub(crate) async fn healthz(_call: RequestContext) -> Json<LivenessResponse> {
     })
 }
 
-/// Reports whether this server should receive requests, with the reasons if not
+/// Reports whether this server should receive requests, and the reasons if it should not
 #[utoipa::path(get, path = "/readyz", tag = "operation", responses(
     (status = 200, body = Readiness),
     (status = 503, body = Readiness, description = "Nothing is loaded yet, or the server is shutting down"),
@@ -99,8 +99,7 @@ pub(crate) async fn readyz(call: RequestContext) -> (StatusCode, Json<Readiness>
         status = "unavailable";
         reasons.push("shutting down".to_owned());
     }
-    // Stale prompts are still usable, so by default only `unavailable` takes the server out of
-    // rotation.
+    // Stale prompts are usable, so by default only `unavailable` takes the server out of rotation.
     let fine = status == "ready" || (status == "stale" && !app.config.unready_when_stale);
     let snapshot = app.service.catalogue().snapshot();
     let prompts = snapshot.prompts.values().map(|prompt| prompt.status());

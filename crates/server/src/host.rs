@@ -1,10 +1,10 @@
 //! Host names that this server accepts.
 //!
 //! After loading, a web page can make its own host name resolve to this machine (DNS rebinding).
-//! The browser then considers this server the page's own origin: neither `Origin` nor the fetch
-//! metadata reveals it, only the name in `Host` does. So a request must use a host name that no
-//! page can have: a loopback name, one that the operator lists, or an IP address, which needs no
-//! lookup and cannot be rebound.
+//! The browser then considers this server the page's own origin. Neither `Origin` nor the fetch
+//! metadata reveals this, but the name in `Host` does. So a request must use a host name that no
+//! page can have: a loopback name, a configured name, or an IP address, which requires no lookup
+//! and cannot be rebound.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
@@ -19,11 +19,11 @@ use crate::error::{ApiError, problem};
 #[derive(Debug, Default)]
 pub(crate) struct Hosts(Vec<HostRule>);
 
-/// One entry of `server.hosts`: `*`, `prompts.example`, `*.example`, each with or without a port.
+/// An entry of `server.hosts`: `*`, `prompts.example` or `*.example`, each with or without a port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct HostRule {
     name: HostPattern,
-    /// Any where `None`.
+    /// `None` means any port.
     port: Option<u16>,
 }
 
@@ -31,21 +31,23 @@ struct HostRule {
 enum HostPattern {
     Any,
     Exact(String),
-    /// Every name under this one.
+    /// Every subdomain of this name.
     Under(String),
 }
 
-/// The host and the port that a request or a page names.
+/// The host and port of a request or a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Authority<'a> {
-    /// A name or an address; an IPv6 address in its brackets.
+    /// A name or an address. An IPv6 address is in brackets.
     pub(crate) host: &'a str,
     pub(crate) port: Option<u16>,
 }
 
 impl Hosts {
+    /// Parses the entries of `server.hosts`.
+    ///
     /// # Errors
-    /// The first entry that is not a name.
+    /// Returns the first entry that is not a name.
     pub(crate) fn new(entries: &[String]) -> Result<Self, String> {
         let rule = |entry: &String| entry.parse::<HostRule>().map_err(|()| entry.clone());
         entries
@@ -55,10 +57,10 @@ impl Hosts {
             .map(Hosts)
     }
 
-    /// Returns the host that the request names; `None` where HTTP/1.0 names none.
+    /// Returns the host of the request, or `None` if an HTTP/1.0 request has no host.
     ///
     /// # Errors
-    /// It names none, several, or one that is not this server's.
+    /// Fails if the host is missing, repeated or not one of this server's names.
     pub(crate) fn check<'a>(
         &self,
         version: Version,
@@ -155,7 +157,7 @@ impl<'a> Authority<'a> {
     /// Returns whether the name resolves to loopback only (RFC 6761).
     fn is_loopback_name(self) -> bool {
         const LOOPBACK: &str = "localhost";
-        // A trailing dot makes a name fully qualified; it names the same host.
+        // A trailing dot makes a name fully qualified but does not change the host.
         let host = self.host.strip_suffix('.').unwrap_or(self.host);
         let Some(at) = host.len().checked_sub(LOOPBACK.len()) else {
             return false;
@@ -167,8 +169,8 @@ impl<'a> Authority<'a> {
                 .is_some_and(|end| end.eq_ignore_ascii_case(LOOPBACK))
     }
 
-    /// Returns whether it is a literal address, which needs no lookup. Only the plain form that
-    /// browsers send counts: `127.1` and `2130706433` are treated as names.
+    /// Returns whether the host is a literal address, which requires no lookup. Only the format
+    /// that browsers send counts: `127.1` and `2130706433` are treated as names.
     fn is_address(self) -> bool {
         self.host.starts_with('[') || Ipv4Addr::from_str(self.host).is_ok()
     }
@@ -179,8 +181,8 @@ impl<'a> Authority<'a> {
         else {
             return false;
         };
-        // A proxy may terminate TLS, so both schemes are valid.
-        // Browsers omit the default port of a scheme in both headers.
+        // A proxy may terminate TLS, so both schemes are valid. Browsers omit the default port of a
+        // scheme in both headers.
         let usual = match scheme {
             "http" => 80,
             "https" => 443,

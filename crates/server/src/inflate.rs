@@ -1,7 +1,7 @@
-//! Gzip request bodies, inflated while they are read.
+//! Gzip request bodies, inflated on demand.
 //!
-//! The reader of a body limits its inflated size. Inflation happens on demand, so a small body that
-//! would inflate to a huge one produces no more than the limit of its reader.
+//! The reader of a body limits its inflated size. A small body that would inflate to a huge one is
+//! therefore inflated only up to that limit.
 
 use std::io::Write;
 use std::mem;
@@ -13,8 +13,8 @@ use flate2::write::MultiGzDecoder;
 use futures_util::stream;
 use http_body_util::BodyExt;
 
-/// Compressed bytes that a body may have beyond its inflated size: headers, and data that waits for
-/// output. Without this limit an endless body could inflate to nothing.
+/// The maximum number of compressed bytes in excess of the inflated size, for headers and for data
+/// that waits for output. Without this limit an endless body could inflate to nothing.
 const MOST_BEYOND: usize = 128 << 10;
 
 /// A gzip body that is being inflated.
@@ -39,8 +39,7 @@ where
         taken: 0,
         given: 0,
     };
-    // The state is taken out and put back only if more may follow, so nothing is polled after an
-    // error.
+    // Parses `name`, `name:port`, `1.2.3.4:port` or `[::1]:port`.
     Body::from_stream(stream::try_unfold(Some(inflating), |state| async move {
         match state {
             Some(inflating) => inflating.next().await,
@@ -76,7 +75,7 @@ where
                 return Err("the gzip data does not inflate to any content".into());
             }
             if !piece.is_empty() {
-                // Yield, so that a large body does not block other tasks.
+                // Yield so that a large body does not block other tasks.
                 tokio::task::yield_now().await;
                 return Ok(Some((piece.into(), Some(self))));
             }
@@ -84,7 +83,7 @@ where
     }
 
     fn end(mut self) -> Result<Option<(Bytes, Option<Self>)>, BoxError> {
-        // Requests without a body may send Content-Encoding, too.
+        // Requests without a body may also send Content-Encoding.
         if self.taken == 0 {
             return Ok(None);
         }
@@ -117,7 +116,7 @@ mod tests {
         encoder.finish().unwrap()
     }
 
-    /// A body that comes in pieces of this size.
+    /// Returns a body in chunks of this size.
     fn pieces(bytes: &[u8], size: usize) -> Body {
         let pieces: Vec<Result<Bytes, BoxError>> = bytes
             .chunks(size)
@@ -137,7 +136,7 @@ mod tests {
         let [one, two] = [&text[..100_000], &text[100_000..]].map(gzip);
         for (sent, expected) in [
             (gzip(&text), &text[..]),
-            // Several members are one text.
+            // Several gzip members form one text.
             ([one, two].concat(), &text),
             (gzip(b""), b""),
             (Vec::new(), b""),
@@ -157,7 +156,7 @@ mod tests {
         let mut wrong_sum = whole.clone();
         let sum = wrong_sum.len() - 8;
         wrong_sum[sum] ^= 1;
-        // Blocks without any bytes, for ever.
+        // An endless sequence of empty blocks.
         let header = &whole[..10];
         let nothing = [header, &[0, 0, 0, 0xFF, 0xFF].repeat(100_000)].concat();
         for (sent, part) in [

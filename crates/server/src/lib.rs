@@ -1,5 +1,5 @@
-//! The HTTP server: routes, errors, streaming, OpenAPI, metrics and the connections themselves.
-//! Only this crate knows status codes and wire bodies.
+//! The HTTP server: routes, errors, streaming, OpenAPI, metrics and connections. Only this crate
+//! uses status codes and HTTP bodies.
 //!
 //! [`HttpServer::bind`] opens the port, and [`HttpServer::run`] serves a
 //! [`PromptService`](quillet_prompt::PromptService) until shutdown is requested. The caller loads
@@ -21,9 +21,9 @@
 //!
 //! Clients of three existing services work with Quillet unchanged: ai-prompt-shell (prompts, in
 //! Go), Chat Shell (agents, in Python) and table-chat (questions to databases, in Python). Comments
-//! name the service that a path, a member or a status comes from.
+//! name the service that defined a path, a member or a status.
 
-// Without the feature, the code that only databases use is dead by design.
+// Without the feature, code that only databases use is dead.
 #![cfg_attr(not(feature = "sql"), allow(dead_code))]
 
 mod aliases;

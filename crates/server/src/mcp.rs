@@ -1,4 +1,4 @@
-//! The MCP route; [`quillet_host::StoredOffer`] defines what it offers.
+//! The MCP route. [`quillet_host::StoredOffer`] defines its prompts and tools.
 
 use axum::body::Body;
 use axum::extract::Request;
@@ -30,7 +30,7 @@ pub(crate) async fn answer(call: RequestContext, request: Request) -> Result<Res
     if request.body().size_hint().lower() > most as u64 {
         return Err(large(most));
     }
-    // Before the first load, an empty list would be wrong: there may be prompts.
+    // Before the first load, an empty list would be wrong, because the store may have prompts.
     let ready = call.app.service.catalogue().ready();
     ready.map_err(ServiceError::Store)?;
     let answer = call
@@ -39,8 +39,7 @@ pub(crate) async fn answer(call: RequestContext, request: Request) -> Result<Res
         .endpoint_of(call.client.caller())
         .answer(request)
         .await;
-    // The transport returns errors of HTTP as plain text; only JSON-RPC responses have a content
-    // type.
+    // The transport returns HTTP errors as plain text. Only JSON-RPC responses have a content type.
     let is_plain = !answer.headers().contains_key(CONTENT_TYPE);
     if is_plain && (answer.status().is_client_error() || answer.status().is_server_error()) {
         let status = answer.status().as_u16();

@@ -1,4 +1,4 @@
-//! MCP endpoints: each token is offered the prompts and tools that it may render.
+//! MCP endpoints. The endpoint of a token offers the prompts and tools that the token may render.
 
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ impl McpEndpoints {
             };
             HttpTransport::new(Arc::new(offer), body_bytes)
         };
-        // Built once at startup, one per token, so that a request only selects one.
+        // Built once per token at startup, so that a request only selects one.
         let own = auth.rights().map(|(rights, who)| door(rights.clone(), who));
         McpEndpoints {
             own: own.collect(),

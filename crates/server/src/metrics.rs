@@ -1,7 +1,7 @@
 //! Counters and histograms in Prometheus' text format.
 //!
-//! Plain atomics in fixed arrays: counting a request costs a few additions, and traffic does not
-//! grow memory. Label values are routes, statuses and stable codes, never client input.
+//! They are atomics in fixed arrays, so that counting is cheap and traffic does not increase
+//! memory. Label values are routes, statuses and stable codes, never client input.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -12,12 +12,12 @@ use quillet_host::counters::{ByCode, Histogram, head, line};
 use quillet_llm::{RateLimits, Spending};
 use quillet_prompt::{ServiceCounters, Usage};
 
-/// Statuses with their own counter; the last entry is for all others.
+/// Statuses with separate counters. The last entry counts all others.
 const STATUSES: [u16; 16] = [
     200, 204, 304, 400, 401, 403, 404, 405, 408, 413, 422, 429, 500, 502, 503, 0,
 ];
 
-/// One route's counts.
+/// The counts of a route.
 #[derive(Debug)]
 pub(crate) struct RouteMetrics {
     /// Method and path.
@@ -46,18 +46,18 @@ impl RouteMetrics {
     }
 }
 
-/// Everything that is counted.
+/// All metrics of the server.
 #[derive(Debug)]
 pub(crate) struct Metrics {
     started: Instant,
     routes: Vec<RouteMetrics>,
     /// Requests without a matching route.
     unrouted: RouteMetrics,
-    /// Renders, tool calls included; also those that belong to a chat.
+    /// Render times, including tool calls. Renders for a chat also count.
     pub(crate) render: Histogram,
-    /// Time from the request to the model's first event.
+    /// The time from the request to the model's first event.
     pub(crate) model: Histogram,
-    /// Time that databases took for queries.
+    /// The query times of databases.
     pub(crate) queries: Histogram,
     pub(crate) tool_calls: AtomicU64,
     pub(crate) tool_failures: ByCode,
@@ -68,18 +68,18 @@ pub(crate) struct Metrics {
     pub(crate) batches: BatchCounts,
 }
 
-/// Batches, as a worker of this process sees them.
+/// Batch counts of this process.
 #[derive(Debug, Default)]
 pub(crate) struct BatchCounts {
     /// Batches whose input is not validated yet.
     pub(crate) queued: AtomicU64,
     /// Batches in progress.
     pub(crate) running: AtomicU64,
-    /// Batches that this process finished, by [`ENDS`].
+    /// Batches finished by this process, indexed like [`ENDS`].
     ended: [AtomicU64; ENDS.len()],
 }
 
-/// How batches end.
+/// The final states of batches.
 const ENDS: [Status; 4] = [
     Status::Completed,
     Status::Failed,
@@ -128,7 +128,7 @@ pub(crate) struct Gauges {
 }
 
 impl Metrics {
-    /// Counters for these routes, as method and path.
+    /// Creates counters for these routes, given as method and path.
     pub(crate) fn new<'a>(routes: impl Iterator<Item = (&'a str, &'a str)>) -> Self {
         Metrics {
             started: Instant::now(),
@@ -149,12 +149,12 @@ impl Metrics {
         }
     }
 
-    /// Time since the start.
+    /// Returns the time since the start.
     pub(crate) fn uptime(&self) -> Duration {
         self.started.elapsed()
     }
 
-    /// Method and path of a route; empty of none.
+    /// Returns the method and path of a route, or an empty string without a route.
     pub(crate) fn name_of(&self, route: usize) -> &str {
         self.routes.get(route).map_or("", |route| &route.name)
     }
@@ -165,7 +165,7 @@ impl Metrics {
         place.unwrap_or(usize::MAX)
     }
 
-    /// Counts a response. `usize::MAX` stands for no route.
+    /// Counts a response. `usize::MAX` means that no route matched.
     pub(crate) fn count_response(&self, route: usize, status: u16, time: Duration) {
         self.routes
             .get(route)
@@ -173,9 +173,9 @@ impl Metrics {
             .record(status, time);
     }
 
-    /// The text that Prometheus reads.
+    /// Returns all metrics in Prometheus' text format.
     pub(crate) fn text(&self, gauges: Gauges) -> String {
-        // Avoids most reallocations while the text grows.
+        // A large initial capacity avoids most reallocations.
         let mut out = String::with_capacity(16 << 10);
         self.write_requests(&mut out);
         for (name, help, histogram) in [
@@ -230,8 +230,8 @@ impl Metrics {
                 } else {
                     status.to_string()
                 };
-                // Series that never occurred are omitted: all statuses of all routes would be
-                // thousands of lines.
+                // Omit series without events. All statuses of all routes would be thousands of
+                // lines.
                 if count > 0 {
                     let labels = format!("{},status=\"{status}\"", route.labels);
                     line(out, "quillet_http_requests_total", &labels, count);
@@ -250,7 +250,7 @@ impl Metrics {
         }
     }
 
-    /// Counters whose label says how it went.
+    /// Writes counters that have a label for the outcome.
     fn write_outcomes(&self, out: &mut String, counts: ServiceCounters) {
         let failed = self.tool_failures.sum();
         let fine = self
@@ -407,7 +407,8 @@ pub(crate) fn write_rates(out: &mut String, rates: &RateLimits) {
     line(out, name, "", seconds);
 }
 
-/// Writes the usage of budgets in this process. The configuration limits the number of keys.
+/// Writes the usage of budgets in this process. The number of series is limited by the configured
+/// keys.
 pub(crate) fn write_spending(out: &mut String, spending: &Spending) {
     let counts = spending.counts();
     let key = |name: &str| format!("key=\"{}\"", label(name));

@@ -27,7 +27,7 @@ use crate::inflate::inflate_body;
 use crate::rate::RateKey;
 use crate::request_context::{Exchange, REQUEST_ID, RequestContext};
 
-/// Maximum size of a request head in bytes; hyper returns 431 beyond it.
+/// The maximum size of a request head in bytes. hyper returns 431 for larger ones.
 pub(crate) const HEAD_BYTES: usize = 64 << 10;
 
 /// Handles one request. Dropping the future cancels its work.
@@ -45,8 +45,8 @@ pub(crate) async fn answer(
         .then(|| app.browsers.permitted(request.headers()));
     let page = page.flatten();
     let shape = openai::shape(&app.config.prefix, request.uri().path());
-    // hyper silently prefers Transfer-Encoding if a request has both. Such a connection must not be
-    // reused, because a proxy in front may have read the request the other way (request smuggling).
+    // hyper prefers Transfer-Encoding if a request also has Content-Length. Such a connection must
+    // not be reused, because a proxy may have used the other header (request smuggling).
     let close = head.has_transfer_encoding || app.is_stopping();
     let is_gzip = head.is_gzip();
     let is_logged = if app.config.access_log {
@@ -54,7 +54,7 @@ pub(crate) async fn answer(
     } else {
         tracing::enabled!(tracing::Level::DEBUG)
     };
-    // Copy them only for the log, because the request is consumed by then.
+    // Copy them only for the log, because the request is consumed before it is logged.
     let (method, path) = is_logged
         .then(|| (request.method().clone(), request.uri().path().to_owned()))
         .unzip();
@@ -76,8 +76,8 @@ pub(crate) async fn answer(
             Ok(_) if is_gzip => {
                 let mut request = request.map(inflate_body);
                 request.headers_mut().remove(CONTENT_ENCODING);
-                // The length is that of the compressed body; readers would take it for the inflated
-                // one.
+                // The length is that of the compressed body, but readers expect the inflated
+                // length.
                 request.headers_mut().remove(CONTENT_LENGTH);
                 request.extensions_mut().insert(exchange.clone());
                 catch_panic(entry.router.call(request)).await
@@ -101,8 +101,8 @@ pub(crate) async fn answer(
         Some(payer) => budget::charge_body(payer.clone(), charge_to(payer, answering).await),
         None => answering.await,
     };
-    // Handlers return a status with the error in the extensions; only here are the request id and
-    // the error format of the path known.
+    // Handlers return a status with the error in the extensions. The request id and the error
+    // format of the path are only known here.
     if let Some(error) = response.extensions_mut().remove::<ApiError>() {
         response = write_error(app, error, &exchange, response.headers(), shape);
     }
@@ -129,7 +129,7 @@ pub(crate) async fn answer(
     response
 }
 
-/// Returns the client, or the response to a request that is rejected before its route.
+/// Returns the client, or the error response if the request is rejected before its route.
 fn check_request(
     app: &App,
     peer: SocketAddr,
@@ -149,14 +149,14 @@ fn check_request(
         }
         let own = app.browsers.check(request.method(), headers, host);
         own.map_err(refused)?;
-        // Remembered only after both checks passed.
+        // Cache the host only after both checks passed.
         known.keep(head);
     }
     admit(app, peer, request).map_err(refused)
 }
 
-/// The `Host` of the first request of a connection. Nearly all later requests repeat it and skip
-/// the check.
+/// The `Host` of the first request of a connection. Nearly all later requests have the same one and
+/// skip the check.
 #[derive(Debug, Default)]
 pub(crate) struct CachedHost(OnceLock<HeaderValue>);
 
@@ -166,7 +166,7 @@ impl CachedHost {
         alone && self.0.get().is_some_and(|known| head.host == Some(known))
     }
 
-    /// Remembers a host that passed the check.
+    /// Caches a host that passed the check.
     fn keep(&self, head: &HeaderScan<'_>) {
         if let (Some(host), 1) = (head.host, head.hosts) {
             self.0.get_or_init(|| host.clone());
@@ -174,19 +174,19 @@ impl CachedHost {
     }
 }
 
-/// The headers that every request is checked for, found in one pass: each lookup in the map would
-/// hash a name.
+/// The headers that every request is checked for, found in one pass. A lookup for each of them
+/// would hash its name every time.
 #[derive(Debug, Default)]
 struct HeaderScan<'a> {
-    /// Bytes of all headers.
+    /// The size of all headers in bytes.
     bytes: usize,
     host: Option<&'a HeaderValue>,
-    /// Number of `Host` headers.
+    /// The number of `Host` headers.
     hosts: usize,
     id: Option<&'a HeaderValue>,
     encoding: Option<&'a HeaderValue>,
     has_transfer_encoding: bool,
-    /// Whether the request names the page or the site that it comes from.
+    /// Whether the request names the page or site that sent it.
     is_of_page: bool,
 }
 
@@ -215,7 +215,7 @@ impl<'a> HeaderScan<'a> {
     fn readable(&self, request: &Request<Incoming>) -> Result<(), ApiError> {
         let target = request.uri().path_and_query();
         let target = target.map_or(0, |target| target.as_str().len());
-        // hyper reads in chunks and detects the limit one chunk too late.
+        // hyper reads in chunks and detects the limit one chunk late.
         if self.bytes + target > HEAD_BYTES {
             let message = format!("the headers exceed the limit of {HEAD_BYTES} bytes");
             return Err(problem(ErrorCode::RequestHeaders, message));
@@ -304,7 +304,7 @@ fn write_error(
             error.for_databases().into_problem_response(exchange.id())
         }
     };
-    // The router set Allow on the response that is replaced here; RFC 9110 requires it with 405.
+    // The router set Allow on the response replaced here, and RFC 9110 requires it with 405.
     if let Some(allow) = headers.get(axum::http::header::ALLOW) {
         response
             .headers_mut()

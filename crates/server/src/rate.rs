@@ -1,4 +1,4 @@
-//! Rate limits of clients: one token bucket each.
+//! Rate limits of clients: one token bucket per client.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -10,16 +10,16 @@ use quillet_core::lock::lock;
 use crate::caller::Caller;
 use crate::config::Rate;
 
-/// Maximum number of buckets. Beyond it, full buckets are dropped, which changes nothing for their
-/// clients.
+/// The maximum number of buckets. When it is reached, full buckets are dropped, which has no effect
+/// on their clients.
 const MOST_CLIENTS: usize = 10_000;
 
-/// The key of a bucket: a token, or an address where there are no tokens.
+/// The key of a bucket: a token, or an address if no tokens are configured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct RateKey(Caller, Option<IpAddr>);
 
 impl RateKey {
-    /// A client that is not known yet.
+    /// The key of a client before authentication.
     pub(crate) const UNKNOWN: RateKey = RateKey(Caller::Anyone, None);
 
     pub(crate) fn new(caller: Caller, address: IpAddr) -> Self {
@@ -36,7 +36,7 @@ impl RateKey {
     }
 }
 
-/// The buckets.
+/// The token buckets of all clients.
 #[derive(Debug)]
 pub(crate) struct RateLimiter {
     rate: Rate,
@@ -60,12 +60,12 @@ impl RateLimiter {
     /// Takes one token from the bucket of a client.
     ///
     /// # Errors
-    /// It is empty; the time is until it holds one again.
+    /// Returns the time until the next token if the bucket is empty.
     pub(crate) fn take(&self, client: RateKey, now: Instant) -> Result<(), Duration> {
         // A poisoned lock is safe to use: every update replaces a whole bucket.
         let mut buckets = lock(&self.buckets);
-        // Swept only when full. A client with a full bucket loses nothing: a new bucket starts
-        // full, too.
+        // Sweep only when the map is full. A client with a full bucket is not affected, because a
+        // new bucket also starts full.
         if buckets.len() >= MOST_CLIENTS {
             buckets.retain(|_, bucket| self.filled(*bucket, now) < self.burst());
         }

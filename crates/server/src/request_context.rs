@@ -18,33 +18,33 @@ use crate::error::{ApiError, problem};
 use crate::rate::RateKey;
 use crate::requirements::{self, RouteRequirements};
 
-/// Header that carries a request's id in both directions.
+/// The header with the request id, in both directions.
 pub(crate) static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// Maximum length of a request id that a client may choose.
+/// The maximum length of a request id from a client.
 const LONGEST_ID: usize = 128;
 
-/// The state of one request outside of its handler.
+/// The state of a request outside its handler.
 #[derive(Debug)]
 pub(crate) struct Exchange {
     id: HeaderValue,
     /// Whether the client chose the id.
     given: bool,
-    /// Whether it is a batch row, whose id stays the same when the row is leased again.
+    /// Whether this is a batch row, whose id stays the same when the row is leased again.
     is_row: bool,
-    /// The id that a route chose instead of a generated one.
+    /// An id set by the route, instead of a generated one.
     named: OnceLock<HeaderValue>,
     client: RateKey,
     /// The address of the client.
     address: IpAddr,
     /// The model that replaces those of this server.
     instead: Option<Arc<dyn ChatModel>>,
-    /// Index into the routes of [`crate::metrics::Metrics`]; `usize::MAX` until a route has it.
+    /// Index into the routes of [`crate::metrics::Metrics`], `usize::MAX` until a route is matched.
     route: AtomicUsize,
 }
 
 impl Exchange {
-    /// Adopts the client's id if it is short and safe to log.
+    /// Uses the client's id if it is short and safe to log.
     pub(crate) fn new(given: Option<&HeaderValue>) -> Self {
         let given = given.filter(|id| is_harmless(id));
         Exchange {
@@ -89,7 +89,7 @@ impl Exchange {
         }
     }
 
-    /// The model that replaces those of this server.
+    /// Returns the model that replaces those of this server.
     pub(crate) fn replacement_model(&self) -> Option<&Arc<dyn ChatModel>> {
         self.instead.as_ref()
     }
@@ -106,8 +106,8 @@ impl Exchange {
         self.named.get().unwrap_or(&self.id)
     }
 
-    /// Returns the id of an agent request: that of the header, else that of the body if it is safe,
-    /// else `req-` and 12 hexadecimal digits.
+    /// Returns the id of an agent request: the id in the header, or a safe id in the body, or else
+    /// `req-` with 12 hexadecimal digits.
     pub(crate) fn set_agent_id(&self, in_body: Option<&str>) -> String {
         if !self.given {
             let in_body = in_body.and_then(|id| HeaderValue::try_from(id).ok());
@@ -124,19 +124,20 @@ impl Exchange {
 }
 
 fn is_harmless(id: &HeaderValue) -> bool {
-    // No quotes, spaces or control characters: the id goes into log lines and JSON unescaped.
+    // Quotes, spaces and control characters are excluded, because the id is written to logs and
+    // JSON unescaped.
     let allowed = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.:/+=@".contains(byte);
     (1..=LONGEST_ID).contains(&id.len()) && id.as_bytes().iter().all(allowed)
 }
 
-/// Returns a process-specific random number and a counter.
+/// Returns an id that consists of a random number of this process and a counter.
 fn next_id() -> HeaderValue {
     static PROCESS: LazyLock<String> =
         LazyLock::new(|| format!("{:012x}-", RandomState::new().hash_one(0) >> 16));
     static COUNT: AtomicU64 = AtomicU64::new(1);
     let mut count = COUNT.fetch_add(1, Ordering::Relaxed);
-    // Written by hand from the end: every request needs an id, and formatting it would cost more
-    // than the rest of the context.
+    // Formatted manually from the end, because every request needs an id and `format!` would cost
+    // more than creating the other parts of the context.
     let mut text = [0; 32];
     let mut start = text.len();
     loop {
@@ -165,7 +166,7 @@ fn short_id() -> HeaderValue {
 pub(crate) struct RouteState {
     pub(crate) app: Arc<App>,
     pub(crate) route: usize,
-    /// The permission that it requires.
+    /// The required permission.
     pub(crate) needs: RouteRequirements,
     /// The kind of definition, for a route that exists once per kind.
     pub(crate) kind: Option<EntryKind>,
@@ -220,10 +221,10 @@ impl RequestContext {
         }
     }
 
-    /// Checks the permission that a route requires; `name` is the definition in its path.
+    /// Checks the permission that a route requires. `name` is the definition in its path.
     ///
     /// # Errors
-    /// `auth.forbidden`.
+    /// Fails with `auth.forbidden`.
     pub(crate) async fn check_requirements(
         &self,
         needs: RouteRequirements,
@@ -249,11 +250,11 @@ impl RequestContext {
         }
     }
 
-    /// Checks a permission for a definition, given by an id that may end in a version selector:
+    /// Checks a permission for a definition. The id may end with a version selector, as in
     /// `greet.hello@7`.
     ///
     /// # Errors
-    /// `auth.forbidden`; no mark can be read behind the sign.
+    /// Fails with `auth.forbidden`, or if the version selector is invalid.
     pub(crate) async fn require_permission(
         &self,
         right: Permission,
@@ -278,10 +279,10 @@ impl RequestContext {
         Ok(definitions.permit(&self.actor(), right, kind, id).await?)
     }
 
-    /// Checks a permission for all definitions, because the request may reach any of them.
+    /// Checks a permission for all definitions, because the request may use any of them.
     ///
     /// # Errors
-    /// `auth.forbidden`.
+    /// Fails with `auth.forbidden`.
     pub(crate) async fn require_everywhere(&self, right: Permission) -> Result<(), ApiError> {
         if self.rights().has_everywhere(right) {
             return Ok(());

@@ -1,4 +1,4 @@
-//! The permissions that routes require; the route lists state them next to each route.
+//! The permissions that routes require. The route lists have one for each route.
 
 use axum::extract::{FromRequestParts, RawPathParams};
 use axum::http::request::Parts;
@@ -10,20 +10,19 @@ use quillet_host::definitions::Permission;
 pub(crate) enum RouteRequirements {
     /// Authentication only.
     Entry,
-    /// A permission for at least one definition; the handler checks the definitions that it works
-    /// on.
+    /// A permission for at least one definition. The handler checks the definitions that it uses.
     Any(Permission),
-    /// One of these permissions for the definition that the path names.
+    /// One of these permissions for the definition in the path.
     Of(&'static [Permission], EntryKind),
 }
 
-/// `read`.
+/// Only `read`.
 pub(crate) const READ: &[Permission] = &[Permission::Read];
-/// `render`.
+/// Only `render`.
 pub(crate) const RENDER: &[Permission] = &[Permission::Render];
-/// `write`.
+/// Only `write`.
 pub(crate) const WRITE: &[Permission] = &[Permission::Write];
-/// The permissions that move labels; [`quillet_host::definitions`] decides which one a label
+/// The permissions to move labels. [`quillet_host::definitions`] decides which one a label
 /// requires.
 pub(crate) const LABEL: &[Permission] = &[Permission::Write, Permission::Promote];
 

@@ -1,8 +1,8 @@
 //! Revisions in requests and responses.
 //!
-//! The revision of a definition is a prefix of the SHA-256 of its stored text, so every writer
-//! knows it. A request may require a revision: the server then checks its snapshot, asks the store
-//! for changes, and waits for a limited time.
+//! The revision of a definition is a prefix of the SHA-256 of its stored text, so every writer can
+//! compute it. If a request requires a revision, the server checks its snapshot, reads changes from
+//! the store, and waits for a limited time.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,7 +30,7 @@ static VERSION: HeaderName = HeaderName::from_static("quillet-version");
 /// Request header: the revision that the response must have, or `latest`.
 static LEAST: HeaderName = HeaderName::from_static("quillet-min-revision");
 
-/// Pause between two checks of the store.
+/// The pause between two checks of the store.
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// The minimum revision of a response.
@@ -38,16 +38,16 @@ const PAUSE: Duration = Duration::from_millis(20);
 #[into_params(parameter_in = Query)]
 pub(crate) struct MinRevision {
     /// The revision of the definition, as in `Quillet-Revision`: the first 32 hexadecimal digits of
-    /// the SHA-256 of its stored text. Or `latest`: everything written before this request. The
-    /// header `Quillet-Min-Revision` has the same meaning.
+    /// the SHA-256 of its stored text. `latest` requires everything written before this request.
+    /// The header `Quillet-Min-Revision` has the same meaning.
     min_revision: Option<String>,
 }
 
-/// The preconditions of a request about revisions.
+/// The preconditions of a request on revisions.
 #[derive(Debug, Default)]
 pub(crate) struct RevisionPreconditions {
     least: Option<RequiredRevision>,
-    /// Entity tags that the client sent.
+    /// Entity tags from the client.
     known: Option<HeaderValue>,
 }
 
@@ -139,8 +139,8 @@ impl RevisionPreconditions {
         }
     }
 
-    /// Waits for all earlier writes if the request asks for `latest`. Lists and others without a
-    /// single revision support only that.
+    /// Waits for all earlier writes if the request asks for `latest`. Lists and other responses
+    /// without a single revision only support `latest`.
     pub(crate) async fn wait_for_latest(&self, app: &App) -> Result<(), ApiError> {
         match self.least {
             None => Ok(()),
@@ -170,7 +170,8 @@ impl RevisionPreconditions {
         revision: Option<Revision>,
     ) -> Result<Response, ApiError> {
         let bytes = to_json(value)?;
-        // The tag covers the response and not the definition: diagnostics may change without it.
+        // The tag covers the response and not only the definition, because diagnostics can change
+        // on their own.
         let tag = tag(&Revision::of(&bytes).digits());
         let mut response = match &self.known {
             Some(known) if names(known, &tag) => {
@@ -206,7 +207,7 @@ pub(crate) fn set_version_headers(
     response
 }
 
-/// The revision of a prompt.
+/// Returns a function that finds the revision of a prompt in a snapshot.
 pub(crate) fn of_prompt(id: &str) -> impl Fn(&CatalogueSnapshot) -> Option<Revision> {
     move |snapshot| snapshot.prompts.get(id).map(|prompt| prompt.revision)
 }
@@ -225,7 +226,7 @@ fn tag(digits: &[u8; 32]) -> HeaderValue {
     tag.unwrap_or(HeaderValue::from_static("\"\""))
 }
 
-/// Returns whether an `If-None-Match` list contains a tag; weak tags match (RFC 9110, 13.1.2).
+/// Returns whether an `If-None-Match` list contains a tag. Weak tags match (RFC 9110, 13.1.2).
 fn names(list: &HeaderValue, tag: &HeaderValue) -> bool {
     let (Ok(list), Ok(tag)) = (list.to_str(), tag.to_str()) else {
         return false;

@@ -1,5 +1,5 @@
-//! The list of all routes. It produces the router, the metrics and the OpenAPI document, so that
-//! none of them can miss a route.
+//! The list of all routes. The router, the metrics and the OpenAPI document are all generated from
+//! it, so none of them can omit a route.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -30,8 +30,8 @@ use crate::route::RouteEntry;
 use crate::services::Services;
 use crate::{api, describe, health, mcp, openapi, sql};
 
-/// Mount points of the prompt service, as ai-prompt-shell documents them and as its clients call
-/// them, each with the suffix of its operation ids.
+/// Base paths of the prompt service, with the suffix of the operation ids for each. ai-prompt-shell
+/// documents the first, and its clients call the second.
 const BASES: [(&str, &str); 2] = [("/api", ""), ("/api/v1", "_v1")];
 
 /// One method of one path.
@@ -43,7 +43,7 @@ struct Route {
     kind: Option<EntryKind>,
 }
 
-/// The routes of the prompt service, relative to a base.
+/// Routes of the prompt service, relative to a base.
 const SERVICE: &[RouteEntry] = &[
     (ANY_READ, || routes!(api::catalogue::list_extensions)),
     (RouteRequirements::Of(READ, EntryKind::Extension), || {
@@ -86,7 +86,8 @@ const SERVICE: &[RouteEntry] = &[
     }),
 ];
 
-/// The routes of the definitions of a kind, relative to a base. `{kind}` is their plural.
+/// Returns the routes for definitions of a kind, relative to a base. `{kind}` is the plural of the
+/// kind.
 fn definition_routes(kind: EntryKind) -> Vec<RouteEntry> {
     let of = |rights| RouteRequirements::Of(rights, kind);
     vec![
@@ -105,7 +106,7 @@ fn definition_routes(kind: EntryKind) -> Vec<RouteEntry> {
     ]
 }
 
-/// The routes of agents, traces and system information, relative to `/v1`.
+/// Routes of agents, traces and system information, relative to `/v1`.
 const AGENT: &[RouteEntry] = &[
     (ANY_RENDER, || routes!(response::respond)),
     (ANY_RENDER, || routes!(response::cancel)),
@@ -124,7 +125,7 @@ const AGENT: &[RouteEntry] = &[
     (ANY_RENDER, || routes!(api::budgets::list_budgets)),
 ];
 
-/// The routes of OpenAI's clients, relative to `/v1`.
+/// Routes for OpenAI's clients, relative to `/v1`.
 const OPENAI: &[RouteEntry] = &[
     (ANY_RENDER, || routes!(openai::chat::complete)),
     (ANY_RENDER, || routes!(openai::models::list)),
@@ -143,14 +144,14 @@ const OPENAI: &[RouteEntry] = &[
     (ANY_RENDER, || routes!(openai::batches::cancel_batch)),
 ];
 
-/// The routes that probes written for Chat Shell look for.
+/// Routes for probes of Chat Shell.
 const ORIGIN_PROBE: &[RouteEntry] = &[
     (RouteRequirements::Entry, || routes!(response::alive)),
     (RouteRequirements::Entry, || routes!(response::ready)),
     (RouteRequirements::Entry, || routes!(response::startup)),
 ];
 
-/// The routes that describe the service itself.
+/// Routes that describe the service.
 const DESCRIPTION: &[RouteEntry] = &[
     (RouteRequirements::Entry, || routes!(openapi::document)),
     (RouteRequirements::Entry, || routes!(console::page)),
@@ -159,18 +160,18 @@ const DESCRIPTION: &[RouteEntry] = &[
     (RouteRequirements::Entry, || routes!(console::old_docs)),
 ];
 
-/// The route of MCP clients.
+/// The route for MCP clients.
 const MCP: &[RouteEntry] = &[(ANY_RENDER, || routes!(mcp::answer))];
 
-/// The routes that probes look for at the root.
+/// Routes for probes at the root.
 const PROBE: &[RouteEntry] = &[
     (RouteRequirements::Entry, || routes!(health::healthz)),
     (RouteRequirements::Entry, || routes!(health::readyz)),
     (ANY_READ, || routes!(health::metrics)),
 ];
 
-/// The routes for clients of other services. Their formats are documented there and not in this
-/// OpenAPI document.
+/// Routes for clients of other services. Those services document the formats, so the OpenAPI
+/// document does not.
 const DOORS: [&[CompatRoute]; 3] = [
     api::langfuse::ROUTES,
     api::litellm::ROUTES,
@@ -180,7 +181,7 @@ const DOORS: [&[CompatRoute]; 3] = [
 const ANY_READ: RouteRequirements = RouteRequirements::Any(Permission::Read);
 const ANY_RENDER: RouteRequirements = RouteRequirements::Any(Permission::Render);
 
-/// The kinds whose definitions are written over HTTP, and their names in paths.
+/// The kinds of definitions that can be written over HTTP, and their names in paths.
 const KINDS: [(EntryKind, &str); 4] = [
     (EntryKind::Prompt, "prompts"),
     (EntryKind::Tool, "tools"),
@@ -188,7 +189,7 @@ const KINDS: [(EntryKind, &str); 4] = [
     (EntryKind::Agent, "agents"),
 ];
 
-/// Routes that are mounted together.
+/// Routes with a common base.
 struct Mount {
     base: String,
     /// The suffix of the operation ids.
@@ -275,7 +276,7 @@ pub(crate) fn build(
     (app, FastRouter { direct, router })
 }
 
-/// The OpenAPI document, as JSON.
+/// Returns the OpenAPI document as JSON.
 fn document(config: &ServerConfig) -> String {
     let (paths, schemas) = describe_routes(&config.prefix);
     let info = InfoBuilder::new()
@@ -305,7 +306,7 @@ fn describe_routes(prefix: &str) -> (Paths, Schemas) {
     let (mut all, mut schemas) = (PathsBuilder::new(), Schemas::new());
     for mount in mounts(prefix) {
         for (_, make) in &mount.rows {
-            // The handlers are dropped; only their description is needed here.
+            // Only the description of a handler is needed here.
             let (used, paths, _) = make();
             schemas.extend(used);
             for (path, mut item) in paths.paths {
@@ -317,8 +318,8 @@ fn describe_routes(prefix: &str) -> (Paths, Schemas) {
     (all.build(), schemas)
 }
 
-/// Returns the pattern for the router. Names of models and files of the console contain slashes, so
-/// they need a wildcard.
+/// Returns the pattern for the router. Names of models and console files contain slashes, so they
+/// need a wildcard.
 fn pattern(path: &str) -> Cow<'_, str> {
     for (all, last) in [("/v1/models/", "{id}"), ("/console/", "{file}")] {
         let ends = path
@@ -331,7 +332,7 @@ fn pattern(path: &str) -> Cow<'_, str> {
     Cow::Borrowed(path)
 }
 
-/// All routes.
+/// Returns all routes.
 fn mounts(prefix: &str) -> Vec<Mount> {
     let v1 = format!("{prefix}/v1");
     let mut all = vec![
@@ -403,7 +404,7 @@ mod tests {
 
     use super::*;
 
-    /// Schemas are found by the names of their types, whatever module those are in.
+    /// The document finds schemas by type name, without the module.
     #[test]
     fn no_two_types_of_the_document_share_a_name() {
         let (_, schemas) = describe_routes("");

@@ -52,7 +52,7 @@ pub enum ServerError {
         "invalid name {0:?} in server.hosts: write NAME, NAME:PORT, *.NAME or *, without a scheme, and non-ASCII names in their xn-- form"
     )]
     Host(String),
-    /// A token cannot be sent, or is not distinguishable from another one.
+    /// A token that cannot be sent or that equals another one.
     #[error("the token {name:?} {why}")]
     Token {
         /// The configured name, or `token-1` for the first of [`ServerConfig::tokens`].
@@ -63,7 +63,7 @@ pub enum ServerError {
 }
 
 impl ServerError {
-    /// Stable code.
+    /// Returns the stable error code.
     #[must_use]
     pub fn code(&self) -> ErrorCode {
         match self {
@@ -86,14 +86,14 @@ pub struct HttpServer {
 }
 
 impl HttpServer {
-    /// Opens the port for a prompt service, or for all of [`Services`].
+    /// Opens the port for a prompt service or for all [`Services`].
     ///
     /// The caller loads the service and polls
     /// [`PromptService::watch`](quillet_prompt::PromptService::watch). Until the first load
     /// succeeds, `/readyz` returns 503.
     ///
     /// # Errors
-    /// The configuration is not safe or not sound, or the address is taken.
+    /// Fails if the configuration is unsafe or invalid, or if the address is in use.
     pub async fn bind(
         config: ServerConfig,
         services: impl Into<Services>,
@@ -115,13 +115,13 @@ impl HttpServer {
         })
     }
 
-    /// Returns the address that the server listens on, with the real port where 0 was configured.
+    /// Returns the listening address, with the actual port if port 0 was configured.
     #[must_use]
     pub fn local_addr(&self) -> SocketAddr {
         self.address
     }
 
-    /// Returns the OpenAPI document, as `/openapi.json` does.
+    /// Returns the OpenAPI document that `/openapi.json` serves.
     #[must_use]
     pub fn openapi(&self) -> &str {
         self.app.openapi()
@@ -129,7 +129,7 @@ impl HttpServer {
 
     /// Serves until `shutdown` is ready.
     ///
-    /// Then `/readyz` returns 503, new requests get 503, and open responses have
+    /// After that, `/readyz` and new requests get 503, and open responses have
     /// [`ServerConfig::drain_time`] to finish. Dropping the future closes all connections.
     ///
     /// Returns the number of connections that were closed forcibly.
@@ -141,8 +141,8 @@ impl HttpServer {
             ..
         } = self;
         let port = Port {
-            // A semaphore delays `accept` beyond the limit, so that clients wait in the backlog
-            // instead of being refused.
+            // A semaphore delays `accept` at the limit, so that clients wait in the backlog instead
+            // of being refused.
             places: Arc::new(Semaphore::new(app.config.connections)),
             connections: TaskTracker::new(),
             stop: CancellationToken::new(),
@@ -151,11 +151,11 @@ impl HttpServer {
             entry,
         };
         // Dropping this future must close all connections and end the batch worker. The guard does
-        // it even when the caller cancels `run` in the middle of an await.
+        // this even if the caller cancels `run` during an await.
         let _cut = port.cut.clone().drop_guard();
         let agents = port.app.agents.clone();
         let watching = agents.map(|agents| tokio::spawn(response::watch(agents)));
-        // A plain JoinHandle would detach the task on drop; the watcher must stop with the server.
+        // A JoinHandle would detach the task on drop, but the watcher must stop with the server.
         let _watching = watching.map(AbortOnDropHandle::new);
         let mut batches = port.work_on_batches();
         tokio::select! {
@@ -182,7 +182,7 @@ struct Port {
 impl Port {
     async fn accept(&self, listener: &TcpListener) -> std::convert::Infallible {
         loop {
-            // Closed nowhere, so there is always a place in the end.
+            // The semaphore is never closed, so a permit becomes available eventually.
             let place = self.places.clone().acquire_owned().await;
             match listener.accept().await {
                 Ok((stream, peer)) => self.spawn(stream, peer, place),
@@ -196,7 +196,7 @@ impl Port {
 
     fn spawn<P: Send + 'static>(&self, stream: TcpStream, peer: SocketAddr, place: P) {
         let (app, entry) = (self.app.clone(), self.entry.clone());
-        // Children, since looking at a token locks it.
+        // Child tokens, because checking a token locks it.
         let stops = ShutdownSignals {
             finish: self.stop.child_token(),
             cut: self.cut.child_token(),
@@ -204,23 +204,24 @@ impl Port {
         self.connections.spawn(async move {
             let _open = ConnectionGuard::new(&app);
             connection::serve(app.clone(), entry, stream, peer, stops).await;
-            // Held until here: places are for connections that are open.
+            // The permit belongs to the open connection, so release it only now.
             drop(place);
         });
     }
 
-    /// Lets open responses finish and keeps accepting, so that probes and clients get a reason
-    /// instead of a refused connection.
+    /// Waits for open responses and keeps accepting connections, so that probes and clients receive
+    /// a reason and not a refused connection.
     async fn drain(self, listener: &TcpListener, batches: &mut Option<JoinHandle<()>>) -> usize {
         self.app.stop();
         self.stop.cancel();
-        // The tracker only reports completion once it is closed. Connections accepted later still
+        // The tracker reports completion only after it is closed. Connections accepted later still
         // count.
         self.connections.close();
         tracing::info!(connections = self.connections.len(), "shutting down");
         tokio::select! {
             biased;
-            // First, so that a server at rest ends with nothing cut off even without time to drain.
+            // Polled first, so that an idle server closes nothing by force, even if the drain time
+            // is zero.
             () = self.work_done(batches) => return 0,
             () = tokio::time::sleep(self.app.config.drain_time) => {}
             never = self.accept(listener) => match never {},
@@ -230,8 +231,8 @@ impl Port {
             connections = cut,
             "drain_time exceeded, closing the remaining connections"
         );
-        // The rest is closed by force: a client that never reads must not delay the shutdown
-        // forever.
+        // Close the remaining connections by force. A client that never reads must not delay the
+        // shutdown forever.
         self.cut.cancel();
         self.connections.wait().await;
         ended(batches).await;
@@ -260,17 +261,16 @@ impl Port {
     }
 }
 
-/// Waits for a task, whether it succeeds, panics or was aborted.
+/// Waits for a task to succeed, panic or be aborted.
 async fn ended(task: &mut Option<JoinHandle<()>>) {
     if let Some(running) = task {
-        // A panic in the worker was already reported by its own task; shutdown continues either
-        // way.
+        // The task already reported a panic of the worker, and shutdown continues in both cases.
         let _ = running.await;
         *task = None;
     }
 }
 
-/// Counts an open connection; acts on drop.
+/// Counts an open connection until it is dropped.
 struct ConnectionGuard(Arc<App>);
 
 impl ConnectionGuard {
@@ -288,7 +288,7 @@ impl Drop for ConnectionGuard {
 }
 
 fn check(config: &ServerConfig) -> Result<(), ServerError> {
-    // Checked before binding, so that an unprotected server never listens, not even for a moment.
+    // Check before binding, so that an unprotected server never listens.
     let is_open = !config.listen.ip().is_loopback() && !config.has_tokens();
     if is_open && !config.insecure {
         return Err(ServerError::Open(config.listen));

@@ -1,4 +1,4 @@
-//! The services that a server is started with.
+//! The services behind a server.
 
 use std::sync::Arc;
 
@@ -11,8 +11,8 @@ use quillet_llm::models::ModelRouter;
 use quillet_llm::{RateLimits, Spending};
 use quillet_prompt::PromptService;
 
-/// The services behind a server. Converted from a prompt service alone, it has no agents and no
-/// databases.
+/// The services behind a server. If they are converted from a prompt service, there are no agents
+/// and no databases.
 #[derive(Clone, Debug)]
 pub struct Services {
     /// Prompts, shared variables and tools.

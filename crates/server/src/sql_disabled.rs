@@ -12,7 +12,7 @@ const SQL: FeatureDisabled = FeatureDisabled {
     feature: "sql",
 };
 
-/// Where the routes would be mounted (see `sql/mod.rs`).
+/// The base path of the missing routes (see `sql/mod.rs`).
 pub(crate) const BASE: &str = "/api/v1";
 
 /// Returns whether a path, without the server's prefix, belongs to databases.
@@ -23,18 +23,18 @@ pub(crate) fn has_path(path: &str) -> bool {
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// No routes.
+/// This build has no database routes.
 pub(crate) const ROUTES: &[RouteEntry] = &[];
 
-/// Always fails: databases are not included.
+/// Fails, because this build does not include databases.
 pub(crate) async fn answer(call: &RequestContext, name: &str, _: &str) -> Result<String, ApiError> {
     let _ = (call, name);
     Err(problem(ErrorCode::FeatureMissing, SQL.to_string()))
 }
 
-/// Returns the error for a path of databases, whatever the server's prefix is.
+/// Returns the error for a database path, with any server prefix.
 pub(crate) fn missing_at(path: &str) -> Option<FeatureDisabled> {
-    // The prefix is unknown here, so the base path is searched instead of compared.
+    // The prefix is unknown here, so the base path may be anywhere in the path.
     let start = path.find(BASE)?;
     has_path(&path[start..]).then_some(SQL)
 }

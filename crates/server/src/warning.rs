@@ -6,18 +6,19 @@ use utoipa::ToSchema;
 
 use crate::api::members::UnknownField;
 
-/// A warning for the client: a failed tool call whose fallback value was rendered, or an unknown
-/// member or variable of the request.
+/// A warning for the client about a failed tool call with a fallback value, or an unknown member or
+/// variable of the request.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub(crate) struct Warning {
-    /// The function name of the tool, if the warning is about one.
+    /// The function name of the tool, if the warning concerns one.
     #[serde(skip_serializing_if = "Option::is_none")]
     tool: Option<String>,
-    /// Stable code, such as `tool.timeout`, `request.unknown_member`, `request.unused_variable`.
+    /// The stable code, such as `tool.timeout`, `request.unknown_member`,
+    /// `request.unused_variable`.
     code: &'static str,
-    /// What happened.
+    /// A description of the problem.
     message: String,
-    /// How long the call took, in milliseconds.
+    /// The duration of the call in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     elapsed_ms: Option<u64>,
 }
@@ -40,7 +41,7 @@ impl Warning {
         Warning::of_request("request.unknown_member", message)
     }
 
-    /// A variable that the prompt neither declares nor uses.
+    /// Returns the warning for a variable that the prompt neither declares nor uses.
     fn unused(variable: &UnusedVariable) -> Self {
         let near = variable.nearest.as_deref();
         let hint = near.map_or_else(String::new, |name| format!("; did you mean {name:?}?"));
@@ -51,7 +52,8 @@ impl Warning {
         Warning::of_request("request.unused_variable", message)
     }
 
-    /// A variable that the prompt uses without declaring it, and that the request does not provide.
+    /// Returns the warning for an undeclared variable that the prompt uses and the request does not
+    /// set.
     fn absent(variable: &UnresolvedVariable) -> Self {
         let near = variable.nearest.as_deref();
         let hint = near.map_or_else(String::new, |name| format!("; did you mean {name:?}?"));

@@ -1,5 +1,6 @@
-//! What the tests and examples of several crates share: real servers, a provider that does what it is
-//! told, a store that goes away, tools that answer in the process. Never part of the product.
+//! Shared helpers for the tests and examples of several crates: real servers, a scripted provider,
+//! a store that can become unavailable, and in-process tools. This crate is never part of the
+//! product.
 //!
 //! ```no_run
 //! let server = quillet_test_support::Postgres::start();
@@ -9,13 +10,13 @@
 //! // … connect to server.url() as the owner, or to reader …
 //! ```
 //!
-//! Each server is a process of its own on a free port, with a data folder of its own under the
-//! system's folder for temporary files. Dropping it stops the process and removes the folder. So
-//! does the end of the process that started it, however it ends: a server waits on a
-//! pipe whose other end only that process holds.
+//! Each server is a separate process on a free port, with its own data folder in the system's
+//! folder for temporary files. Dropping it stops the process and removes the folder. The same
+//! happens when the process that started it ends for any reason, because the server waits on a pipe
+//! that only that process holds open.
 //!
-//! Data folders are copies of one that is made once for each version of a server and kept. A server
-//! that is not installed is a panic that names the package; nothing is skipped.
+//! Data folders are copies of a prepared folder for each server version. If a server is not
+//! installed, the test panics with the name of its package and is not skipped.
 
 #![allow(
     clippy::missing_panics_doc,

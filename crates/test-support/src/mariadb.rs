@@ -1,4 +1,4 @@
-//! MariaDB.
+//! A real MariaDB server for tests.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -8,16 +8,16 @@ use crate::supervised::{ChildServer, folder, free_port};
 use crate::template::{template, text};
 use crate::user::User;
 
-/// The administrator's name.
+/// The name of the administrator.
 const OWNER: &str = "root";
-/// The password of every role. Connections over TCP have to give it (`mysql_native_password`).
+/// The password of every role, required for TCP connections (`mysql_native_password`).
 const PASSWORD: &str = "s3cret/of:all";
-/// The same in an address.
+/// The password, percent-encoded for a URL.
 const ENCODED: &str = "s3cret%2Fof%3Aall";
-/// The database that is there from the start.
+/// The initial database.
 const DATABASE: &str = "test";
 
-/// Settings that trade durability for speed: tests do not need the data after a crash.
+/// Settings that trade durability for speed, because tests do not need the data after a crash.
 const SETTINGS: &[&str] = &[
     "innodb-flush-log-at-trx-commit=0",
     "innodb-flush-method=nosync",
@@ -30,11 +30,12 @@ const SETTINGS: &[&str] = &[
     "character-set-server=utf8mb4",
     "max-connections=60",
     "local-infile=1",
-    // Files may be written anywhere that the server's user may: what tests want to see refused.
+    // The server may write files wherever its user may, so that tests can check that the guard
+    // rejects it.
     "secure-file-priv=",
 ];
 
-/// A MariaDB server. Stops and is removed when it is dropped.
+/// A MariaDB server, stopped and removed on drop.
 #[derive(Debug)]
 pub struct MariaDb {
     server: ChildServer,
@@ -44,40 +45,40 @@ pub struct MariaDb {
 }
 
 impl MariaDb {
-    /// A server with an empty database `test`, ready for connections.
+    /// Starts a server with an empty database `test` and waits until it accepts connections.
     ///
     /// # Panics
-    /// MariaDB is not installed, or does not start.
+    /// Panics if MariaDB is not installed or does not start.
     #[must_use]
     pub fn start() -> Self {
         Self::start_with(&[])
     }
 
-    /// The same with settings as on `mariadbd`'s command line, without the dashes:
+    /// Like [`MariaDb::start`], with options of `mariadbd`, without the leading dashes:
     /// `sql-mode=ANSI_QUOTES`.
     ///
     /// # Panics
-    /// As [`MariaDb::start`].
+    /// Panics under the conditions of [`MariaDb::start`].
     #[must_use]
     pub fn start_with(settings: &[&str]) -> Self {
         Self::started(settings, false)
     }
 
-    /// The same with TLS, under a certificate of its own making for `localhost`
+    /// Like [`MariaDb::start`], with TLS and a self-signed certificate for `localhost`
     /// ([`MariaDb::certificate`]).
     ///
     /// # Panics
-    /// As [`MariaDb::start`]; `openssl` is not installed.
+    /// Panics under the conditions of [`MariaDb::start`], or if `openssl` is not installed.
     #[must_use]
     pub fn start_with_tls() -> Self {
         Self::started(&[], true)
     }
 
-    /// The same with TLS under a certificate and a key that are given as PEM, and with the
-    /// authority of the certificates that users with `REQUIRE X509` have to show.
+    /// Like [`MariaDb::start`], with TLS and this certificate and key in PEM. Users with `REQUIRE
+    /// X509` must have a certificate from the authority in `clients`.
     ///
     /// # Panics
-    /// As [`MariaDb::start`].
+    /// Panics under the conditions of [`MariaDb::start`].
     #[must_use]
     pub fn start_with_certificate(certificate: &str, key: &str, clients: &str) -> Self {
         Self::started_with(&[], Some("clients.crt"), |user, folder| {
@@ -96,12 +97,13 @@ impl MariaDb {
         })
     }
 
-    /// `tls` is the file of the authority of clients, empty for none; no TLS where `None`.
+    /// Starts the server. `tls` is the file of the client authority, or empty without one. `None`
+    /// disables TLS.
     fn started_with(settings: &[&str], tls: Option<&str>, prepare: impl Fn(User, &Path)) -> Self {
         let (mariadbd, client) = (program("mariadbd"), program("mariadb"));
         let user = User::for_server("mysql");
         let made = made(&mariadbd, user);
-        // A port can be taken between finding and using it.
+        // Another process may use the port before the server does.
         let mut last = String::new();
         for _ in 0..5 {
             let folder = folder("mariadb-run", user);
@@ -152,56 +154,56 @@ impl MariaDb {
         Ok((server, port))
     }
 
-    /// Address of the database `test` for the administrator.
+    /// Returns the URL of the database `test` for the administrator.
     #[must_use]
     pub fn url(&self) -> String {
         self.url_of(OWNER, DATABASE)
     }
 
-    /// Address of a database for a role.
+    /// Returns the URL of a database for a role.
     #[must_use]
     pub fn url_of(&self, role: &str, database: &str) -> String {
         let port = self.port;
         format!("mysql://{role}:{ENCODED}@127.0.0.1:{port}/{database}")
     }
 
-    /// The port on 127.0.0.1.
+    /// Returns the port on 127.0.0.1.
     #[must_use]
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// The password of every role.
+    /// Returns the password of every role.
     #[must_use]
     pub fn password(&self) -> &'static str {
         PASSWORD
     }
 
-    /// The server's socket.
+    /// Returns the path of the server's socket.
     #[must_use]
     pub fn socket(&self) -> PathBuf {
         self.folder.join("socket")
     }
 
-    /// A folder that the server may write to and that goes with it.
+    /// Returns a folder that the server may write to, which is removed with the server.
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// The server's certificate, which is its own authority. There only with TLS.
+    /// Returns the path of the server's self-signed certificate, which only exists with TLS.
     #[must_use]
     pub fn certificate(&self) -> PathBuf {
         self.folder.join("server.crt")
     }
 
-    /// Makes an empty database; its address for the administrator.
+    /// Creates an empty database and returns its URL for the administrator.
     pub fn create_database(&self, name: &str) -> String {
         self.execute(&format!("CREATE DATABASE `{name}` CHARACTER SET utf8mb4"));
         self.url_of(OWNER, name)
     }
 
-    /// Makes a role that may log in and nothing else; its address in the database `test`.
+    /// Creates a role that may only log in, and returns its URL for the database `test`.
     pub fn create_role(&self, name: &str) -> String {
         self.execute(&format!(
             "CREATE USER '{name}'@'%' IDENTIFIED BY '{PASSWORD}'"
@@ -209,34 +211,34 @@ impl MariaDb {
         self.url_of(name, DATABASE)
     }
 
-    /// Runs a script in the database `test`, as the administrator, through the `mariadb` client:
-    /// dumps with DELIMITER and data are fine.
+    /// Runs a script in the database `test` as the administrator, with the `mariadb` client. The
+    /// script may be a dump with DELIMITER and data.
     ///
     /// # Panics
-    /// The first statement that fails.
+    /// Panics if a statement fails.
     pub fn execute(&self, script: &str) {
         self.execute_in(DATABASE, script);
     }
 
-    /// The same in another database.
+    /// Runs a script in another database.
     ///
     /// # Panics
-    /// The first statement that fails.
+    /// Panics if a statement fails.
     pub fn execute_in(&self, database: &str, script: &str) {
         self.mariadb(database, script);
     }
 
-    /// What a query gives to the administrator, columns parted by tabs: a look from outside at
-    /// what a driver did.
+    /// Returns the result of a query as the administrator, with columns separated by tabs. It
+    /// bypasses the driver under test.
     ///
     /// # Panics
-    /// The query failed.
+    /// Panics if the query fails.
     #[must_use]
     pub fn look(&self, database: &str, query: &str) -> String {
         self.mariadb(database, query).trim_end().to_owned()
     }
 
-    /// Stops the server as if it had crashed. Dropping it does the same.
+    /// Stops the server like a crash. Dropping it has the same effect.
     pub fn stop(&mut self) {
         self.server.stop();
     }
@@ -256,7 +258,7 @@ impl MariaDb {
         let mut child = child.unwrap_or_else(|error| panic!("mariadb does not start: {error}"));
         let input = child.stdin.take();
         let script = script.as_bytes().to_owned();
-        // The client may print before it has read everything.
+        // The client may write output before it has read its input.
         let writer = std::thread::spawn(move || input.map(|mut pipe| pipe.write_all(&script)));
         let output = child.wait_with_output();
         let output = output.unwrap_or_else(|error| panic!("mariadb broke off: {error}"));
@@ -267,7 +269,7 @@ impl MariaDb {
     }
 }
 
-/// A program of MariaDB: on the search path, or where Debian keeps servers.
+/// Returns the path of a MariaDB program, on the search path or in Debian's directory for servers.
 fn program(name: &str) -> PathBuf {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let mut folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
@@ -278,7 +280,8 @@ fn program(name: &str) -> PathBuf {
     })
 }
 
-/// A data folder of this version, with the administrator's password and an empty database.
+/// Returns a prepared data folder of this version, with the administrator's password and an empty
+/// database.
 fn made(mariadbd: &Path, user: User) -> PathBuf {
     let version = user.run(text(mariadbd), &["--no-defaults", "--version"]);
     let version: String = version
@@ -299,7 +302,7 @@ fn made(mariadbd: &Path, user: User) -> PathBuf {
     })
 }
 
-/// Gives the administrator a password from everywhere, in the server's own starting mode.
+/// Sets the administrator's password for all hosts, in the server's bootstrap mode.
 fn set_up(mariadbd: &Path, user: User, data: &Path) {
     let script = format!(
         "DELETE FROM mysql.global_priv WHERE User IN ('', 'root') AND Host <> 'localhost'; \
@@ -317,7 +320,7 @@ fn set_up(mariadbd: &Path, user: User, data: &Path) {
     user.run("sh", &arguments);
 }
 
-/// Makes a key and a certificate that vouches for itself.
+/// Creates a key and a self-signed certificate.
 fn certificate(user: User, folder: &Path) {
     let (key, certificate) = (folder.join("server.key"), folder.join("server.crt"));
     let mut arguments = vec!["req", "-x509", "-newkey", "ec", "-nodes", "-days", "2"];
@@ -329,7 +332,7 @@ fn certificate(user: User, folder: &Path) {
     user.run("openssl", &arguments);
 }
 
-/// The server writes its number once it takes connections.
+/// Returns whether the server wrote its process id, which it does when it accepts connections.
 fn is_ready(folder: &Path) -> bool {
     std::fs::read_to_string(folder.join("pid")).is_ok_and(|text| text.ends_with('\n'))
 }

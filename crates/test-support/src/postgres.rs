@@ -8,15 +8,15 @@ use crate::supervised::{ChildServer, folder, free_port};
 use crate::template::{template, text};
 use crate::user::User;
 
-/// The owner's name. Dumps of sample databases give their tables to this role.
+/// The name of the owner. Dumps of sample databases assign their tables to this role.
 const OWNER: &str = "postgres";
-/// The password of every role. Connections over TCP have to give it: as it is, which costs nothing,
-/// or by SCRAM where the server has TLS.
+/// The password of every role, required for TCP connections. It is sent in plain text, which is
+/// faster, or with SCRAM if the server has TLS.
 const PASSWORD: &str = "s3cret/of:all";
-/// The same in an address.
+/// The password, percent-encoded for a URL.
 const ENCODED: &str = "s3cret%2Fof%3Aall";
 
-/// Settings that trade durability for speed: tests do not need the data after a crash.
+/// Settings that trade durability for speed, because tests do not need the data after a crash.
 const SETTINGS: &[&str] = &[
     "fsync=off",
     "synchronous_commit=off",
@@ -28,7 +28,7 @@ const SETTINGS: &[&str] = &[
     "lc_messages=C",
 ];
 
-/// A PostgreSQL server. Stops and is removed when it is dropped.
+/// A PostgreSQL server, stopped and removed on drop.
 #[derive(Debug)]
 pub struct Postgres {
     server: ChildServer,
@@ -38,39 +38,39 @@ pub struct Postgres {
 }
 
 impl Postgres {
-    /// An empty server, ready for connections.
+    /// Starts an empty server and waits until it accepts connections.
     ///
     /// # Panics
-    /// PostgreSQL is not installed, or does not start.
+    /// Panics if PostgreSQL is not installed or does not start.
     #[must_use]
     pub fn start() -> Self {
         Self::start_with(&[])
     }
 
-    /// The same with settings as in `postgresql.conf`: `work_mem=64MB`.
+    /// Like [`Postgres::start`], with settings of `postgresql.conf`: `work_mem=64MB`.
     ///
     /// # Panics
-    /// As [`Postgres::start`].
+    /// Panics under the conditions of [`Postgres::start`].
     #[must_use]
     pub fn start_with(settings: &[&str]) -> Self {
         Self::started(settings, false)
     }
 
-    /// The same with TLS, under a certificate of its own making for `localhost`
+    /// Like [`Postgres::start`], with TLS and a self-signed certificate for `localhost`
     /// ([`Postgres::certificate`]).
     ///
     /// # Panics
-    /// As [`Postgres::start`]; `openssl` is not installed.
+    /// Panics under the conditions of [`Postgres::start`], or if `openssl` is not installed.
     #[must_use]
     pub fn start_with_tls() -> Self {
         Self::started(&["ssl=on"], true)
     }
 
-    /// The same with TLS under a certificate and a key that are given as PEM. With `clients`, the
-    /// authority of clients in PEM, nobody gets in over TCP without a certificate of it.
+    /// Like [`Postgres::start`], with TLS and this certificate and key in PEM. If `clients` is set,
+    /// connections over TCP require a certificate from that authority.
     ///
     /// # Panics
-    /// As [`Postgres::start`].
+    /// Panics under the conditions of [`Postgres::start`].
     #[must_use]
     pub fn start_with_certificate(certificate: &str, key: &str, clients: Option<&str>) -> Self {
         let files = TlsFiles {
@@ -97,7 +97,7 @@ impl Postgres {
         let binaries = binaries();
         let user = User::for_server("postgres");
         let made = made(&binaries, user);
-        // A port can be taken between finding and using it.
+        // Another process may use the port before the server does.
         let mut last = String::new();
         for _ in 0..5 {
             let folder = folder("postgres-run", user);
@@ -138,50 +138,50 @@ impl Postgres {
         })
     }
 
-    /// Address of the database `postgres` for the owner, who is a superuser.
+    /// Returns the URL of the database `postgres` for the owner, who is a superuser.
     #[must_use]
     pub fn url(&self) -> String {
         self.url_of(OWNER, "postgres")
     }
 
-    /// Address of a database for a role.
+    /// Returns the URL of a database for a role.
     #[must_use]
     pub fn url_of(&self, role: &str, database: &str) -> String {
         let port = self.port;
         format!("postgresql://{role}:{ENCODED}@127.0.0.1:{port}/{database}")
     }
 
-    /// The port on 127.0.0.1.
+    /// Returns the port on 127.0.0.1.
     #[must_use]
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// The password of every role.
+    /// Returns the password of every role.
     #[must_use]
     pub fn password(&self) -> &'static str {
         PASSWORD
     }
 
-    /// The folder of the server's socket.
+    /// Returns the folder of the server's socket.
     #[must_use]
     pub fn socket_folder(&self) -> &Path {
         &self.folder
     }
 
-    /// The server's certificate, which is its own authority. There only with TLS.
+    /// Returns the path of the server's self-signed certificate, which only exists with TLS.
     #[must_use]
     pub fn certificate(&self) -> PathBuf {
         self.folder.join("data/server.crt")
     }
 
-    /// Makes an empty database; its address for the owner.
+    /// Creates an empty database and returns its URL for the owner.
     pub fn create_database(&self, name: &str) -> String {
         self.execute(&format!("CREATE DATABASE \"{name}\" TEMPLATE template0"));
         self.url_of(OWNER, name)
     }
 
-    /// Makes a role that may log in and nothing else; its address in the database `postgres`.
+    /// Creates a role that may only log in, and returns its URL for the database `postgres`.
     pub fn create_role(&self, name: &str) -> String {
         self.execute(&format!(
             "CREATE ROLE \"{name}\" LOGIN PASSWORD '{PASSWORD}'"
@@ -189,34 +189,34 @@ impl Postgres {
         self.url_of(name, "postgres")
     }
 
-    /// Runs a script in the database `postgres`, as the owner, through `psql`: dumps with COPY
-    /// and data are fine.
+    /// Runs a script in the database `postgres` as the owner, with `psql`. The script may be a dump
+    /// with COPY and data.
     ///
     /// # Panics
-    /// The first statement that fails.
+    /// Panics if a statement fails.
     pub fn execute(&self, script: &str) {
         self.execute_in("postgres", script);
     }
 
-    /// The same in another database.
+    /// Runs a script in another database.
     ///
     /// # Panics
-    /// The first statement that fails.
+    /// Panics if a statement fails.
     pub fn execute_in(&self, database: &str, script: &str) {
         self.psql(database, script, &[]);
     }
 
-    /// What a query gives to the owner, columns parted by `|`: a look from outside at what
-    /// a driver did.
+    /// Returns the result of a query as the owner, with columns separated by `|`. It bypasses the
+    /// driver under test.
     ///
     /// # Panics
-    /// The query failed.
+    /// Panics if the query fails.
     #[must_use]
     pub fn look(&self, database: &str, query: &str) -> String {
         self.psql(database, query, &["-At"]).trim().to_owned()
     }
 
-    /// Stops the server as if it had crashed. Dropping it does the same.
+    /// Stops the server like a crash. Dropping it has the same effect.
     pub fn stop(&mut self) {
         self.server.stop();
     }
@@ -237,7 +237,7 @@ impl Postgres {
         let mut child = child.unwrap_or_else(|error| panic!("psql does not start: {error}"));
         let input = child.stdin.take();
         let script = script.as_bytes().to_owned();
-        // psql may print before it has read everything.
+        // psql may write output before it has read its input.
         let writer = std::thread::spawn(move || input.map(|mut pipe| pipe.write_all(&script)));
         let output = child.wait_with_output();
         let output = output.unwrap_or_else(|error| panic!("psql broke off: {error}"));
@@ -248,8 +248,8 @@ impl Postgres {
     }
 }
 
-/// The folder that has `postgres`, `initdb` and `psql`: on the search path, or where
-/// Debian keeps the newest version.
+/// Returns the folder with `postgres`, `initdb` and `psql`, on the search path or in Debian's
+/// folder of the newest version.
 fn binaries() -> PathBuf {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let mut folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
@@ -271,7 +271,7 @@ fn binaries() -> PathBuf {
     })
 }
 
-/// A data folder of this version, as `initdb` makes it.
+/// Returns a data folder of this version, prepared with `initdb`.
 fn made(binaries: &Path, user: User) -> PathBuf {
     let version = user.run(text(&binaries.join("postgres")), &["--version"]);
     let version: String = version
@@ -292,15 +292,15 @@ fn made(binaries: &Path, user: User) -> PathBuf {
     })
 }
 
-/// Files of TLS as texts.
+/// The contents of TLS files.
 struct TlsFiles<'a> {
     certificate: &'a str,
     key: &'a str,
     clients: Option<&'a str>,
 }
 
-/// Writes files of TLS where the server reads them, and asks for SCRAM, and for certificates of
-/// clients where there is an authority of theirs.
+/// Writes the TLS files and requires SCRAM. With a client authority, it also requires client
+/// certificates.
 fn given(user: User, data: &Path, files: &TlsFiles<'_>) {
     let script = "umask 077; cd \"$1\"; printf '%s' \"$2\" > server.crt; printf '%s' \"$3\" > server.key; \
                   printf '%s' \"$4\" > clients.crt; sed -i \"$5\" pg_hba.conf";
@@ -322,8 +322,8 @@ fn given(user: User, data: &Path, files: &TlsFiles<'_>) {
     user.run("sh", &arguments);
 }
 
-/// Makes a key and a certificate that vouches for itself, and asks for SCRAM, which can be bound to
-/// it.
+/// Creates a key and a self-signed certificate, and requires SCRAM, which supports channel binding
+/// to the certificate.
 fn certificate(user: User, data: &Path) {
     let (key, certificate) = (data.join("server.key"), data.join("server.crt"));
     let mut arguments = vec!["req", "-x509", "-newkey", "ec", "-nodes", "-days", "2"];
@@ -339,7 +339,7 @@ fn certificate(user: User, data: &Path) {
     user.run("sh", &["-c", &script]);
 }
 
-/// The server writes `ready` into its file once it takes connections.
+/// Returns whether the server wrote `ready` to its file, which it does when it accepts connections.
 fn is_ready(folder: &Path) -> bool {
     std::fs::read_to_string(folder.join("data/postmaster.pid"))
         .is_ok_and(|text| text.lines().any(|line| line.trim() == "ready"))

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 const HINT: &str = "this test needs Redis: apt-get install redis-server redis-tools redis-sentinel";
 
-/// A folder that is removed with the value.
+/// A folder that is removed on drop.
 #[derive(Debug)]
 pub struct TempDir(PathBuf);
 
@@ -22,8 +22,8 @@ impl Default for TempDir {
 }
 
 impl TempDir {
-    /// An empty folder below the one for temporary files. A process that was killed leaves its own
-    /// behind, and numbers of processes come again: what is there already is not taken.
+    /// Creates an empty folder in the system's folder for temporary files. A killed process leaves
+    /// its folder behind and its process id can be reused, so existing folders are skipped.
     pub fn new() -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         loop {
@@ -32,14 +32,14 @@ impl TempDir {
             let path = std::env::temp_dir().join(name);
             match fs::create_dir(&path) {
                 Ok(()) => return TempDir(path),
-                // Left by a killed process whose id was reused; never share it.
+                // A killed process with the same id left this folder, so do not use it.
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
                 Err(error) => panic!("{}: {error}", path.display()),
             }
         }
     }
 
-    /// Where it is.
+    /// Returns the path of the folder.
     pub fn path(&self) -> &Path {
         &self.0
     }
@@ -51,38 +51,38 @@ impl Drop for TempDir {
     }
 }
 
-/// A port that was free a moment ago.
+/// Returns a port that was free a moment ago.
 pub fn free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.local_addr().unwrap().port()
 }
 
-/// A server process that is killed with the value.
+/// A server process that is killed on drop.
 #[derive(Debug)]
 pub struct RedisServer {
     process: Child,
     program: &'static str,
     arguments: Vec<String>,
-    /// How `redis-cli` reaches it, beyond host and port.
+    /// Arguments of `redis-cli` in addition to host and port.
     client: Vec<String>,
-    /// Where it listens on 127.0.0.1.
+    /// The port on 127.0.0.1.
     pub port: u16,
-    /// Its data and its log.
+    /// The folder for its data and log.
     pub dir: TempDir,
 }
 
 impl RedisServer {
-    /// A server with nothing in it.
+    /// Starts an empty server.
     pub fn start() -> Self {
         RedisServer::start_with(&[])
     }
 
-    /// A server with more settings, each `--name` and its value.
+    /// Starts a server with additional settings, each as `--name` and its value.
     pub fn start_with(more: &[&str]) -> Self {
         RedisServer::start_at(free_port(), more)
     }
 
-    /// The same on this port.
+    /// Starts a server on this port.
     pub fn start_at(port: u16, more: &[&str]) -> Self {
         let dir = TempDir::new();
         let port_text = port.to_string();
@@ -106,8 +106,8 @@ impl RedisServer {
         RedisServer::run("redis-server", arguments, Vec::new(), port, dir)
     }
 
-    /// A server that speaks TLS only, with a fresh certificate for `localhost`
-    /// and 127.0.0.1; the authority is the file `ca.crt` in `dir`.
+    /// Starts a server that only accepts TLS, with a new certificate for `localhost` and 127.0.0.1.
+    /// The authority is the file `ca.crt` in `dir`.
     pub fn start_tls() -> Self {
         let dir = TempDir::new();
         make_certificates(dir.path());
@@ -171,17 +171,17 @@ impl RedisServer {
         fs::read_to_string(self.dir.path().join("log")).unwrap_or_default()
     }
 
-    /// Its address as a store.
+    /// Returns the store URL of the server.
     pub fn url(&self) -> String {
         format!("redis://127.0.0.1:{}", self.port)
     }
 
-    /// What `redis-cli` prints for a command.
+    /// Returns the output of `redis-cli` for a command.
     pub fn cli(&self, arguments: &[&str]) -> String {
         cli(self.port, &self.client, arguments)
     }
 
-    /// The address of a user who may do what docs/stores.md says is needed, and no more.
+    /// Returns the URL for a user with exactly the permissions that docs/stores.md lists.
     pub fn url_of_a_user_with_few_rights(&self) -> String {
         let rights = "on >pw ~shenma:* &shenma:* +getrange +exists +set +del +scan +ping +eval +get \
             +rpush +lpop +llen +lrange +xadd +xrange +xlen +xdel +@hash +@sortedset +pexpire +time \
@@ -194,13 +194,13 @@ impl RedisServer {
         self.url().replace("//", "//few:pw@")
     }
 
-    /// `kill -9`.
+    /// Kills the process with SIGKILL.
     pub fn kill(&mut self) {
         self.process.kill().unwrap();
         self.process.wait().unwrap();
     }
 
-    /// Starts again on the same port after [`RedisServer::kill`].
+    /// Restarts the server on the same port after [`RedisServer::kill`].
     pub fn restart(&mut self) {
         self.process = spawn(self.program, &self.arguments, self.dir.path());
         self.await_answer();
@@ -243,7 +243,7 @@ fn cli(port: u16, client: &[String], arguments: &[&str]) -> String {
         .to_owned()
 }
 
-/// Waits up to 20 s.
+/// Waits for a condition for up to 20 s.
 pub fn wait_for(what: &str, mut ready: impl FnMut() -> bool) {
     let start = Instant::now();
     while !ready() {
@@ -276,19 +276,19 @@ fn make_certificates(dir: &Path) {
     );
 }
 
-/// A master, a replica, and three sentinels that watch them under the name `main`.
+/// A master, a replica, and three sentinels that monitor them as `main`.
 #[derive(Debug)]
 pub struct SentinelSet {
-    /// The one that takes writes.
+    /// The master, which accepts writes.
     pub master: RedisServer,
-    /// The one that follows it.
+    /// The replica of the master.
     pub replica: RedisServer,
-    /// The three that watch.
+    /// The three sentinels.
     pub sentinels: Vec<RedisServer>,
 }
 
 impl SentinelSet {
-    /// All of them, once they know each other.
+    /// Starts all servers and waits until they know each other.
     pub fn start() -> Self {
         let master = RedisServer::start();
         let port = master.port.to_string();
@@ -317,7 +317,7 @@ impl SentinelSet {
         })
     }
 
-    /// The address of the set as a store.
+    /// Returns the store URL of the set.
     pub fn url(&self) -> String {
         let nodes = self
             .sentinels
@@ -353,7 +353,7 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// The three, once they share all slots.
+    /// Starts the masters and waits until they share all slots.
     pub fn start() -> Self {
         let nodes: Vec<_> = (0..3).map(|_| cluster_node()).collect();
         let addresses: Vec<String> = nodes
@@ -375,12 +375,12 @@ impl Cluster {
         cluster
     }
 
-    /// The address of the cluster as a store.
+    /// Returns the store URL of the cluster.
     pub fn url(&self) -> String {
         format!("redis+cluster://127.0.0.1:{}", self.nodes[0].port)
     }
 
-    /// A command, sent on to whichever node has the key.
+    /// Runs a command with redirects to the node that has the key.
     pub fn cli(&self, arguments: &[&str]) -> String {
         let mut all = vec!["-c"];
         all.extend(arguments);

@@ -1,12 +1,12 @@
 //! A scripted HTTP provider with control over every byte: arbitrary splits, pauses, resets and
-//! silence. It uses plain threads and sockets, so it needs no runtime.
+//! silence. It uses threads and blocking sockets, so it does not need a runtime.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
-/// One thing to do while answering.
+/// An action during a response.
 #[derive(Clone, Debug)]
 pub enum ServerAction {
     /// Writes these bytes.
@@ -15,7 +15,7 @@ pub enum ServerAction {
     Repeat(Vec<u8>, usize),
     /// Waits.
     Wait(Duration),
-    /// Says nothing until the client leaves.
+    /// Stays silent until the client disconnects.
     Hang,
     /// Ends the connection with a reset.
     Reset,
@@ -23,26 +23,26 @@ pub enum ServerAction {
     Close,
 }
 
-/// What to do with one request. Without a [`ServerAction::Close`] or [`ServerAction::Reset`] at
-/// the end, the connection stays open for the next one.
+/// The actions for one request. Without a [`ServerAction::Close`] or [`ServerAction::Reset`] at the
+/// end, the connection stays open for the next request.
 pub type ResponseScript = Vec<ServerAction>;
 
-/// One request as it came.
+/// A received request.
 #[derive(Clone, Debug)]
 pub struct RecordedRequest {
     /// Request line and headers.
     pub head: String,
     /// The body.
     pub body: String,
-    /// Which connection it came on, from 0.
+    /// Index of the connection, from 0.
     pub connection: usize,
 }
 
-/// What has happened so far.
+/// Received requests and disconnects.
 #[derive(Debug, Default)]
 struct RequestLog {
     seen: Vec<RecordedRequest>,
-    /// Clients that left while they were being answered.
+    /// The number of clients that disconnected during a response.
     left: usize,
 }
 
@@ -54,8 +54,8 @@ pub struct ScriptedServer {
 }
 
 impl ScriptedServer {
-    /// Answers the first request with the first script and so on; the last
-    /// script answers all that follow.
+    /// Starts a server that answers each request with the next script. The last script answers all
+    /// further requests.
     pub fn start(scripts: Vec<ResponseScript>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let server = ScriptedServer {
@@ -67,7 +67,7 @@ impl ScriptedServer {
         std::thread::spawn(move || {
             for (connection, stream) in listener.incoming().enumerate() {
                 let (server, scripts) = (running.clone(), scripts.clone());
-                // One thread per connection: a script may hang forever and must not block the
+                // One thread per connection, because a script may hang and must not block the
                 // others.
                 std::thread::spawn(move || server.serve(stream.unwrap(), connection, &scripts));
             }
@@ -75,22 +75,22 @@ impl ScriptedServer {
         server
     }
 
-    /// The base URL to configure.
+    /// Returns the base URL for clients.
     pub fn url(&self) -> String {
         format!("http://{}/v1", self.address)
     }
 
-    /// The requests so far.
+    /// Returns the requests so far.
     pub fn seen(&self) -> Vec<RecordedRequest> {
         self.log.0.lock().unwrap().seen.clone()
     }
 
-    /// Waits until so many requests have come; `false` after five seconds.
+    /// Waits for this many requests. Returns `false` after five seconds.
     pub fn wait_seen(&self, count: usize) -> bool {
         self.wait(|log| log.seen.len() >= count)
     }
 
-    /// Waits until a client has left in the middle of an answer; `false` after five seconds.
+    /// Waits until a client disconnects during a response. Returns `false` after five seconds.
     pub fn wait_left(&self) -> bool {
         self.wait(|log| log.left > 0)
     }
@@ -129,7 +129,7 @@ impl ScriptedServer {
                 .iter()
                 .any(|step| matches!(step, ServerAction::Reset))
             {
-                // The byte that was left for a reset, see `read_request`.
+                // Read the byte that `read_request` left for a reset.
                 let _ = stream.read(&mut [0]);
             }
             for step in script {
@@ -162,7 +162,7 @@ fn play(stream: &mut TcpStream, step: &ServerAction) -> PlayResult {
         }
         ServerAction::Wait(time) => wait(stream, *time),
         ServerAction::Hang => wait(stream, Duration::from_secs(60)),
-        // With a byte of the request unread, the system resets the connection.
+        // If a byte of the request is unread, the operating system resets the connection.
         ServerAction::Reset | ServerAction::Close => PlayResult::End,
     }
 }
@@ -174,7 +174,7 @@ fn write(stream: &mut TcpStream, bytes: &[u8]) -> PlayResult {
     }
 }
 
-/// Waits and watches whether the client leaves.
+/// Waits and returns early if the client disconnects.
 fn wait(stream: &mut TcpStream, time: Duration) -> PlayResult {
     let end = Instant::now() + time;
     while let Some(left) = end.checked_duration_since(Instant::now()) {
@@ -191,8 +191,8 @@ fn wait(stream: &mut TcpStream, time: Duration) -> PlayResult {
     PlayResult::On
 }
 
-/// Reads a request but for its last byte, which is only looked at: a connection
-/// that is closed with unread bytes is reset.
+/// Reads a request except for its last byte, which is only peeked. Closing a connection with unread
+/// bytes resets it.
 fn read_request(stream: &mut TcpStream) -> Option<(String, String)> {
     let mut head = Vec::new();
     let mut byte = [0];
@@ -213,7 +213,7 @@ fn read_request(stream: &mut TcpStream) -> Option<(String, String)> {
     Some((head, String::from_utf8(body).ok()?))
 }
 
-/// A whole answer with a length; the connection stays open.
+/// Returns a complete response with its length. The connection stays open.
 pub fn answer(
     status: u16,
     content_type: &str,
@@ -228,14 +228,14 @@ pub fn answer(
     vec![ServerAction::Send(head.into_bytes())]
 }
 
-/// The head of a stream that ends with the connection.
+/// Returns the head of a stream that ends with the connection.
 pub fn stream_head() -> ServerAction {
     ServerAction::Send(
         b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n".to_vec(),
     )
 }
 
-/// A stream of these pieces, each in a write of its own, that ends with the connection.
+/// Returns a stream that writes each of these parts separately and ends with the connection.
 pub fn stream(pieces: &[&[u8]]) -> ResponseScript {
     let mut script = vec![stream_head()];
     for piece in pieces {
@@ -246,7 +246,7 @@ pub fn stream(pieces: &[&[u8]]) -> ResponseScript {
     script
 }
 
-/// A stream in HTTP chunks; the connection stays open.
+/// Returns a chunked stream. The connection stays open.
 pub fn chunked(events: &[String]) -> ResponseScript {
     let head =
         b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
@@ -259,7 +259,7 @@ pub fn chunked(events: &[String]) -> ResponseScript {
     script
 }
 
-/// One event that holds a piece of text.
+/// Returns an event with text.
 pub fn text_event(text: &str) -> String {
     let text = text
         .replace('\\', "\\\\")
@@ -270,17 +270,17 @@ pub fn text_event(text: &str) -> String {
     ) + "\n\n"
 }
 
-/// The event that ends an answer.
+/// Returns the event with the finish reason.
 pub fn finish_event() -> String {
     r#"data: {"id":"c1","created":1700000000,"model":"scripted","choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":2,"total_tokens":5}}"#.to_owned() + "\n\n"
 }
 
-/// The event that ends a stream.
+/// Returns the event that ends a stream.
 pub fn done_event() -> String {
     "data: [DONE]\n\n".to_owned()
 }
 
-/// A good streamed answer with this text.
+/// Returns a complete streamed reply with this text.
 pub fn good(text: &str) -> ResponseScript {
     chunked(&[text_event(text), finish_event(), done_event()])
 }

@@ -6,7 +6,7 @@ use crate::supervised::{ChildServer, folder, free_port};
 use crate::template::text;
 use crate::user::User;
 
-/// An SSH server that lets us in with a key. Stops and is removed when it is dropped.
+/// An SSH server that accepts a client key. It is stopped and removed on drop.
 #[derive(Debug)]
 pub struct Sshd {
     server: ChildServer,
@@ -16,10 +16,10 @@ pub struct Sshd {
 }
 
 impl Sshd {
-    /// A server on 127.0.0.1, ready for connections.
+    /// Starts a server on 127.0.0.1 and waits until it accepts connections.
     ///
     /// # Panics
-    /// OpenSSH's server is not installed, or does not start.
+    /// Panics if the OpenSSH server is not installed or does not start.
     #[must_use]
     pub fn start() -> Self {
         let program = PathBuf::from("/usr/sbin/sshd");
@@ -66,31 +66,31 @@ impl Sshd {
         }
     }
 
-    /// The port on 127.0.0.1.
+    /// Returns the port on 127.0.0.1.
     #[must_use]
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// Returns the user that may log in: the current one.
+    /// Returns the user that may log in, which is the current user.
     #[must_use]
     pub fn username(&self) -> &str {
         &self.username
     }
 
-    /// The private key that opens it.
+    /// Returns the path of the client's private key.
     #[must_use]
     pub fn identity(&self) -> PathBuf {
         self.folder.join("client")
     }
 
-    /// The file by which the server is known.
+    /// Returns the path of the known hosts file with the server's key.
     #[must_use]
     pub fn known_hosts(&self) -> PathBuf {
         self.folder.join("known")
     }
 
-    /// Stops the server. Dropping it does the same.
+    /// Stops the server. Dropping it has the same effect.
     pub fn stop(&mut self) {
         self.server.stop();
     }

@@ -1,4 +1,4 @@
-//! A store that can be sent away and counts its round trips.
+//! A store that can become unavailable and counts its round trips.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -12,7 +12,7 @@ use quillet_core::store::{
 };
 use tokio::sync::{broadcast, watch};
 
-/// A store in memory that can be sent away and counts its round trips.
+/// An in-memory store that can become unavailable and counts its round trips.
 #[derive(Debug)]
 pub struct TestStore {
     texts: Mutex<BTreeMap<(EntryKind, EntryKey), Arc<str>>>,
@@ -25,7 +25,7 @@ pub struct TestStore {
 }
 
 impl TestStore {
-    /// One with these definitions: kind, key and text.
+    /// Creates a store with these definitions: kind, key and text.
     pub fn new(entries: &[(EntryKind, &str, &str)]) -> Arc<Self> {
         let entry = |(kind, key, text): &(EntryKind, &str, &str)| {
             ((*kind, EntryKey::new(*key)), Arc::from(*text))
@@ -41,7 +41,7 @@ impl TestStore {
         })
     }
 
-    /// Has it answer nothing but errors, or answer again.
+    /// Makes the store unavailable, so that it only returns errors, or available again.
     pub fn set_away(&self, away: bool) {
         self.away.store(away, Ordering::SeqCst);
         if !away {
@@ -49,20 +49,20 @@ impl TestStore {
         }
     }
 
-    /// Round trips for values, and every key that was asked for, since the last call.
+    /// Returns the number of round trips for values and all requested keys since the last call.
     pub fn take_gets(&self) -> (usize, Vec<String>) {
         let keys = std::mem::take(&mut *self.got.lock().unwrap());
         let keys = keys.iter().map(EntryKey::to_string).collect();
         (self.gets.swap(0, Ordering::SeqCst), keys)
     }
 
-    /// While it hangs, questions for values are taken and not answered.
+    /// Sets whether requests for values hang.
     #[allow(dead_code, reason = "other crates' tests include this file")]
     pub fn set_hung(&self, hung: bool) {
         self.hung.send_replace(hung);
     }
 
-    /// How often all entries of a kind were read since the last call.
+    /// Returns how often all entries of a kind were read since the last call.
     #[allow(dead_code, reason = "other crates' tests include this file")]
     pub fn take_loads(&self) -> usize {
         self.loads.swap(0, Ordering::SeqCst)

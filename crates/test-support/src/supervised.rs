@@ -10,7 +10,8 @@ use crate::template::text;
 use crate::user::User;
 
 /// Starts the server, stops it when its own input ends, and removes the folder. The input is a pipe
-/// that closes when we drop it or die. `ended` says that the server ended by itself.
+/// that closes when this process drops it or dies. The file `ended` shows that the server ended on
+/// its own.
 const SUPERVISOR: &str = r#"
 folder=$1; signal=$2; shift 2
 exec 3<&0
@@ -23,7 +24,7 @@ wait
 rm -rf -- "$folder"
 "#;
 
-/// How long a server may take to come up on a busy machine.
+/// The startup timeout, long enough for a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A running server.
@@ -35,7 +36,7 @@ pub(crate) struct ChildServer {
 }
 
 impl ChildServer {
-    /// Starts a server whose files are all in `folder`; `signal` stops it at once.
+    /// Starts a server with all of its files in `folder`. `signal` stops it immediately.
     pub(crate) fn start(user: User, folder: PathBuf, signal: &str, command: &[&str]) -> Self {
         use std::os::unix::process::CommandExt;
         let mut shell = user.command("sh");
@@ -52,10 +53,10 @@ impl ChildServer {
         }
     }
 
-    /// Waits until `ready` says so. `Err` has the server's log if it ended instead.
+    /// Waits until `ready` returns true. If the server ends instead, returns its log as an error.
     ///
     /// # Panics
-    /// The server did neither within a minute.
+    /// Panics if neither happens within a minute.
     pub(crate) fn wait(&self, ready: impl Fn(&Path) -> bool) -> Result<(), String> {
         let start = Instant::now();
         while !ready(&self.folder) {
@@ -64,13 +65,13 @@ impl ChildServer {
             }
             let patient = start.elapsed() < PATIENCE;
             assert!(patient, "the server does not come up:\n{}", self.log());
-            // Polling is enough: servers report readiness in different ways.
+            // Servers report readiness in different ways, so poll.
             std::thread::sleep(Duration::from_millis(10));
         }
         Ok(())
     }
 
-    /// Stops the server at once and removes its folder. Does nothing the second time.
+    /// Stops the server immediately and removes its folder. A second call has no effect.
     pub(crate) fn stop(&mut self) {
         if self.lifeline.take().is_some() {
             let _ = self.supervisor.wait();
@@ -89,7 +90,7 @@ impl Drop for ChildServer {
     }
 }
 
-/// A new, empty folder that belongs to `user`.
+/// Creates an empty folder owned by `user`.
 pub(crate) fn folder(name: &str, user: User) -> PathBuf {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -100,7 +101,7 @@ pub(crate) fn folder(name: &str, user: User) -> PathBuf {
     path
 }
 
-/// Returns a port that was free a moment ago. The caller must handle that it is in use by now.
+/// Returns a port that was free a moment ago. The caller must handle a port that is in use again.
 pub(crate) fn free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0");
     let address = listener.and_then(|listener| listener.local_addr());

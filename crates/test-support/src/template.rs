@@ -1,13 +1,13 @@
-//! A data folder that is made once and copied for each server: making one takes a
-//! second or more, and each test has a process of its own.
+//! A data folder that is created once and copied for each server. Creating one takes at least a
+//! second, and each test has its own process.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use crate::user::User;
 
-/// The folder called `name` under the system's folder for temporary files; `make` fills it
-/// if it is not there. Processes that want it at the same time wait for the first.
+/// Returns the folder `name` in the system's folder for temporary files. `make` fills it if it does
+/// not exist. Processes that need it at the same time wait for the first.
 pub(crate) fn template(name: &str, user: User, make: impl FnOnce(&Path)) -> PathBuf {
     let base = std::env::temp_dir();
     let folder = base.join(format!("quillet-{name}-{}", user.id));
@@ -25,7 +25,7 @@ pub(crate) fn template(name: &str, user: User, make: impl FnOnce(&Path)) -> Path
     folder
 }
 
-/// A path as an argument.
+/// Returns a path as an argument.
 pub(crate) fn text(path: &Path) -> &str {
     path.to_str()
         .unwrap_or_else(|| panic!("{} is not UTF-8", path.display()))

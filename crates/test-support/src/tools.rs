@@ -7,8 +7,8 @@ use quillet_core::tool::{
 };
 use quillet_core::{BoxFuture, Diagnostic, Map, Value, json};
 
-/// Builds a tool that answers with its own name and its arguments, one that
-/// fails (`"fail": true`), or one that never answers (`"hang": true`).
+/// Builds a tool that returns its own name and arguments, one that fails (`"fail": true`), or one
+/// that never returns (`"hang": true`).
 #[derive(Debug)]
 pub struct EchoTools;
 

@@ -1,4 +1,5 @@
-//! As whom a server runs: as we do, except that database servers refuse to run as root.
+//! The user that runs a server: the current user, unless that is root, which database servers
+//! refuse.
 
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
@@ -6,14 +7,15 @@ use std::process::{Command, Stdio};
 /// The user of a server's processes and files.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct User {
-    /// Its number, for names of files that no other user can take.
+    /// The user id, for file names that other users cannot have.
     pub(crate) id: u32,
-    /// User and group to change to, where we are root.
+    /// The user and group to switch to if the current user is root.
     change: Option<(u32, u32)>,
 }
 
 impl User {
-    /// Ourselves, or `package_user`, which the server's package made, if we are root.
+    /// Returns the current user, or `package_user` (created by the server's package) if that is
+    /// root.
     pub(crate) fn for_server(package_user: &str) -> User {
         let own = number(&["-u"]);
         if own != 0 {
@@ -30,7 +32,7 @@ impl User {
         }
     }
 
-    /// Ourselves.
+    /// Returns the current user.
     pub(crate) fn ourselves() -> User {
         User {
             id: number(&["-u"]),
@@ -38,7 +40,7 @@ impl User {
         }
     }
 
-    /// A command that runs as this user, without input, in a folder that it may read.
+    /// Returns a command that runs as this user without input, in a folder that the user may read.
     pub(crate) fn command(self, program: &str) -> Command {
         let mut command = Command::new(program);
         command.stdin(Stdio::null()).current_dir("/");
@@ -48,10 +50,10 @@ impl User {
         command
     }
 
-    /// Runs a command to its end and gives what it printed.
+    /// Runs a command and returns its output.
     ///
     /// # Panics
-    /// It failed; the message holds what it said.
+    /// Panics with the output if the command fails.
     pub(crate) fn run(self, program: &str, arguments: &[&str]) -> String {
         let output = self.command(program).args(arguments).output();
         let output = output.unwrap_or_else(|error| panic!("{program} does not start: {error}"));

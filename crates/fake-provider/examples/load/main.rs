@@ -1,10 +1,10 @@
-//! A client for benches: sends one body many times, reads the answers to their ends, and
-//! says how long they took.
+//! A load generator for benchmarks. It sends one body many times, reads each response to its end
+//! and measures the time.
 //!
-//! `load [OPTIONS] URL BODY-FILE` prints one line: `LOAD`, answers, failed ones, and of
-//! the time to the first token and of the whole answer the 50th and 99th percentile in
-//! microseconds; answers a second; and the requests that no connection was free for until
-//! a second after the last was due.
+//! `load [OPTIONS] URL BODY-FILE` prints one line: `LOAD`, the numbers of successful and failed
+//! responses, the 50th and 99th percentile of the time to the first token and of the total time (in
+//! microseconds), the responses per second, and the number of requests that found no free
+//! connection within a second after the last one was due.
 
 mod run;
 

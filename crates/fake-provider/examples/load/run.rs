@@ -1,6 +1,6 @@
-//! Requests in a closed loop (each connection sends again as soon as it has its answer)
-//! or at a fixed rate. At a fixed rate a request that finds no free connection waits, and
-//! its time counts from when it was due, so that a slow server cannot hide behind it.
+//! Sends requests in a closed loop, where each connection sends again as soon as its response is
+//! complete, or at a fixed rate. At a fixed rate a request waits for a free connection. Its time
+//! counts from its scheduled start, so that a slow server cannot hide its delays.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,19 +16,20 @@ use tokio::sync::Semaphore;
 
 pub(crate) type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-/// How long after the last request was due one may still begin.
+/// The time after the last scheduled start in which a waiting request may still begin.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// What is to be sent, and what has to come back.
+/// The request to send, the number of repetitions and the expected response.
 #[derive(Clone, Debug)]
 pub(crate) struct Load {
     pub(crate) uri: Uri,
     pub(crate) body: Bytes,
     pub(crate) connections: usize,
-    /// After so many, or after so long, or what comes first; one of them has to be there.
+    /// The load ends after `requests` requests or after `seconds`, whichever comes first. At least
+    /// one of them must be set.
     pub(crate) requests: Option<usize>,
     pub(crate) seconds: Option<Duration>,
-    /// So many a second; without it, a closed loop.
+    /// Requests per second. `None` means a closed loop.
     pub(crate) rate: Option<f64>,
     pub(crate) token: String,
     pub(crate) tokens: Option<usize>,
@@ -51,7 +52,7 @@ impl Default for Load {
     }
 }
 
-/// What came back. The times are sorted.
+/// The measured times, sorted, and the counts of responses.
 #[derive(Debug, Default)]
 pub(crate) struct Times {
     pub(crate) first: Vec<Duration>,
@@ -72,7 +73,7 @@ pub(crate) async fn run(load: Load) -> Result<Times, Failure> {
     if let Some(interval) = schedule.interval {
         let schedule = schedule.clone();
         let connections = load.connections;
-        // A thread, since the runtime's timers are only good for milliseconds.
+        // A separate thread, because the timers of the runtime are only accurate to a millisecond.
         std::thread::spawn(move || schedule.pace(interval, connections));
     }
     let load = Arc::new(load);
@@ -94,21 +95,21 @@ pub(crate) async fn run(load: Load) -> Result<Times, Failure> {
     Ok(all)
 }
 
-/// Says when requests begin.
+/// Decides when each request begins.
 struct Schedule {
     begun: Instant,
     count: usize,
     until: Instant,
     next: AtomicUsize,
-    /// Between two requests, at a fixed rate.
+    /// The time between two requests at a fixed rate.
     interval: Option<Duration>,
-    /// Requests that are due and have not begun.
+    /// Requests that are due but have not begun.
     due: Semaphore,
 }
 
-/// The next request.
+/// The decision about the next request.
 enum Turn {
-    /// Its time counts from then.
+    /// Send the request. Its time counts from this instant.
     Since(Instant),
     Unserved,
     Over,
@@ -129,7 +130,7 @@ impl Schedule {
             return Err("--requests or --seconds says when to stop".into());
         }
         let count = load.requests.unwrap_or(usize::MAX).min(fitting);
-        // At a fixed rate the number of requests bounds the time.
+        // At a fixed rate, the number of requests limits the time.
         let time = match interval {
             Some(interval) => interval.mul_f64(count as f64) + PATIENCE,
             None => load.seconds.unwrap_or(Duration::from_secs(1 << 20)),
@@ -154,7 +155,7 @@ impl Schedule {
             std::thread::sleep(due.saturating_duration_since(Instant::now()));
             self.due.add_permits(1);
         }
-        // So that every client sees the end.
+        // Wake every waiting client so that it sees the end.
         self.due.add_permits(connections);
     }
 
@@ -178,7 +179,7 @@ impl Schedule {
     }
 }
 
-/// One connection, kept as long as it lasts.
+/// Sends requests over one connection and reconnects when the connection ends.
 async fn client(load: Arc<Load>, schedule: Arc<Schedule>) -> Times {
     let mut times = Times::default();
     let mut sender = None;
@@ -261,10 +262,10 @@ async fn ask(
     Ok((first, whole))
 }
 
-/// How many of its bytes, at the end, an answer is remembered by.
+/// The number of bytes at the end of a response that are compared with the expected end.
 const REMEMBERED: usize = 32;
 
-/// What has come of an answer.
+/// The progress of one response.
 #[derive(Default)]
 struct Seen {
     tokens: usize,
@@ -272,7 +273,7 @@ struct Seen {
 }
 
 impl Seen {
-    /// A token may lie across two parts.
+    /// Adds data of the body. A token may span two chunks.
     fn more(&mut self, data: &[u8], token: &[u8]) {
         if token.is_empty() {
             self.tokens = 1;

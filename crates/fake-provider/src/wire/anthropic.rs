@@ -1,4 +1,4 @@
-//! Anthropic's messages, as `conformance/providers/anthropic` has them.
+//! Anthropic's messages, as recorded in `conformance/providers/anthropic`.
 
 use serde_json::{Value, json};
 
@@ -76,7 +76,7 @@ fn deltas(turn: &ScriptedReply, block: &ContentBlock<'_>) -> Vec<(EventKind, Val
     }
 }
 
-/// Anthropic begins with an empty piece.
+/// Returns the events with a call's arguments. Anthropic begins them with an empty delta.
 fn arguments(call: &ScriptedCall) -> Vec<(EventKind, Value)> {
     let delta = |text: &str| json!({"type": "input_json_delta", "partial_json": text});
     let mut deltas = vec![(EventKind::Other, delta(""))];

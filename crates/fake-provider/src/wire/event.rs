@@ -3,29 +3,29 @@
 use hyper::body::Bytes;
 use serde_json::Value;
 
-/// When every answer was made, in seconds since 1970.
+/// The creation time of every response, in seconds since 1970.
 pub(super) const CREATED: u64 = 1_760_000_001;
 
-/// One event of a stream, as bytes.
+/// The bytes and kind of an event in a stream.
 #[derive(Debug)]
 pub(crate) struct StreamEvent {
     pub(crate) bytes: Bytes,
     pub(crate) mark: EventKind,
 }
 
-/// What an event brings.
+/// The content of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EventKind {
-    /// A piece of text, of reasoning, of arguments.
+    /// A part of text, reasoning or arguments.
     Delta,
-    /// The last piece of a call's arguments.
+    /// The last part of a call's arguments.
     LastArguments,
-    /// None of these.
+    /// Any other event.
     Other,
 }
 
 impl StreamEvent {
-    /// `data:` alone.
+    /// Creates an event with only a `data:` line.
     pub(super) fn data(mark: EventKind, data: &Value) -> Self {
         StreamEvent {
             bytes: format!("data: {data}\n\n").into(),
@@ -33,7 +33,7 @@ impl StreamEvent {
         }
     }
 
-    /// `event:` and `data:`; the name is the data's type.
+    /// Creates an event with `event:` and `data:` lines. Its name is the `type` of the data.
     pub(super) fn typed(mark: EventKind, data: &Value) -> Self {
         let name = data["type"].as_str().unwrap_or_default();
         StreamEvent {
@@ -43,7 +43,7 @@ impl StreamEvent {
     }
 }
 
-/// The mark of one of so many pieces of arguments.
+/// Returns the kind of the event with this part of the arguments.
 pub(super) fn arguments_mark(index: usize, of: usize) -> EventKind {
     if index + 1 == of {
         EventKind::LastArguments

@@ -1,4 +1,4 @@
-//! Gemini's generateContent, as `conformance/providers/gemini` has it.
+//! Gemini's generateContent, as recorded in `conformance/providers/gemini`.
 
 use serde_json::{Value, json};
 
@@ -27,7 +27,7 @@ pub(super) fn stream(turn: &ScriptedReply, asked: &RecordedRequest) -> Vec<Strea
     frames.collect()
 }
 
-/// The parts of each event: a text alone, all calls together, as Gemini sends them.
+/// Groups parts into events as Gemini does: each text on its own, all calls together.
 fn groups(turn: &ScriptedReply) -> Vec<(EventKind, Vec<Value>)> {
     let mut groups: Vec<(EventKind, Vec<Value>)> = Vec::new();
     let mut signature = turn.signature.as_deref();
@@ -104,7 +104,7 @@ fn reason(turn: &ScriptedReply) -> &'static str {
     }
 }
 
-/// What it has cost after so many events.
+/// Returns the token usage after this many events.
 fn usage(turn: &ScriptedReply, events: usize, last: bool) -> Value {
     let spent = turn.cost();
     let said = spent.output - spent.reasoning.min(spent.output);

@@ -14,7 +14,7 @@ use crate::request::RecordedRequest;
 use crate::turn::ScriptedReply;
 
 impl ProviderApi {
-    /// The events of a streamed answer.
+    /// Returns the events of a streamed response.
     pub(crate) fn stream(self, turn: &ScriptedReply, asked: &RecordedRequest) -> Vec<StreamEvent> {
         match self {
             ProviderApi::OpenAiChat => openai_chat::stream(turn, asked),
@@ -24,7 +24,7 @@ impl ProviderApi {
         }
     }
 
-    /// The body of an answer that is no stream.
+    /// Returns the body of a response that is not a stream.
     pub(crate) fn whole(self, turn: &ScriptedReply, asked: &RecordedRequest) -> String {
         match self {
             ProviderApi::OpenAiChat => openai_chat::whole(turn, asked),
@@ -35,7 +35,7 @@ impl ProviderApi {
         .to_string()
     }
 
-    /// An error in the middle of a stream, after so many frames.
+    /// Returns an error event for a stream after this many events.
     pub(crate) fn error_event(self, frames: usize) -> String {
         match self {
             ProviderApi::OpenAiChat => openai_chat::error_event(),
@@ -45,7 +45,7 @@ impl ProviderApi {
         }
     }
 
-    /// Status, headers and body of a refusal.
+    /// Returns the status, headers and body of an error response.
     pub(crate) fn refuse(
         self,
         refusal: &ErrorResponse,

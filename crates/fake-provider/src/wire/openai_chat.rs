@@ -1,4 +1,4 @@
-//! OpenAI's chat completions, as `conformance/providers/openai-chat` has them.
+//! OpenAI's chat completions, as recorded in `conformance/providers/openai-chat`.
 
 use serde_json::{Value, json};
 

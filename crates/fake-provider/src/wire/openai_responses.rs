@@ -1,4 +1,4 @@
-//! OpenAI's Responses, as `conformance/providers/openai-responses` has them.
+//! OpenAI's Responses, as recorded in `conformance/providers/openai-responses`.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use super::event::{CREATED, EventKind, StreamEvent, arguments_mark};
 use crate::request::RecordedRequest;
 use crate::turn::{ContentBlock, Finish, ScriptedCall, ScriptedReply};
 
-/// Events in order, each with its number.
+/// Collects events in order and numbers them.
 struct Events {
     frames: Vec<StreamEvent>,
 }
@@ -145,7 +145,7 @@ fn item_done(events: &mut Events, index: usize, item: &Value) {
     events.push(EventKind::Other, "response.output_item.done", done);
 }
 
-/// A finished item of the output.
+/// Returns a completed output item.
 fn item(turn: &ScriptedReply, block: &ContentBlock<'_>, index: usize) -> Value {
     let number = index + 1;
     match block {

@@ -48,7 +48,8 @@ pub(super) fn refuse(
     (status, headers, body.to_string())
 }
 
-/// Whole seconds as the standard has them, parts of seconds as OpenAI has them.
+/// Returns the headers with the delay: `Retry-After` in whole seconds, and OpenAI's header for
+/// fractions of a second.
 fn retry(wait: Duration) -> [(String, String); 1] {
     match wait.subsec_millis() {
         0 => [("retry-after".to_owned(), wait.as_secs().to_string())],

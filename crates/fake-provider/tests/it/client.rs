@@ -1,4 +1,4 @@
-//! As little of an HTTP client as shows every byte.
+//! A minimal HTTP client that shows every byte.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -6,17 +6,17 @@ use std::net::TcpStream;
 use quillet_fake_provider::{FakeProvider, ProviderApi};
 use serde_json::{Value, json};
 
-/// What came back.
+/// A received response.
 #[derive(Debug, Default)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
     /// Status line and headers.
     pub(crate) head: String,
-    /// The body, without HTTP's chunks.
+    /// The body, with chunked encoding removed.
     pub(crate) body: String,
-    /// Whether the HTTP body came to its end.
+    /// Whether the HTTP body is complete.
     pub(crate) whole: bool,
-    /// How the connection ended, if not well.
+    /// The error that ended the connection, if any.
     pub(crate) error: Option<ErrorKind>,
 }
 
@@ -26,7 +26,7 @@ impl Answer {
     }
 }
 
-/// Path and body of a request on this wire.
+/// Returns the path and body of a request in the format of this API.
 pub(crate) fn request(wire: ProviderApi, model: &str, streaming: bool) -> (String, Value) {
     let messages = json!([{"role": "user", "content": "hi"}]);
     let contents = json!([{"role": "user", "parts": [{"text": "hi"}]}]);
@@ -55,7 +55,7 @@ pub(crate) fn request(wire: ProviderApi, model: &str, streaming: bool) -> (Strin
     }
 }
 
-/// Sends a request and hands back the open connection.
+/// Sends a request and returns the open connection.
 pub(crate) fn send(provider: &FakeProvider, path: &str, key: &str, body: &Value) -> TcpStream {
     let body = body.to_string();
     let mut stream = TcpStream::connect(provider.address()).unwrap();
@@ -119,7 +119,7 @@ fn unchunk(mut body: &str) -> (String, bool) {
     (text, false)
 }
 
-/// Asks and reads the whole answer.
+/// Sends a request and reads the complete response.
 pub(crate) fn ask(
     provider: &FakeProvider,
     wire: ProviderApi,

@@ -1,4 +1,4 @@
-//! Everything that can go wrong does, and only that.
+//! Each injected fault has exactly its intended effect.
 
 use std::io::{ErrorKind, Read};
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! The load program of the benches counts what it says it counts.
+//! The load generator of the benchmarks counts correctly.
 
 use std::io::Read;
 use std::time::Duration;
@@ -75,7 +75,7 @@ async fn at_a_fixed_rate_waiting_counts() {
     let delay = Duration::from_millis(5);
     let late = ScriptedReply::text(["word"]).delay(delay);
     let provider = FakeProvider::start(ReplyScript::turns([late]));
-    // All are due at about the same time, and one connection takes them in turn.
+    // All requests are due at nearly the same time and share one connection.
     let queued = Load {
         rate: Some(100_000.0),
         ..load(&provider, "any", false)

@@ -1,11 +1,11 @@
-//! The provider against plain sockets: nothing of the product takes part.
+//! Tests the provider over plain sockets, without code of the product.
 
 #![allow(clippy::unwrap_used)]
 
 mod client;
 mod failures;
 mod load;
-// The load program, as the benches run it.
+// The load generator that the benchmarks use.
 #[path = "../../examples/load/run.rs"]
 mod run;
 mod shapes;

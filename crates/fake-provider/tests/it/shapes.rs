@@ -1,4 +1,4 @@
-//! Answers have, byte for byte, the shapes of the recorded ones.
+//! Responses equal the recorded ones byte for byte in structure.
 
 use std::fs;
 use std::path::Path;
@@ -79,7 +79,7 @@ fn messages() {
     check(wire, "thinking_tool", model, thinking);
 }
 
-/// The recorded ones report tokens in steps of their own, so those are left out.
+/// The recorded responses report tokens in other steps, so the usage is not compared.
 #[test]
 fn generate_content() {
     let wire = ProviderApi::Gemini;

@@ -1,4 +1,4 @@
-//! Scripts, names, whole answers, and what is written down.
+//! Scripts, model names, complete responses and recorded requests.
 
 use quillet_fake_provider::{FakeProvider, ProviderApi, ReplyScript, ScriptedReply};
 use serde_json::{Value, json};

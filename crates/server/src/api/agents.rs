@@ -22,11 +22,11 @@ use crate::revision::{MinRevision, RevisionPreconditions};
 /// A stored agent with its diagnostics.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct AgentDetail {
-    /// The definition; a string if it is not JSON.
+    /// The definition, or a string if it is not JSON.
     agent: Tree,
     /// `valid` or `invalid`.
     status: &'static str,
-    /// Errors and warnings about it.
+    /// Errors and warnings about the definition.
     #[schema(value_type = Vec<Object>)]
     diagnostics: Vec<Diagnostic>,
 }
@@ -38,7 +38,7 @@ pub(crate) struct AgentItem {
     id: String,
     /// `valid` or `invalid`.
     status: &'static str,
-    /// Where it is stored: a file, a key.
+    /// The location in the store, such as a file or a key.
     source: String,
     /// The description, if set.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -49,7 +49,7 @@ pub(crate) struct AgentItem {
     /// Whether some of its tool calls need approval by a person.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     asks: bool,
-    /// Errors and warnings about it.
+    /// Errors and warnings about the definition.
     #[schema(value_type = Vec<Object>)]
     diagnostics: Vec<Diagnostic>,
 }

@@ -43,7 +43,7 @@ impl<T: DeserializeOwned + Default> FromRequest<RouteState> for NotedBody<T> {
 }
 
 impl<T: DeserializeOwned + Default> NotedBody<T> {
-    /// The body of a request.
+    /// Reads the body of a request.
     pub(crate) async fn read<B>(config: &ServerConfig, body: B) -> Result<Self, ApiError>
     where
         B: HttpBody<Data = Bytes, Error: Into<BoxError>> + Unpin,

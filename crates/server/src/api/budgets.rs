@@ -43,7 +43,7 @@ pub(crate) struct BudgetResponse {
     left: BudgetAmount,
 }
 
-/// An amount.
+/// A daily amount in dollars and tokens.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Sum)]
 pub(crate) struct BudgetAmount {
@@ -63,7 +63,7 @@ impl BudgetAmount {
         }
     }
 
-    /// The units that an account limits.
+    /// Returns the amount in the units that an account limits.
     fn limited(account: &Account, amount: Amount) -> Self {
         BudgetAmount {
             usd: account.limit.nano_usd.map(|_| amount.usd()),
@@ -91,8 +91,7 @@ impl BudgetResponse {
     }
 }
 
-/// Returns the daily budgets that the caller is charged to; with the permission `admin`, those of
-/// all keys
+/// Returns the caller's daily budgets; with the permission `admin`, those of all keys
 #[utoipa::path(get, path = "/budgets", tag = "operation", responses(
     (status = 200, body = BudgetList),
     (status = 503, body = ProblemDetails, description = "The store of budgets is unavailable"),
@@ -129,8 +128,8 @@ pub(crate) async fn list_budgets(call: RequestContext) -> Result<Response, ApiEr
     let now = clock::millis() / 1000 + left.as_secs();
     json_body(&BudgetList {
         object: "list",
-        // Use the clock of the store that holds the budgets: the day is the one that ends at that
-        // time.
+        // The time until the reset is that of the store with the budgets, so compute the day from
+        // its end.
         day: date(day_of(now.saturating_sub(1) * 1000)),
         resets_in_s: left.as_secs(),
         data: data

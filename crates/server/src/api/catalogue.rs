@@ -31,7 +31,7 @@ pub(crate) struct CatalogueItem<'a> {
     id: &'a str,
     /// `valid` or `invalid`.
     status: &'static str,
-    /// Where it is stored: a file, a key.
+    /// The location in the store, such as a file or a key.
     source: &'a str,
     /// For a prompt: `script` if it is run, `template` if it is rendered.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -39,7 +39,7 @@ pub(crate) struct CatalogueItem<'a> {
     /// The title of a prompt, if set.
     #[serde(skip_serializing_if = "Option::is_none")]
     title: Option<&'a str>,
-    /// Errors and warnings about it.
+    /// Errors and warnings about the definition.
     #[schema(value_type = Vec<Object>)]
     diagnostics: &'a [Diagnostic],
 }
@@ -51,7 +51,7 @@ pub(crate) struct EnvironItem {
     id: String,
     /// `valid`, or `invalid` if the stored text is not a value.
     status: &'static str,
-    /// Where it is stored: a file, a key.
+    /// The location in the store, such as a file or a key.
     source: String,
     /// The diagnostics of an invalid value.
     #[schema(value_type = Vec<Object>)]
@@ -76,17 +76,17 @@ pub(crate) struct PromptDetail<'a> {
     /// `direct`, or `extension` where an extension provides it.
     #[schema(value_type = String)]
     origin: PromptOrigin,
-    /// The definition; a string if it is not JSON.
+    /// The definition, or a string if it is not JSON.
     prompt: Tree,
     /// `script` if it is run, `template` if it is rendered.
     kind: &'static str,
     /// The title, if set.
     #[serde(skip_serializing_if = "Option::is_none")]
     title: Option<&'a str>,
-    /// The description, if set.
+    /// The location in the store.
     #[serde(skip_serializing_if = "Option::is_none")]
     description: Option<&'a str>,
-    /// JSON Schema of its input; absent if it is invalid.
+    /// JSON Schema of the prompt's input, absent if the prompt is invalid.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     parameters: Option<Tree>,
@@ -94,7 +94,7 @@ pub(crate) struct PromptDetail<'a> {
     status: &'static str,
     /// Where it is stored.
     source: &'a str,
-    /// Errors and warnings about it.
+    /// Errors and warnings about the definition.
     #[schema(value_type = Vec<Object>)]
     diagnostics: &'a [Diagnostic],
 }
@@ -255,8 +255,8 @@ fn detail<'a>(
     }
 }
 
-/// Returns the version that an id selects (`greet.hello@7`, `@production`), in the form of the
-/// definition itself; `None` for an id without a version selector.
+/// Returns the version that an id selects (`greet.hello@7`, `@production`) in the same format as
+/// the definition, or `None` if the id has no version selector.
 async fn version(
     call: &RequestContext,
     wanted: &RevisionPreconditions,
@@ -367,7 +367,7 @@ pub(crate) async fn get_tool(
     wanted.answer(&tree(&definition.text), Some(definition.revision))
 }
 
-/// Returns the definitions for a list. Before the first read of the store there is none.
+/// Returns the snapshot for a list. Fails before the first read of the store.
 async fn listed(
     call: &RequestContext,
     wanted: &RevisionPreconditions,
@@ -378,7 +378,8 @@ async fn listed(
     Ok(catalogue.snapshot())
 }
 
-/// A missing definition may exist in a store that was never read, so report the store first.
+/// Returns the error for a missing definition. It may exist in a store that was never read, so an
+/// unavailable store is reported first.
 fn found_or_unavailable<T>(
     call: &RequestContext,
     found: Result<T, ServiceError>,
@@ -446,7 +447,7 @@ fn item<T>(definition: &Definition<T>) -> CatalogueItem<'_> {
     }
 }
 
-/// Returns the kind of a prompt, valid or not.
+/// Returns the kind of a prompt, which may be invalid.
 fn kind(definition: &Definition<PromptEntry>) -> &'static str {
     let is_script = match &definition.state {
         DefinitionState::Valid(entry) => entry.script().is_some(),

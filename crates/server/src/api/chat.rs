@@ -1,4 +1,4 @@
-//! Rendering a prompt and sending it to the model.
+//! Renders prompts and sends them to the model.
 
 use std::sync::{Arc, OnceLock};
 
@@ -34,20 +34,22 @@ use crate::warning::{Warning, warnings};
 pub(crate) struct ChatBody {
     /// The model. Default: the configured one.
     model: Option<String>,
-    /// Variables, under `.variables` (and `.args`) in the template.
+    /// The variables, available as `.variables` and `.args` in the template.
     #[schema(value_type = Option<Object>)]
     variables: Option<Map>,
-    /// ai-prompt-shell's name for the same; `variables` wins.
+    /// ai-prompt-shell's name for `variables`, which takes precedence.
     #[schema(value_type = Option<Object>)]
     args: Option<Map>,
     /// The conversation so far, oldest first: messages with `role` and `content`. It is inserted at
-    /// the template's placeholder, or before the last user message if the template has none.
+    /// the template's placeholder, or before the last user message if the template has no
+    /// placeholder.
     #[serde(default)]
     #[schema(value_type = Option<Vec<Object>>)]
     history: Vec<Message>,
     /// Whether the response is a stream of server-sent events.
     stream: Option<bool>,
-    /// Whether the response includes an explanation of the prompt; same as `?explain=true`.
+    /// Whether the response includes an explanation of the prompt. `?explain=true` has the same
+    /// effect.
     explain: Option<bool>,
     /// Optional features.
     #[serde(default)]
@@ -55,7 +57,8 @@ pub(crate) struct ChatBody {
     /// For a durable run: patterns of tools whose calls need approval.
     #[serde(default)]
     ask: Vec<String>,
-    /// The conversation id, for weighted labels by `session`; those by `user` use OpenAI's `user`.
+    /// The conversation id, for weighted labels by `session`. Weighted labels by `user` use
+    /// OpenAI's `user`.
     session: Option<String>,
     #[serde(flatten)]
     #[schema(ignore)]
@@ -187,8 +190,8 @@ pub(crate) struct AnyChatBody {
     /// A definition, as for `PUT`, that is not stored.
     #[schema(value_type = Object)]
     definition: serde_json::Map<String, serde_json::Value>,
-    /// The id under which it is read as if stored there: a script finds its neighbours by it, and a
-    /// template its partials.
+    /// The id under which the definition is read as if it were stored. Scripts use it to find
+    /// neighbouring files, and templates use it to find partials.
     #[serde(rename = "as")]
     read_as: Option<String>,
     #[serde(flatten)]
@@ -198,8 +201,8 @@ pub(crate) struct AnyChatBody {
 /// Chats with a prompt or a script that is not stored
 ///
 /// Otherwise the same as `POST /chat/prompts/{id}`. The caller needs the permission to write the id
-/// in `as`, or without it to write everything, because a script may do what the operator permits to
-/// stored ones.
+/// in `as`, or to write everything if `as` is not set, because a script may do everything that the
+/// operator permits for stored scripts.
 #[utoipa::path(post, path = "/chat", tag = "prompts", request_body = AnyChatBody, responses(
     (status = 200, body = ChatCompletion),
     (status = 400, body = ProblemDetails, content_type = "application/problem+json", description = "The definition or its variables are invalid"),

@@ -1,5 +1,5 @@
-//! Chunks of a streamed chat, serialized directly into the output: one is written per text delta,
-//! so none is built as a tree first.
+//! Chunks of a streamed chat. They are serialized directly into the output, without a JSON tree for
+//! each text delta.
 
 use quillet_core::chat::{ChatEvent, PassthroughState, Usage};
 use quillet_prompt::Explanation;
@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::completion::{CompletionUsage, finish_word, or_now};
 use crate::warning::Warning;
 
-/// The end of a stream that ended well.
+/// The last event of a successful stream.
 pub(crate) const DONE: &[u8] = b"data: [DONE]\n\n";
 
 /// Writes the chunks of one stream.
@@ -16,20 +16,20 @@ pub(crate) const DONE: &[u8] = b"data: [DONE]\n\n";
 pub(crate) struct Chunks {
     /// The serialized start of every chunk, up to its choices.
     head: Vec<u8>,
-    /// The model's name, where it is not the one that answers.
+    /// The model name to report, if it is not that of the responding model.
     name: Option<String>,
-    /// The choices that have begun; the first chunk of each must contain the role.
+    /// The choices that have begun. The first chunk of each choice contains the role.
     begun: Vec<u32>,
     warnings: Vec<Warning>,
     explanation: Option<Box<Explanation>>,
-    /// The latest usage.
+    /// The latest usage report.
     usage: Option<Usage>,
     /// Whether every chunk has `"usage": null`, as OpenAI's do when usage is requested.
     says_no_usage: bool,
 }
 
 impl Chunks {
-    /// Chunks that name another model than the one that answers.
+    /// Creates chunks that report another model name than that of the responding model.
     pub(crate) fn named(name: Option<String>) -> Self {
         Chunks {
             name,
@@ -37,13 +37,13 @@ impl Chunks {
         }
     }
 
-    /// Every chunk has `usage`, the last one with the counts.
+    /// Includes `usage` in every chunk; the last one has the counts.
     pub(crate) fn with_usage(mut self) -> Self {
         self.says_no_usage = true;
         self
     }
 
-    /// Warnings go with the next chunk.
+    /// Adds warnings to the next chunk.
     pub(crate) fn set_warnings(&mut self, warnings: Vec<Warning>) {
         self.warnings = warnings;
     }
@@ -53,7 +53,7 @@ impl Chunks {
         self.explanation = explanation;
     }
 
-    /// Continues after chunks that were passed through as the provider wrote them.
+    /// Continues after chunks that were passed through unchanged.
     pub(crate) fn continue_after(&mut self, told: PassthroughState) {
         self.begin(&told.id, &told.model, told.created);
         self.begun = told.begun;
@@ -157,7 +157,7 @@ impl Chunks {
         self.close(out);
     }
 
-    /// Everything up to the members of the delta.
+    /// Writes a chunk up to the members of its delta.
     fn open(&mut self, choice: u32, out: &mut Vec<u8>) {
         if self.head.is_empty() {
             self.begin("", "", 0);
@@ -172,7 +172,7 @@ impl Chunks {
         }
     }
 
-    /// Everything after the choice.
+    /// Writes the end of a chunk after its choice.
     fn close(&mut self, out: &mut Vec<u8>) {
         out.push(b']');
         if self.says_no_usage {

@@ -13,7 +13,7 @@ use crate::warning::Warning;
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Completion)]
 pub(crate) struct ChatCompletion {
-    /// The provider's id of the answer.
+    /// The provider's id of the response.
     id: String,
     /// Always `chat.completion`.
     object: &'static str,
@@ -38,14 +38,14 @@ pub(crate) struct ChatCompletion {
     script: Option<ScriptReport>,
 }
 
-/// One answer.
+/// One reply.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct CompletionChoice {
-    /// Its number, from 0.
+    /// Index of the choice, from 0.
     index: usize,
     /// The message of the model.
     message: CompletionMessage,
-    /// Why it finished.
+    /// The finish reason.
     finish_reason: Option<&'static str>,
 }
 
@@ -54,7 +54,7 @@ pub(crate) struct CompletionChoice {
 pub(crate) struct CompletionMessage {
     /// Always `assistant`.
     role: &'static str,
-    /// The text; `null` if there are only calls.
+    /// The text, or `null` if there are only calls.
     content: Option<String>,
     /// The model's visible reasoning.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -90,33 +90,33 @@ pub(crate) struct CompletionFunction {
 /// Token usage of a response.
 #[derive(Clone, Copy, Debug, Serialize, ToSchema)]
 pub(crate) struct CompletionUsage {
-    /// Of the request, cached ones included.
+    /// Tokens of the request, including cached ones.
     prompt_tokens: u64,
-    /// Of the answer, reasoning included.
+    /// Tokens of the response, including reasoning.
     completion_tokens: u64,
-    /// Both.
+    /// The sum of both.
     total_tokens: u64,
-    /// Parts of the request.
+    /// Details of the request tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     prompt_tokens_details: Option<PromptTokens>,
-    /// Parts of the answer.
+    /// Details of the response tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     completion_tokens_details: Option<CompletionTokens>,
 }
 
-/// Parts of the tokens of a request.
+/// Details of the tokens of a request.
 #[derive(Clone, Copy, Debug, Serialize, ToSchema)]
 pub(crate) struct PromptTokens {
-    /// Read from the provider's cache.
+    /// Tokens read from the provider's cache.
     cached_tokens: u64,
-    /// Written to the provider's cache.
+    /// Tokens written to the provider's cache.
     cache_write_tokens: u64,
 }
 
-/// Parts of the tokens of an answer.
+/// Details of the tokens of a response.
 #[derive(Clone, Copy, Debug, Serialize, ToSchema)]
 pub(crate) struct CompletionTokens {
-    /// Reasoning.
+    /// Tokens used for reasoning.
     reasoning_tokens: u64,
 }
 
@@ -141,8 +141,7 @@ impl From<Usage> for CompletionUsage {
     }
 }
 
-/// Returns the finish reason in OpenAI's words. OpenAI itself sends `stop` where the model refused,
-/// with the text in `refusal`.
+/// Returns OpenAI's finish reason. For refusals OpenAI sends `stop` and the text in `refusal`.
 pub(super) fn finish_word(reason: FinishReason, raw: &str) -> &'static str {
     match reason {
         FinishReason::Refusal if matches!(raw, "stop" | "completed") => "stop",

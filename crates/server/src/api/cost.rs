@@ -11,52 +11,52 @@ use super::json_body;
 use crate::error::{ApiError, ProblemDetails};
 use crate::request_context::RequestContext;
 
-/// An answer of a model.
+/// A response of a model.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 pub(crate) struct CostBody {
     /// The model, by any of its names.
     model: String,
-    /// The usage that the provider reported, in OpenAI's format.
+    /// The usage reported by the provider, in OpenAI's format.
     usage: TokenUsage,
 }
 
-/// Tokens of an answer.
+/// Tokens of a response.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[schema(as = AnswerTokens)]
 pub(crate) struct TokenUsage {
-    /// Of the request, cached ones included.
+    /// Tokens of the request, including cached ones.
     #[serde(default)]
     prompt_tokens: u64,
-    /// Of the answer, reasoning included.
+    /// Tokens of the response, including reasoning.
     #[serde(default)]
     completion_tokens: u64,
     #[serde(default)]
     prompt_tokens_details: Option<PromptTokensDetails>,
 }
 
-/// Parts of the tokens of a request.
+/// Details of the tokens of a request.
 #[derive(Clone, Copy, Debug, Default, Deserialize, ToSchema)]
 #[schema(as = AnswerTokensCached)]
 pub(crate) struct PromptTokensDetails {
-    /// Read from the provider's cache.
+    /// Tokens read from the provider's cache.
     #[serde(default)]
     cached_tokens: u64,
-    /// Written to the provider's cache.
+    /// Tokens written to the provider's cache.
     #[serde(default)]
     cache_write_tokens: u64,
 }
 
-/// What it cost.
+/// The cost of a response.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Cost {
-    /// The model that was asked about.
+    /// The model in the request.
     model: String,
-    /// In US dollars; absent if the price is unknown.
+    /// The cost in US dollars, absent if the price is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     cost_usd: Option<f64>,
 }
 
-/// Returns the cost of a response, by this server's table of models
+/// Returns the cost of a response according to this server's model table
 #[utoipa::path(post, path = "/cost", tag = "prompts", request_body = CostBody, responses(
     (status = 200, body = Cost),
     (status = 400, body = ProblemDetails, content_type = "application/problem+json"),
@@ -75,7 +75,7 @@ pub(crate) async fn cost(
         ..Usage::default()
     };
     let cost_usd = match &call.app.agents {
-        // The router knows configured prices and names; without it only the built-in table is left.
+        // The router has the configured prices and names. Without it, use the built-in table.
         Some(agents) => agents.parts().models.cost(&model, &usage, 1),
         None => ModelFacts::built_in().find(&model).cost(&usage),
     };

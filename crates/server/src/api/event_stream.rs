@@ -1,8 +1,8 @@
 //! A streamed reply as server-sent events in any format.
 //!
-//! All events that have arrived are sent immediately, and nothing is read ahead: the next event is
-//! requested after the connection accepted the previous bytes. So a slow reader slows the provider
-//! and does not fill memory. A client that disconnects drops the body and with it the model call.
+//! All received events are sent immediately. The next event is requested only after the connection
+//! accepted the previous bytes, so a slow reader slows the provider and does not fill memory. A
+//! client that disconnects drops the body, and with it the model call.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -27,10 +27,10 @@ use crate::request_context::{Exchange, RequestContext};
 const PING: &[u8] = b": ping\n\n";
 use crate::warning::Warning;
 
-/// Approximate maximum of bytes per write.
+/// The approximate maximum size of a write in bytes.
 const MOST_AT_ONCE: usize = 16 << 10;
 
-/// A reply that has started.
+/// A reply that has begun.
 pub(crate) struct StreamingReply<S = ChatStream> {
     /// Events of the model or of the script.
     pub(crate) stream: S,
@@ -44,16 +44,16 @@ pub(crate) type PendingReply<S = ChatStream> =
 
 /// Encodes a reply as events; each method writes complete events.
 pub(crate) trait EventEncoder<E = ChatEvent>: Send + Unpin + 'static {
-    /// The model has begun to answer.
+    /// Handles the start of the reply.
     fn begin(&mut self, warnings: Vec<Warning>, out: &mut Vec<u8>);
 
-    /// The model sent an event.
+    /// Handles an event of the reply.
     fn event(&mut self, event: E, out: &mut Vec<u8>);
 
-    /// The reply is complete. Its last events wait for the future, if there is one.
+    /// Ends the reply. If a future is returned, the last events are sent after it completes.
     fn end(&mut self, out: &mut Vec<u8>) -> Option<BoxFuture<'static, ()>>;
 
-    /// The reply failed; no call follows.
+    /// Reports a failure. No other method is called afterwards.
     fn fail(&mut self, error: &ApiError, out: &mut Vec<u8>);
 }
 
@@ -114,13 +114,13 @@ enum FeedState<S> {
 struct Feed<S, T> {
     stage: FeedState<S>,
     tell: T,
-    /// What is to be sent next.
+    /// Encoded events that are not sent yet.
     out: Vec<u8>,
     ping: Duration,
-    /// Fires when a ping may be due. It is reset only then and not with every event, because
-    /// resetting a timer is the expensive part.
+    /// Fires when a ping may be due. It is reset only then, because a reset for every event would
+    /// be expensive.
     silence: Pin<Box<Sleep>>,
-    /// When something was sent last.
+    /// The time of the last write.
     last: Instant,
     exchange: Arc<Exchange>,
     count: StreamCount,
@@ -137,7 +137,7 @@ where
         self.tell.begin(answer.warnings, &mut self.out);
     }
 
-    /// Processes what has arrived; `false` if the rest is still pending.
+    /// Processes the next received event. Returns `false` if none is ready.
     fn advance(&mut self, cx: &mut Context<'_>) -> bool {
         match &mut self.stage {
             FeedState::Ended => return false,
@@ -165,8 +165,8 @@ where
 
     fn end(&mut self) {
         let mut last = Vec::new();
-        // The client may use `previous_response_id` as soon as it sees the end, so the response
-        // must be stored before that.
+        // The client can use `previous_response_id` as soon as it sees the end, so the response
+        // must be stored first.
         let keeping = self.tell.end(&mut last);
         self.stage = match keeping {
             Some(keeping) => FeedState::Keeping(keeping, last),
@@ -205,8 +205,8 @@ where
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let feed = self.get_mut();
-        // Collect all that is ready into one write; the limit keeps a fast model from growing the
-        // buffer.
+        // Collect all ready events into one write. The limit bounds the buffer if the model is
+        // fast.
         while feed.out.len() < MOST_AT_ONCE && feed.advance(cx) {}
         if !feed.out.is_empty() {
             return feed.sent();
@@ -230,7 +230,7 @@ where
     }
 }
 
-/// Counts an open stream; acts on drop.
+/// Counts an open stream until it is dropped.
 #[derive(Debug)]
 struct StreamCount(Arc<App>);
 

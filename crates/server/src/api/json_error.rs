@@ -18,7 +18,7 @@ pub(crate) fn plain(message: &str) -> String {
         let said = match bare {
             // `tuple struct X with 2 elements`, `internally tagged enum X`.
             "tuple" if words.peek() == Some(&"struct") => continue,
-            // How serde represents an enum is no concern of the client.
+            // How serde represents an enum does not concern the client.
             "internally" | "adjacently" | "untagged" | "tagged" => continue,
             "struct" | "enum" | "variant" if is_type(words.peek()) => {
                 let name = words.next().unwrap_or_default();
@@ -50,7 +50,7 @@ pub(crate) fn plain(message: &str) -> String {
     out
 }
 
-/// Whether a word is the name of a type: serde writes them as they are in the code.
+/// Returns whether a word is the name of a type. serde writes type names as in the code.
 fn is_type(word: Option<&&str>) -> bool {
     word.is_some_and(|word| word.starts_with(|c: char| c.is_ascii_uppercase()))
 }

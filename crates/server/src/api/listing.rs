@@ -21,14 +21,14 @@ impl Listing {
         matches!(self.detail.as_deref(), Some("" | "1" | "true" | "yes"))
     }
 
-    /// What is searched for.
+    /// Returns the search words in lower case.
     pub(super) fn words(&self) -> Vec<String> {
         let all = self.q.as_deref().unwrap_or_default();
         all.split_whitespace().map(str::to_lowercase).collect()
     }
 }
 
-/// Whether all words are in the id or in the text, which are searched in small letters.
+/// Returns whether the id or the text contains all words, ignoring case.
 pub(super) fn has_all(words: &[String], id: &str, text: &str) -> bool {
     if words.is_empty() {
         return true;

@@ -13,19 +13,19 @@ const MOST: usize = 20;
 /// Maximum length of a reported name, in characters.
 const LONGEST: usize = 64;
 
-/// A member that the type does not have.
+/// A member that the type does not define.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct UnknownField {
-    /// Its name, or the beginning of it.
+    /// The name, possibly truncated.
     pub(crate) name: String,
     /// The most similar known member.
     pub(crate) nearest: Option<&'static str>,
 }
 
-/// Reads an object; what the type does not have goes to `unknown`.
+/// Deserializes an object and adds unknown members to `unknown`.
 ///
 /// # Errors
-/// The text is not JSON, is no object, or a member does not fit.
+/// Fails if the text is not JSON, is not an object, or has a member of the wrong type.
 pub(crate) fn read<'de, T: Deserialize<'de>>(
     text: &'de [u8],
     unknown: &mut Vec<UnknownField>,
@@ -39,7 +39,8 @@ pub(crate) fn read<'de, T: Deserialize<'de>>(
     Ok(value)
 }
 
-/// The top level of a body. Only its members are checked: nested values have their own readers.
+/// The top level of a body. Only its members are checked, because nested values have their own
+/// deserializers.
 struct BodyFields<'u, D> {
     reader: D,
     unknown: &'u mut Vec<UnknownField>,
@@ -56,7 +57,8 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for BodyFields<'_, D> {
         self.reader.deserialize_map(visitor)
     }
 
-    // Derived types also accept a list of their members by position, which is not part of the API.
+    // Derived types also accept an array with the members by position, which is not part of the
+    // API.
     fn deserialize_struct<V: Visitor<'de>>(
         self,
         _: &'static str,
@@ -129,13 +131,13 @@ impl<'de, K: DeserializeSeed<'de>> DeserializeSeed<'de> for UnknownFieldCollecto
     }
 }
 
-/// The name of a member, on its way to whom it is for.
+/// Deserializes the name of a member and checks whether it is known.
 struct FieldNameSeed<'u, K>(UnknownFieldCollector<'u, K>);
 
 impl<K> FieldNameSeed<'_, K> {
     fn note(&mut self, name: &str) {
         let UnknownFieldCollector { known, unknown, .. } = &mut self.0;
-        // A hostile body could otherwise fill the response with names.
+        // The limit keeps a hostile body from filling the response with names.
         if known.contains(&name) || unknown.len() >= MOST {
             return;
         }

@@ -42,7 +42,7 @@ use serde::Serialize;
 
 use crate::error::{ApiError, problem};
 
-/// An id in a path, percent-decoded. Ids contain dots and may contain anything else.
+/// An id in a path, percent-decoded. An id can contain dots and any other characters.
 #[derive(Debug)]
 pub(crate) struct Id(pub(crate) String);
 
@@ -60,7 +60,8 @@ impl<S: Send + Sync> FromRequestParts<S> for Id {
     }
 }
 
-/// Merges `variables` over `args`, ai-prompt-shell's name for the same.
+/// Merges the variables from both members. `variables` takes precedence over `args`,
+/// ai-prompt-shell's name for it.
 fn merged<'a>(variables: Option<&'a Map>, args: Option<&'a Map>) -> Cow<'a, Map> {
     match (variables, args) {
         (Some(one), None) | (None, Some(one)) => Cow::Borrowed(one),
@@ -77,12 +78,12 @@ fn merged<'a>(variables: Option<&'a Map>, args: Option<&'a Map>) -> Cow<'a, Map>
     }
 }
 
-/// A JSON answer.
+/// Returns a JSON response.
 pub(crate) fn json_body(value: &impl Serialize) -> Result<Response, ApiError> {
     Ok(json_response(to_json(value)?))
 }
 
-/// A value as JSON.
+/// Serializes a value as JSON.
 pub(crate) fn to_json(value: &impl Serialize) -> Result<Vec<u8>, ApiError> {
     let mut bytes = Vec::with_capacity(512);
     if let Err(error) = serde_json::to_writer(&mut bytes, value) {
@@ -94,7 +95,7 @@ pub(crate) fn to_json(value: &impl Serialize) -> Result<Vec<u8>, ApiError> {
     Ok(bytes)
 }
 
-/// An answer of JSON that is written already.
+/// Returns a response with serialized JSON.
 pub(crate) fn json_response(bytes: Vec<u8>) -> Response {
     let mut response = Response::new(Body::from(bytes));
     let kind = HeaderValue::from_static("application/json");

@@ -1,4 +1,4 @@
-//! Rendering a prompt.
+//! Renders prompts.
 
 use std::sync::atomic::Ordering;
 
@@ -38,7 +38,7 @@ pub(crate) struct RenderParams {
 }
 
 impl RenderParams {
-    /// Returns whether the body, or else the query, asks for an explanation.
+    /// Returns whether the body requests an explanation. If it does not say, the query decides.
     pub(super) fn is_explained(&self, member: Option<bool>) -> bool {
         member.unwrap_or(is_on(self.explain.as_deref()))
     }
@@ -47,24 +47,25 @@ impl RenderParams {
 /// Variables and options of a render.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 pub(crate) struct RenderRequest {
-    /// Variables, under `.variables` (and `.args`) in the template.
+    /// The variables, available as `.variables` and `.args` in the template.
     #[schema(value_type = Option<Object>)]
     variables: Option<Map>,
-    /// ai-prompt-shell's name for the same; `variables` wins.
+    /// ai-prompt-shell's name for `variables`, which takes precedence.
     #[schema(value_type = Option<Object>)]
     args: Option<Map>,
     /// The conversation so far, oldest first: messages with `role` and `content`. It is inserted at
-    /// the template's placeholder, or before the last user message if the template has none.
+    /// the template's placeholder, or before the last user message if the template has no
+    /// placeholder.
     #[serde(default)]
     #[schema(value_type = Option<Vec<Object>>)]
     history: Vec<Message>,
-    /// Whether the response includes an explanation; same as `?explain=true`.
+    /// Whether the response includes an explanation. `?explain=true` has the same effect.
     explain: Option<bool>,
     /// `true` returns the text of each template in segments that name their source.
     segments: Option<bool>,
     /// `true` returns the token count of the prompt for its model, and its cost.
     count: Option<bool>,
-    /// The user id: weighted labels by `user` give the same user the same version.
+    /// The user id. Weighted labels by `user` select the same version for the same user.
     user: Option<String>,
     /// The conversation id, for weighted labels by `session`.
     session: Option<String>,
@@ -86,8 +87,8 @@ pub(crate) struct AnyRenderRequest {
     definition: Option<serde_json::Map<String, Tree>>,
     /// A prompt file, instead of a template. It is not stored.
     file: Option<FileText>,
-    /// The id under which `definition` or `file` is read as if stored there: a script finds its
-    /// neighbours by it, and a template its partials.
+    /// The id under which `definition` or `file` is read as if it were stored. Scripts use it to
+    /// find neighbouring files, and templates use it to find partials.
     #[serde(rename = "as")]
     read_as: Option<String>,
     /// The format of `template` or `messages`: `go` (the default), `jinja`,
@@ -106,21 +107,22 @@ pub(crate) struct AnyRenderRequest {
     /// Variables.
     #[schema(value_type = Option<Object>)]
     variables: Option<Map>,
-    /// ai-prompt-shell's name for the same; `variables` wins.
+    /// ai-prompt-shell's name for `variables`, which takes precedence.
     #[schema(value_type = Option<Object>)]
     args: Option<Map>,
     /// The conversation so far, oldest first: messages with `role` and `content`. It is inserted at
-    /// the template's placeholder, or before the last user message if the template has none.
+    /// the template's placeholder, or before the last user message if the template has no
+    /// placeholder.
     #[serde(default)]
     #[schema(value_type = Option<Vec<Object>>)]
     history: Vec<Message>,
-    /// Whether the response includes an explanation; same as `?explain=true`.
+    /// Whether the response includes an explanation. `?explain=true` has the same effect.
     explain: Option<bool>,
     /// `true` returns the text of each template in segments that name their source.
     segments: Option<bool>,
     /// `true` returns the token count of the prompt for its model, and its cost.
     count: Option<bool>,
-    /// The user id: weighted labels by `user` give the same user the same version.
+    /// The user id. Weighted labels by `user` select the same version for the same user.
     user: Option<String>,
     /// The conversation id, for weighted labels by `session`.
     session: Option<String>,
@@ -129,7 +131,7 @@ pub(crate) struct AnyRenderRequest {
 /// A prompt file.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
 pub(crate) struct FileText {
-    /// The file name, whose ending selects the format: `greet.prompt`.
+    /// The file name. Its extension selects the format: `greet.prompt`.
     name: String,
     /// The complete text, front matter and template.
     text: String,
@@ -189,7 +191,7 @@ pub(crate) struct RenderReply {
     /// of the request.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<Warning>,
-    /// `true` if the store is unavailable and shared variables may be outdated.
+    /// `true` if the store is unavailable, so that shared variables may be outdated.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     stale: bool,
     /// For a script: the requests that it would make.
@@ -214,7 +216,7 @@ pub(crate) struct RenderReply {
 struct RenderedSegment {
     kind: &'static str,
     text: String,
-    /// The variable as the template writes it, or the function that was called.
+    /// The variable as written in the template, or the called function.
     #[serde(skip_serializing_if = "Option::is_none")]
     source: Option<String>,
 }
@@ -222,27 +224,28 @@ struct RenderedSegment {
 /// The token count of a rendered prompt, and its cost without a reply.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct TokenCount {
-    /// The model that the tokens are counted for: that of the prompt. Without a model the count is
-    /// an estimate.
+    /// The model of the prompt, for which the tokens are counted. Without a model the count is an
+    /// estimate.
     #[serde(skip_serializing_if = "Option::is_none")]
     model: Option<String>,
     input_tokens: u64,
-    /// In US dollars, if the price is known.
+    /// The cost in US dollars, if the price is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     cost_usd: Option<f64>,
 }
 
-/// The requests that a script would make, given empty replies.
+/// The requests that a script would make if every reply were empty.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct DryRunReply {
     /// The messages of each request, in order.
     #[schema(value_type = Vec<Vec<Object>>)]
     requests: Vec<Vec<Message>>,
-    /// Warnings for the author, and what a real run would need that the dry run omits.
+    /// Warnings for the author, including requirements of a real run that the dry run skips.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(value_type = Vec<Object>)]
     warnings: Vec<Diagnostic>,
-    /// Why the dry run stopped, if it did: the script needs a real reply or a permission.
+    /// The reason why the dry run stopped, if it did: the script needs a real reply or a
+    /// permission.
     #[serde(skip_serializing_if = "Option::is_none")]
     stopped: Option<String>,
 }
@@ -257,7 +260,7 @@ impl From<DryRun> for DryRunReply {
     }
 }
 
-/// A rendered prompt in ai-prompt-shell's format: `prompt` or `messages`, as `kind` says.
+/// A rendered prompt in ai-prompt-shell's format. `kind` selects `prompt` or `messages`.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct KindReply {
     /// `prompt` for a text, `messages` for messages.
@@ -273,7 +276,7 @@ pub(crate) struct KindReply {
     /// of the request.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<Warning>,
-    /// `true` if the store is unavailable and shared variables may be outdated.
+    /// `true` if the store is unavailable, so that shared variables may be outdated.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     stale: bool,
     /// For a script: the requests that it would make.
@@ -397,8 +400,8 @@ pub(crate) async fn render(
         }
         (None, true) if !call.app.takes_inline_templates() => return Err(inline_disabled()),
         (None, true) => {
-            // An inline template can call any prompt and any tool, so it needs the permission for
-            // all.
+            // An inline template can call any prompt and tool, so it needs the permission for all
+            // of them.
             call.require_everywhere(Permission::Render).await?;
             wanted.wait_for_latest(&call.app).await?;
             let unstored = match &request.file {
@@ -408,8 +411,8 @@ pub(crate) async fn render(
             let read_as = request.read_as.as_deref();
             let service = &call.app.service;
             let mut outcome = service.render_unstored(read_as, &unstored, &input).await;
-            // `{{name}}` is a function call in Go templates, and a frequent mistake of authors who
-            // use Jinja or Mustache.
+            // `{{name}}` calls a function in Go templates. Authors who use Jinja or Mustache often
+            // write it by mistake.
             if matches!(request.format.as_deref(), None | Some("go"))
                 && let Err(ServiceError::UnknownFunctions { names, hints, .. }) = &mut outcome
                 && let ([name, ..], []) = (&names[..], &hints[..])
@@ -445,7 +448,7 @@ pub(super) fn inline_disabled() -> ApiError {
     .with_hint("store the template as a prompt, or set server.inline_templates")
 }
 
-/// The request as the definition of a prompt.
+/// Converts the request to the definition of a prompt.
 fn definition(request: &AnyRenderRequest) -> serde_json::Map<String, Tree> {
     if let Some(whole) = &request.definition {
         return whole.clone();

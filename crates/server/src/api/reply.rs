@@ -1,4 +1,5 @@
-//! What all chats share: a complete reply within the time limit, and the event of a failure.
+//! Functions shared by all chat routes: a complete reply within the time limit, and the error
+//! event.
 
 use std::io::Write;
 
@@ -29,7 +30,7 @@ pub(crate) async fn collect_reply(
     .await
 }
 
-/// Waits for a reply at most as long as `chat_time` permits.
+/// Waits for a reply for at most `chat_time`.
 pub(crate) async fn with_chat_timeout<T>(
     app: &App,
     answer: impl Future<Output = Result<T, ApiError>>,

@@ -27,7 +27,7 @@ const MOST_STEPS: usize = 10_000;
 /// A decision about a pending approval.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 pub(crate) struct DecideBody {
-    /// The id of the call; optional if only one call is pending.
+    /// The id of the call. It is optional if only one call is pending.
     #[serde(default)]
     call: Option<String>,
     /// `approve`, `deny`, `edit` (with `arguments`) or `result` (with `text`).
@@ -38,7 +38,7 @@ pub(crate) struct DecideBody {
     /// The result that the model reads if the call is not made.
     #[serde(default)]
     text: Option<String>,
-    /// The reason; the model sees it if the call is denied.
+    /// The reason. The model receives it if the call is denied.
     #[serde(default)]
     note: Option<String>,
 }
@@ -49,7 +49,7 @@ pub(crate) struct DecideBody {
 pub(crate) struct DecisionResponse {
     /// The id of the response.
     id: String,
-    /// The call.
+    /// The id of the call.
     call: String,
     /// The path of the events that follow.
     events: String,
@@ -57,7 +57,7 @@ pub(crate) struct DecisionResponse {
 
 /// Approves or denies a pending tool call
 ///
-/// When no call is pending any more, the run resumes immediately.
+/// When the last pending call is decided, the run resumes immediately.
 #[utoipa::path(post, path = "/response/{id}/decide", tag = "agent", params(
     ("id" = String, Path, description = "Id of the response or of its request"),
 ), request_body = DecideBody, responses(
@@ -117,17 +117,17 @@ pub(crate) struct RunsQuery {
 pub(crate) struct RunInfo {
     /// The id of its response.
     id: String,
-    /// The kind of run: `agent` or `script`.
+    /// The scope is a digest of the token, because the journal must not contain the token itself.
     kind: String,
     /// The agent, the model, or the script.
     title: String,
-    /// When it was accepted, in milliseconds since 1970.
+    /// The time of acceptance, in milliseconds since 1970.
     created_ms: u64,
-    /// When its last journal event was written.
+    /// The time of the last journal event, in milliseconds since 1970.
     updated_ms: u64,
     /// Number of journal events.
     steps: u64,
-    /// The run that it was forked from, and the last journal event that it shares with it.
+    /// The run that this one was forked from, and the last journal event that both share.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Vec<Object>>)]
     forked: Option<(String, u64)>,
@@ -152,7 +152,7 @@ impl RunInfo {
     }
 }
 
-/// Returns the id of the response, which follows the scope in the run id.
+/// Returns the id of the response, which is the part of the run id after the scope.
 fn public(run: &str) -> String {
     run.rsplit('.').next().unwrap_or(run).to_owned()
 }
@@ -213,19 +213,20 @@ pub(crate) async fn get_run(call: RequestContext, Id(id): Id) -> Result<Response
     })
 }
 
-/// The changes that a fork makes to its run.
+/// Changes from the original run to its fork.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 pub(crate) struct ForkBody {
-    /// Number of the last journal event to copy. Default: all.
+    /// The number of the last journal event to copy. Default: all.
     #[serde(default)]
     at: Option<u64>,
-    /// The model from there on.
+    /// The model for the new part of the run.
     #[serde(default)]
     model: Option<String>,
-    /// The instructions from there on.
+    /// The instructions for the new part of the run.
     #[serde(default)]
     system: Option<String>,
-    /// A stored prompt, `ID` or `ID@8`, whose text replaces the instructions from there on.
+    /// A stored prompt, `ID` or `ID@8`, whose text replaces the instructions in the new part of the
+    /// run.
     #[serde(default)]
     prompt: Option<String>,
 }
@@ -242,8 +243,8 @@ pub(crate) struct ForkResponse {
 
 /// Forks a run: starts a new run from the first journal events of another
 ///
-/// The copied events are replayed without calling models or tools; then the run continues on its
-/// own.
+/// The copied events are replayed without calls of models or tools. After them the new run
+/// continues independently.
 #[utoipa::path(post, path = "/runs/{id}/fork", tag = "agent", params(
     ("id" = String, Path, description = "Id of the response or of its request"),
 ), request_body = ForkBody, responses(

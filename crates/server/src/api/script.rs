@@ -49,8 +49,8 @@ pub(crate) fn check(job: &ScriptJob) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// Starts a durable run of a script if requested, as the events of a model with the pending calls;
-/// `None` otherwise.
+/// Starts a durable run of a script, if requested, as the events of a model with the pending calls.
+/// Otherwise returns `None`.
 pub(crate) fn start_durable(
     call: &RequestContext,
     job: &ScriptJob,
@@ -131,7 +131,7 @@ async fn collect_outcome(
     Ok((StoredScriptOutcome::default(), printed))
 }
 
-/// Waits for the first event of the script, so that earlier failures still get their own HTTP
+/// Waits for the first event of the script, so that earlier failures still have their own HTTP
 /// status.
 fn begin(call: &RequestContext, job: ScriptJob) -> PendingReply<ScriptStream> {
     let app = Arc::clone(&call.app);
@@ -156,7 +156,7 @@ fn begin(call: &RequestContext, job: ScriptJob) -> PendingReply<ScriptStream> {
 struct ScriptEncoder {
     chunks: Chunks,
     start: Option<ChatEvent>,
-    /// Bytes of the result text that were sent.
+    /// The number of bytes of the result text sent so far.
     said: usize,
     exchange: Arc<Exchange>,
 }
@@ -170,7 +170,7 @@ impl ScriptEncoder {
     fn end_with(&mut self, outcome: StoredScriptOutcome, out: &mut Vec<u8>) {
         let text = outcome.text();
         // Text that was not streamed, such as a JSON result, is sent at the end. `get` returns
-        // nothing if the final text is shorter than the streamed part.
+        // `None` if the final text is shorter than the streamed part.
         if let Some(rest) = text.get(self.said..).filter(|rest| !rest.is_empty()) {
             self.write_text(rest.to_owned(), out);
         }
@@ -191,7 +191,7 @@ impl EventEncoder<ScriptEvent> for ScriptEncoder {
     }
 
     fn event(&mut self, event: ScriptEvent, out: &mut Vec<u8>) {
-        // The result text was streamed as deltas, so only the other events become script chunks.
+        // The result text was streamed as deltas, so only other events become script chunks.
         let told = match &event {
             ScriptEvent::Text(text) => return self.write_text(text.clone(), out),
             ScriptEvent::Reasoning(text) => {

@@ -1,4 +1,4 @@
-//! Editor support for a text: tokens, diagnostics and completions of the engine's own lexers.
+//! Editor support for a text: tokens, diagnostics and completions from the engine's own lexers.
 
 use axum::response::Response;
 use quillet_core::ErrorCode;
@@ -24,11 +24,11 @@ const SCRIPT: &str = "script";
 /// A text in an editor.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 pub(crate) struct SourceBody {
-    /// A format of templates or an alias, `script`, or the name of a prompt file (`x.prompt`).
+    /// A template format or its alias, `script`, or the name of a prompt file (`x.prompt`).
     format: String,
     /// The text, complete or not.
     text: String,
-    /// How it marks the beginning of messages: `plain` (the default), `elements` or `role-lines`.
+    /// The marks for the beginning of messages: `plain` (the default), `elements` or `role-lines`.
     #[serde(default, rename = "messageSyntax", alias = "message_syntax")]
     message_syntax: Option<String>,
     /// The offset for completions, in UTF-16 code units.
@@ -58,8 +58,8 @@ pub(crate) struct SourceReply {
 pub(crate) struct TextSpan {
     start: usize,
     end: usize,
-    /// `comment`, `delimiter`, `keyword`, `function`, `number`, `operator`, `property`, `role`,
-    /// `string` or `variable`.
+    /// The kind of token: `comment`, `delimiter`, `keyword`, `function`, `number`, `operator`,
+    /// `property`, `role`, `string` or `variable`.
     kind: &'static str,
 }
 
@@ -183,7 +183,7 @@ fn template(
         let offers = offers.into_iter();
         offers.map(|it| (it.label, it.detail, it.span)).collect()
     };
-    // A file name such as `x.prompt` is tried first, because its ending also selects the front
+    // The name of a prompt file is tried first, because its extension also selects the front
     // matter.
     if let Some(tokens) = file::tokens(&body.format, text, factory, &limits) {
         let offers =
@@ -239,7 +239,7 @@ fn finding(found: Diagnostic, places: &Utf16Index<'_>) -> SourceDiagnostic {
 }
 
 /// Converts byte offsets to UTF-16 offsets and back. An index entry every 64 bytes keeps each
-/// lookup short however long the text is.
+/// lookup fast, even in long texts.
 struct Utf16Index<'t> {
     text: &'t str,
     /// The first character boundary at or after each multiple of [`STEP`], with its UTF-16 offset.

@@ -41,11 +41,11 @@ pub(crate) struct System {
 
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct StoreState {
-    /// Kind and address, without secrets.
+    /// The kind and address, without secrets.
     name: String,
     /// `ready` or `away`.
     status: &'static str,
-    /// Why it is unavailable.
+    /// The reason why the store is unavailable.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
 }
@@ -77,7 +77,7 @@ pub(crate) struct ServerLimits {
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct TokenInfo {
     name: String,
-    /// `read greet.*`; `everything` for unrestricted tokens.
+    /// The permissions, such as `read greet.*`, or `everything` for unrestricted tokens.
     rights: Vec<String>,
 }
 
@@ -85,7 +85,7 @@ pub(crate) struct TokenInfo {
 pub(crate) struct ModelEnding {
     /// The prompt that uses the model.
     prompt: String,
-    /// When the model is retired.
+    /// The retirement date of the model.
     message: String,
     /// The fix.
     help: String,

@@ -17,7 +17,7 @@ pub(crate) fn is_on(app: &App) -> bool {
     agents.is_some_and(|agents| agents.parts().traces.is_some())
 }
 
-/// Returns the prompt version for the trace; `None` where traces are off.
+/// Returns the prompt version for the trace, or `None` if traces are off.
 pub(crate) fn traced_prompt(
     app: &App,
     id: &str,
@@ -31,10 +31,10 @@ pub(crate) fn traced_prompt(
     })
 }
 
-/// Asks the model.
+/// Sends a request to the model.
 ///
 /// # Errors
-/// None is configured, or it did not begin to answer.
+/// Fails if no model is configured or the model does not begin to reply.
 pub(crate) async fn send_chat(
     app: &App,
     exchange: &Exchange,
@@ -50,7 +50,8 @@ pub(crate) async fn send_chat(
         None => Tracer::off(),
     };
     let trace = ChatTrace::begin(&tracer, spoke.as_ref(), &request);
-    // `stream` resolves when the provider starts to reply, so this is the time to the first event.
+    // `stream` resolves when the provider starts to reply, so this measures the time to the first
+    // event.
     let started = Instant::now();
     match model.stream(request).await {
         Ok(stream) => {

@@ -41,7 +41,7 @@ pub(crate) struct TracesQuery {
 pub(crate) struct Traces {
     #[schema(value_type = Vec<Object>)]
     traces: Vec<TraceInfo>,
-    /// `before` of the next page, if there may be one.
+    /// The value of `before` for the next page, if there may be one.
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<u64>,
 }
@@ -49,10 +49,10 @@ pub(crate) struct Traces {
 /// A trace with its cost.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct TraceDetail {
-    /// In US dollars, if the price of every model in it is known.
+    /// The cost in US dollars, if the price of every model in the trace is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     cost_usd: Option<f64>,
-    /// `id` and `spans`, ordered by start; the first is the root.
+    /// `id` and `spans`, ordered by start. The first span is the root.
     #[serde(flatten)]
     #[schema(value_type = Object)]
     trace: Trace,

@@ -1,7 +1,7 @@
 //! Validates the input of a batch in one pass before its rows run.
 //!
-//! Ids are compared by hash, eight bytes a row. Only if two hashes are equal is the input read a
-//! second time, to compare those ids themselves.
+//! Ids are compared by hash, which needs eight bytes per row. Only if two hashes are equal, a
+//! second pass compares those ids themselves.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
@@ -11,16 +11,16 @@ use quillet_core::batch::{BatchOptions, FileChunk, LineError, lines};
 
 use super::line::{BatchBody, BatchRequest};
 
-/// After so many findings the rest of the input is not looked at.
+/// The maximum number of errors. The remaining input is not validated.
 const MOST: usize = 100;
 
-/// What was found in an input.
+/// The result of the validation so far.
 #[derive(Debug)]
 pub(super) struct InputCheck {
     endpoint: String,
     rows: u64,
     limit: u64,
-    /// Numbers of the pieces that have rows.
+    /// The numbers of the chunks with rows.
     units: Vec<u64>,
     hasher: RandomState,
     ids: Vec<u64>,
@@ -40,7 +40,7 @@ impl InputCheck {
         }
     }
 
-    /// Looks at a piece; `false` if it need not go on.
+    /// Validates a chunk of the file. Returns `false` if the validation can stop.
     pub(super) fn piece(&mut self, piece: &FileChunk) -> bool {
         let before = self.rows;
         for (number, line) in lines(piece) {
@@ -60,7 +60,8 @@ impl InputCheck {
                     self.wrong.push(error(code, message, Some(number), param));
                 }
             }
-            // A file in a wrong format has an error on every line; a hundred show the pattern.
+            // A file in the wrong format has an error on every line. A hundred errors show the
+            // pattern.
             if self.wrong.len() >= MOST {
                 return false;
             }
@@ -71,7 +72,7 @@ impl InputCheck {
         true
     }
 
-    /// The hashes that are there more than once, after the last piece.
+    /// Returns the hashes that occur more than once. Call it after the last chunk.
     pub(super) fn equal_hashes(&mut self) -> HashSet<u64> {
         if self.rows == 0 {
             let message = "the file is empty: write one request on each line".to_owned();
@@ -84,7 +85,8 @@ impl InputCheck {
         pairs.map(|pair| pair[0]).collect()
     }
 
-    /// Looks at a piece for the ids whose hashes are alike; `first` has where each was first.
+    /// Searches a chunk for duplicate ids among those with equal hashes. `first` holds the first
+    /// occurrence of each id.
     pub(super) fn check_duplicates(
         &mut self,
         piece: &FileChunk,
@@ -112,7 +114,7 @@ impl InputCheck {
         }
     }
 
-    /// Rows and units, or what is wrong.
+    /// Returns the number of rows and the chunks, or the errors.
     pub(super) fn end(mut self) -> Result<(u64, Vec<u64>), Vec<LineError>> {
         self.wrong.sort_by_key(|wrong| wrong.line);
         if self.wrong.is_empty() {
@@ -139,7 +141,7 @@ pub(super) fn error(
 
 type RowError = (ErrorCode, String, Option<&'static str>);
 
-/// The id of a request that can be asked.
+/// Returns the id of a valid request.
 fn read(line: &[u8], endpoint: &str) -> Result<String, RowError> {
     let read: BatchRequest<'_> = serde_json::from_slice(line).map_err(|error| {
         let (code, what) = match error.classify() {
@@ -184,7 +186,7 @@ mod tests {
 
     const CHAT: &str = "/v1/chat/completions";
 
-    /// Codes and lines of what is wrong.
+    /// The code and line of each error.
     type Findings = Vec<(String, Option<u64>)>;
 
     fn found(text: &str, rows: u64) -> Result<(u64, Vec<u64>), Findings> {

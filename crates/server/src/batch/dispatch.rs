@@ -1,4 +1,4 @@
-//! Sends one row through the same code and permissions as a request of its owner.
+//! Sends a row through the same code and permission checks as a request of its owner.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -24,23 +24,23 @@ use crate::error::{ApiError, problem};
 use crate::request_context::{Exchange, RequestContext};
 use crate::requirements::RouteRequirements;
 
-/// The way of the rows of a batch.
+/// Sends the rows of a batch to the server's routes.
 #[derive(Debug)]
 pub(super) struct RowDispatcher {
     app: Arc<App>,
     endpoint: String,
     owner: String,
-    /// The place of the endpoint among all routes.
+    /// The index of the endpoint in the list of routes.
     route: usize,
 }
 
-/// What a row was answered.
+/// The response to a row.
 #[derive(Debug)]
 pub(super) struct RowReply {
     pub(super) status: u16,
     pub(super) request_id: String,
     pub(super) body: Vec<u8>,
-    /// Whether asking again may help, and when, if that was said.
+    /// Whether a retry may help, and the requested delay, if any.
     pub(super) again: Option<Option<Duration>>,
 }
 
@@ -55,13 +55,13 @@ impl RowDispatcher {
         }
     }
 
-    /// The answer to a row. `id` is the same whenever the row is handed out, so that a run with a
-    /// journal goes on.
+    /// Sends a row. `id` stays the same when the row is leased again, so that a durable run
+    /// resumes.
     pub(super) async fn send_row(&self, body: &str, id: &str) -> RowReply {
         self.send_with(body, Exchange::of_row(id)).await
     }
 
-    /// Who pays for the rows; nobody in particular where the key is gone.
+    /// Returns the budgets for the rows. They are anonymous if the token no longer exists.
     pub(super) fn payer(&self) -> BudgetAccounts {
         let client = self.app.auth.client_of(&self.owner);
         client.map_or_else(BudgetAccounts::default, |client| {
@@ -69,25 +69,26 @@ impl RowDispatcher {
         })
     }
 
-    /// Sets a model that replaces those of this server.
+    /// Sends a row with a model that replaces those of this server.
     pub(super) async fn send_to_model(&self, body: &str, model: Arc<dyn ChatModel>) -> RowReply {
         let exchange = Exchange::new(None).with_model(model);
         self.send_with(body, exchange).await
     }
 
     async fn send_with(&self, body: &str, exchange: Exchange) -> RowReply {
-        // Who it is is looked up each time: a key that is gone has no rights from then on.
+        // The client is looked up each time, so that rows lose their permissions when the token is
+        // removed.
         let Some(client) = self.app.auth.client_of(&self.owner) else {
             let message = "the token that created this batch is no longer valid";
             let error = problem(ErrorCode::AuthRefused, message);
             return answer("", openai::answer(&error)).await;
         };
-        // The audit log needs an address, but the client left long ago.
+        // The audit log needs an address, but the client disconnected long ago.
         let address = client.address().unwrap_or([127, 0, 0, 1].into());
         let exchange = Arc::new(exchange.with_client(client, address));
         let call = RequestContext::new(self.app.clone(), exchange.clone(), self.route);
         let payer = self.app.accounts_of(client);
-        // Rows do not pass the middleware, so a panic is caught here: one bad row must not end its
+        // Rows bypass the middleware, so a panic is caught here. One bad row must not end its
         // chunk.
         let asking = AssertUnwindSafe(charge_to(payer, self.respond(call, body))).catch_unwind();
         let answered = asking.await.unwrap_or_else(|_| {
@@ -108,14 +109,14 @@ impl RowDispatcher {
             let request = Request::new(Body::from(unstored(body)));
             return openai::responses::create_response(call, request).await;
         }
-        // A copy, because a row may be sent again.
+        // The row may be sent again, so copy the body.
         let request = Request::new(Body::from(Bytes::copy_from_slice(body.as_bytes())));
         openai::chat::complete(call, request).await
     }
 }
 
-/// Unless a row says otherwise its response is not stored: a batch would push out all that people
-/// talk about.
+/// Disables storage of the response, unless the row enables it. A batch would otherwise displace
+/// the conversations of users.
 fn unstored(body: &str) -> Vec<u8> {
     let read = serde_json::from_str::<Map<String, Value>>(body);
     let Ok(mut members) = read else {
@@ -137,7 +138,7 @@ async fn answer(request_id: &str, response: Response) -> RowReply {
     }
 }
 
-/// What the SDKs of OpenAI's clients read, too.
+/// Returns the retry delay from the headers that OpenAI's SDKs also use.
 fn retry_delay(status: u16, headers: &HeaderMap) -> Option<Option<Duration>> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     if !matches!(status, 429 | 500..) || text("x-should-retry") != Some("true") {

@@ -1,6 +1,6 @@
-//! Stand-in models for rows that go through a provider's batch API: one captures the request, the
-//! other returns the provider's result. So a row is parsed, rendered and answered by the same code
-//! either way.
+//! Replacement models for rows that go through a provider's batch API. One captures the request,
+//! and the other returns the provider's result. So the same code parses, renders and answers a row
+//! in both cases.
 
 use std::sync::Mutex;
 
@@ -11,12 +11,12 @@ use quillet_core::chat::{
 };
 use quillet_core::lock::lock;
 
-/// Keeps the request, and does not answer.
+/// Captures the request and does not reply.
 #[derive(Debug, Default)]
 pub(super) struct Collector(Mutex<Option<ChatRequest>>);
 
 impl Collector {
-    /// What was to be asked.
+    /// Returns the captured request.
     pub(super) fn take(&self) -> Option<ChatRequest> {
         lock(&self.0).take()
     }
@@ -29,7 +29,7 @@ impl ChatModel for Collector {
 
     fn stream(&self, request: ChatRequest) -> BoxFuture<'_, Result<ChatStream, ModelError>> {
         *lock(&self.0) = Some(request);
-        // The error ends the row's request after the model call was captured; its response is
+        // The error ends the row's request after the model call is captured. Its response is
         // discarded.
         let message = "the row is sent with its batch";
         let error = ModelError::new(ModelErrorKind::Configuration, message);
@@ -37,7 +37,7 @@ impl ChatModel for Collector {
     }
 }
 
-/// Answers what is known.
+/// Replies with a known result.
 #[derive(Debug)]
 pub(super) struct FixedReply(Mutex<Option<Result<Vec<ChatEvent>, ModelError>>>);
 

@@ -1,5 +1,6 @@
-//! A journal of provider jobs, so that another process can continue: a file next to those of the
-//! batch. Rows are recorded before they are submitted, with a tag that finds them at the provider.
+//! A journal of provider jobs, so that another process can continue. It is a file next to those of
+//! the batch. Rows are recorded before they are submitted, with a tag that identifies them at the
+//! provider.
 
 use std::collections::BTreeSet;
 
@@ -8,49 +9,49 @@ use quillet_core::budget::Reservation;
 use quillet_core::store::StoreError;
 use serde::{Deserialize, Serialize};
 
-/// Bytes of the file that are read at once.
+/// The number of bytes read from the file at a time.
 const READ: usize = 1 << 20;
 
-/// A line.
+/// A line of the journal.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "snake_case")]
 enum JobRecord {
-    /// Rows are about to be handed over.
+    /// Rows are about to be submitted.
     Intended(ProviderJob),
-    /// The provider has them, under this id.
+    /// The provider accepted the rows under this id.
     Taken { mark: String, id: String },
-    /// They were not handed over after all.
+    /// The rows were not submitted.
     Void { mark: String },
-    /// All of them have results.
+    /// All rows of the job have results.
     Done { mark: String },
-    /// Every row of the input is in one of these, or has a result.
+    /// Every row of the input belongs to a job or has a result.
     Collected,
 }
 
-/// Rows that are handed over together.
+/// Rows that are submitted together.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct ProviderJob {
-    /// A text that no other job has.
+    /// A tag that is unique to this job.
     pub(super) mark: String,
-    /// The wire and the model.
+    /// The provider API and the model.
     pub(super) group: String,
-    /// Numbers of the rows.
+    /// The numbers of the rows.
     pub(super) rows: Vec<u64>,
-    /// What is held for them in the budgets of a day.
+    /// The reservation in the daily budgets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) hold: Option<Reservation>,
-    /// The provider's id, once it is known.
+    /// The provider's id, when known.
     #[serde(skip)]
     pub(super) id: Option<String>,
 }
 
 impl ProviderJob {
-    /// The id of a row, which tells that it is of this job.
+    /// Returns the id of a row, which also identifies the job.
     pub(super) fn row_id(&self, row: u64) -> String {
         row_id(&self.mark, row)
     }
 
-    /// The number of the row of an id, if it is of this job.
+    /// Returns the row number of an id if it belongs to this job.
     pub(super) fn row_of(&self, id: &str) -> Option<u64> {
         let row = id.rsplit_once('-')?.1.parse().ok()?;
         (self.row_id(row) == id).then_some(row)
@@ -61,23 +62,23 @@ pub(super) fn row_id(mark: &str, row: u64) -> String {
     format!("{mark}-{row}")
 }
 
-/// The jobs of a batch.
+/// The provider jobs of a batch.
 #[derive(Debug)]
 pub(super) struct Jobs<'a> {
     store: &'a dyn Batches,
     file: String,
     expires: u64,
     next: u64,
-    /// Those that are not done.
+    /// Unfinished jobs.
     pub(super) open: Vec<ProviderJob>,
     /// Rows of jobs that are not void.
     handed: BTreeSet<u64>,
-    /// Whether every row was looked at.
+    /// Whether every row was assigned to a job.
     pub(super) collected: bool,
 }
 
 impl<'a> Jobs<'a> {
-    /// Those that are written down.
+    /// Reads the journal.
     pub(super) async fn read(
         store: &'a dyn Batches,
         order: &BatchOrder,
@@ -97,7 +98,7 @@ impl<'a> Jobs<'a> {
             from = page.next;
             for piece in page.pieces {
                 jobs.next = piece.number + 1;
-                // Records that this version does not know are skipped.
+                // Skip records that this version does not know.
                 if let Ok(noted) = serde_json::from_slice(&piece.bytes) {
                     jobs.apply(noted);
                 }
@@ -123,7 +124,7 @@ impl<'a> Jobs<'a> {
                         self.handed.remove(row);
                     }
                 }
-                // Voided rows must be collected again.
+                // Rows of a void job must be collected again.
                 self.collected = false;
             }
             JobRecord::Done { mark } => self.open.retain(|job| job.mark != mark),
@@ -146,7 +147,7 @@ impl<'a> Jobs<'a> {
         Ok(())
     }
 
-    /// Whether a row was handed over.
+    /// Returns whether a row belongs to a job.
     pub(super) fn has(&self, row: u64) -> bool {
         self.handed.contains(&row)
     }

@@ -1,4 +1,4 @@
-//! The batches that a worker works on, and the chunks that it has leased.
+//! The batches and the chunks leased by a worker.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,14 +10,14 @@ use tokio_util::sync::CancellationToken;
 
 use super::dispatch::RowDispatcher;
 
-/// A batch that is worked on.
+/// A batch in progress.
 #[derive(Debug)]
 pub(super) struct BatchLease {
     pub(super) order: BatchOrder,
     pub(super) door: RowDispatcher,
-    /// Its time is over: rows are told so, and not asked.
+    /// Whether the batch has expired, so that its remaining rows get an error without a model call.
     expiring: AtomicBool,
-    /// Its rows are to stop at once.
+    /// Stops the rows immediately.
     pub(super) end: CancellationToken,
 }
 
@@ -40,12 +40,12 @@ impl BatchLease {
     }
 }
 
-/// All that a worker has in hand.
+/// All batches of a worker and their leased chunks.
 #[derive(Debug, Default)]
 pub(super) struct LeasedBatches {
     all: Mutex<BTreeMap<String, Arc<BatchLease>>>,
-    /// Whose turn it is: each batch gives a unit in its turn, so that a large one does not keep
-    /// the others waiting.
+    /// The order in which batches provide chunks. They take turns, so that a large batch does not
+    /// delay the others.
     turns: Mutex<Vec<Arc<BatchLease>>>,
     held: Mutex<BTreeMap<String, BTreeSet<u64>>>,
 }
@@ -63,14 +63,14 @@ impl LeasedBatches {
         locked(&self.all).insert(hand.order.id.clone(), hand);
     }
 
-    /// Lets go of a batch; its rows stop.
+    /// Removes a batch and stops its rows.
     pub(super) fn drop(&self, id: &str) {
         if let Some(hand) = locked(&self.all).remove(id) {
             hand.end.cancel();
         }
     }
 
-    /// Lets go of all but these.
+    /// Removes all batches except these.
     pub(super) fn keep_only(&self, ids: &[String]) {
         let gone = |id: &&String| !ids.contains(id);
         let gone: Vec<String> = locked(&self.all).keys().filter(gone).cloned().collect();
@@ -79,11 +79,11 @@ impl LeasedBatches {
         }
     }
 
-    /// The batches that may have units, in their turn.
+    /// Returns the batches that may have chunks, rotated by one on each call.
     pub(super) fn turns(&self) -> Vec<Arc<BatchLease>> {
         let mut turns = locked(&self.turns);
         if !turns.is_empty() {
-            // The first batch of this call becomes the last of the next.
+            // The first batch of this call is the last one of the next call.
             turns.rotate_left(1);
         }
         turns.clone()
@@ -96,8 +96,8 @@ impl LeasedBatches {
                 && a.iter()
                     .all(|hand| b.iter().any(|other| Arc::ptr_eq(hand, other)))
         };
-        // Replacing an equal list would reset the rotation, and the first batch would get every
-        // turn.
+        // Replacing an equal list would reset the rotation, and the first batch would always be
+        // first.
         if !same(&turns, &hands) {
             *turns = hands;
         }

@@ -1,4 +1,4 @@
-//! The lines of a batch: requests as they come in, and what is written of them.
+//! The lines of a batch: requests in the input and results in the output.
 
 use std::borrow::Cow;
 
@@ -20,14 +20,14 @@ pub(super) struct BatchRequest<'a> {
     pub(super) body: Option<&'a RawValue>,
 }
 
-/// Those members of a body that a batch looks at.
+/// The members of a body that a batch validates.
 #[derive(Debug, Deserialize)]
 pub(super) struct BatchBody {
     #[serde(default)]
     pub(super) stream: Value,
 }
 
-/// What is written of a request.
+/// The output line of a request.
 #[derive(Debug, Serialize)]
 struct BatchOutput<'a> {
     id: String,
@@ -49,7 +49,7 @@ struct RowFailure<'a> {
     message: &'a str,
 }
 
-/// The line of a request that was answered, however.
+/// Returns the output line of a request that got any response.
 pub(super) fn answered(
     (batch, row, custom_id): (&str, u64, &str),
     (status_code, request_id): (u16, &str),
@@ -69,7 +69,7 @@ pub(super) fn answered(
     })
 }
 
-/// The line of a request that was not asked.
+/// Returns the output line of a request that was not sent.
 pub(super) fn unasked(
     (batch, row, custom_id): (&str, u64, &str),
     code: ErrorCode,
@@ -91,8 +91,8 @@ fn id(batch: &str, row: u64) -> String {
     format!("batch_req_{tag}_{row}")
 }
 
-/// A body as a part of a line. Providers may write theirs in several: between the signs of JSON a
-/// line's end is a blank, and within a text it cannot be.
+/// Converts a body to a part of a line. Line breaks, which JSON only allows between tokens, are
+/// replaced by spaces.
 fn raw(mut body: Vec<u8>) -> Box<RawValue> {
     for byte in &mut body {
         if matches!(*byte, b'\n' | b'\r') {
@@ -101,7 +101,7 @@ fn raw(mut body: Vec<u8>) -> Box<RawValue> {
     }
     let text = String::from_utf8(body).unwrap_or_default();
     let raw = RawValue::from_string(text.trim().to_owned());
-    // A provider may return HTML with an error status; the line must stay valid JSON.
+    // A provider may return HTML with an error status, but the line must stay valid JSON.
     raw.unwrap_or_else(|_| RawValue::NULL.to_owned())
 }
 

@@ -13,10 +13,10 @@ use crate::host::Hosts;
 use crate::routes;
 use crate::services::Services;
 
-/// Whose batches they are: everybody's who needs no token.
+/// The owner of batches created without a token.
 const OWNER: &str = "any";
 
-/// Runs batches like a server without a port and without tokens.
+/// Runs batches like a server, but without a port and tokens.
 #[derive(Debug)]
 pub struct LocalWork {
     app: Arc<App>,
@@ -24,17 +24,16 @@ pub struct LocalWork {
 }
 
 impl LocalWork {
-    /// Creates a batch runner over services and a batch store.
+    /// Creates a batch runner from services and a batch store.
     #[must_use]
     pub fn new(services: Services, batching: BatchService) -> Self {
-        // No tokens are configured, so all files and batches belong to the anonymous owner.
+        // Without tokens, all files and batches belong to the anonymous owner.
         let config = ServerConfig::default();
         let (app, _) = routes::build(config, Hosts::default(), services);
         LocalWork { app, batching }
     }
 
-    /// Creates a batch over a stored file; `provider` selects the batch API of the model's
-    /// provider.
+    /// Creates a batch for a stored file. `provider` selects the batch API of the model's provider.
     #[must_use]
     pub fn order(
         &self,
@@ -54,7 +53,7 @@ impl LocalWork {
         (format!("file-{}", new_tag()), OWNER)
     }
 
-    /// Runs until `stop` is ready. Unfinished rows are then released.
+    /// Runs until `stop` is ready, and then releases unfinished rows.
     pub async fn run(&self, stop: impl Future<Output = ()>) {
         let (soft, cut) = (CancellationToken::new(), CancellationToken::new());
         let worker = Worker::new(self.app.clone(), self.batching.clone(), cut.clone());

@@ -1,5 +1,5 @@
-//! The batch worker: validates the input, runs the rows through the code of the routes, and writes
-//! the results.
+//! The batch worker. It validates the input, sends the rows through the code of the routes, and
+//! writes the results.
 
 mod check;
 mod dispatch;

@@ -1,29 +1,29 @@
-//! What a batch is made of.
+//! Creation and validation of batches.
 
 use quillet_core::batch::{BatchOptions, BatchOrder};
 use quillet_core::clock;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-/// The paths whose requests a batch may have.
+/// The endpoints supported in batches.
 pub(crate) const ENDPOINTS: [&str; 2] = ["/v1/chat/completions", "/v1/responses"];
 
-/// Longest time that a batch may be given.
+/// The maximum duration of a batch in seconds.
 const LONGEST: u64 = 30 * DAY;
 const DAY: u64 = 86_400;
 
-/// The middle of an id that no other has.
+/// Returns the unique part of an id.
 pub(crate) fn new_tag() -> String {
     // Version 7 UUIDs sort by creation time.
     Uuid::now_v7().simple().to_string()
 }
 
-/// Seconds since 1970.
+/// Returns the time in seconds since 1970.
 pub(crate) fn seconds() -> u64 {
     clock::millis() / 1000
 }
 
-/// A new batch.
+/// Creates a batch.
 pub(crate) fn order(
     owner: &str,
     (input, endpoint): (&str, &str),
@@ -46,7 +46,7 @@ pub(crate) fn order(
     }
 }
 
-/// The seconds of a time such as `24h`, `90m` or `7d`.
+/// Parses a duration such as `24h`, `90m` or `7d` into seconds.
 pub(crate) fn window(text: &str) -> Option<u64> {
     let unit = text.chars().last()?;
     let number: u64 = text.strip_suffix(unit)?.parse().ok()?;

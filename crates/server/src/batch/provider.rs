@@ -1,5 +1,5 @@
-//! Runs the rows of a batch through the batch API of their model's provider: rendered as usual,
-//! submitted in jobs, and written as results arrive.
+//! Runs the rows of a batch through the batch API of the model's provider. Rows are rendered as
+//! usual and submitted in jobs, and results are written as they arrive.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -23,29 +23,30 @@ use super::order::{new_tag, seconds};
 use super::rows::{BatchRow, ChunkResult, row};
 use crate::app::App;
 
-/// Bytes of the input that are read at once.
+/// The number of bytes read from the input at a time.
 const READ: usize = 1 << 20;
-/// Results that are written down at once.
+/// The number of results per write.
 const WRITTEN: usize = 64;
-/// Bytes of a portion: less than any provider's bound, since it is held in memory.
+/// The maximum size of a job in bytes. It is below the limit of every provider, because the job is
+/// held in memory.
 const PORTION: usize = 64 << 20;
-/// How long is waited for results of a batch that was cancelled, since its time is over.
+/// The wait for results after an expired batch was cancelled.
 const LAST: Duration = Duration::from_secs(60);
-/// How long somebody who cancels a batch waits for a provider.
+/// The timeout for the provider when a client cancels a batch.
 const CANCEL: Duration = Duration::from_secs(10);
 
-/// Works on a batch as a whole: it has one unit.
+/// Processes a batch as a whole, which has only one chunk.
 pub(super) struct ProviderHandoff<'a> {
     pub(super) app: &'a App,
     pub(super) store: &'a dyn Batches,
     pub(super) options: &'a BatchOptions,
     pub(super) hand: &'a BatchLease,
-    /// Closed when nothing more is to be begun.
+    /// Closed at shutdown, so that no new work starts.
     pub(super) places: &'a Arc<Semaphore>,
     pub(super) unit: BatchChunk,
 }
 
-/// Rows that are to be handed over together.
+/// Rows to submit together.
 struct JobChunk {
     api: ProviderBatches,
     mark: String,
@@ -55,12 +56,12 @@ struct JobChunk {
     most: Amount,
 }
 
-/// What there is to go on with.
+/// Whether to continue with a batch.
 enum JobStatus {
     Go,
-    /// Somebody else is to go on.
+    /// Another worker must continue.
     Partly,
-    /// The batch takes nothing more.
+    /// The batch accepts no more results.
     Ended,
 }
 
@@ -72,7 +73,8 @@ impl ProviderHandoff<'_> {
         };
         let mut jobs = Jobs::read(self.store, &self.hand.order).await?;
         loop {
-            // Jobs without an id come from a worker that died between recording and submitting.
+            // A job without an id belongs to a worker that stopped between the record and the
+            // submission.
             self.find_lost(&models, &mut jobs).await?;
             if !jobs.collected {
                 match self.collect(&models, &mut jobs).await? {
@@ -99,8 +101,8 @@ impl ProviderHandoff<'_> {
         Ok(ChunkResult::Whole)
     }
 
-    /// Rows of which nobody knows whether the provider has them are looked for there; those that it
-    /// has not are handed over anew.
+    /// Searches the provider for jobs that may have been submitted. Rows of unknown jobs are
+    /// submitted again.
     async fn find_lost(&self, models: &ModelRouter, jobs: &mut Jobs<'_>) -> Result<(), StoreError> {
         let lost: Vec<ProviderJob> = jobs
             .open
@@ -124,8 +126,8 @@ impl ProviderHandoff<'_> {
         Ok(())
     }
 
-    /// The provider's id of rows that were handed over, perhaps. A provider that does not answer is
-    /// waited for.
+    /// Returns the provider's id of a job that may have been submitted. Temporary errors are
+    /// retried until the batch expires.
     async fn found(&self, api: &ProviderBatches, job: &ProviderJob) -> Option<String> {
         for pause in pauses() {
             match api.find(&job.mark, job.rows.len()).await {
@@ -140,7 +142,7 @@ impl ProviderHandoff<'_> {
         None
     }
 
-    /// Hands over every row that has no result and was not handed over.
+    /// Submits every row without a result or a job.
     async fn collect(
         &self,
         models: &ModelRouter,
@@ -220,7 +222,7 @@ impl ProviderHandoff<'_> {
         Ok(JobStatus::Go)
     }
 
-    /// Hands a portion over. If the provider refuses it, its rows get the refusal.
+    /// Submits a job. If the provider rejects it, its rows get the error.
     async fn submit(
         &self,
         models: &ModelRouter,
@@ -230,7 +232,7 @@ impl ProviderHandoff<'_> {
         if portion.rows.is_empty() {
             return Ok(());
         }
-        // The reservation outlives the batch by an hour, since results may arrive late.
+        // The reservation expires an hour after the batch, because results may arrive late.
         let time = self.hand.order.expires.saturating_sub(seconds()) + 3600;
         let payer = self.hand.door.payer();
         let held = match models.spending() {
@@ -247,8 +249,8 @@ impl ProviderHandoff<'_> {
             hold: held.as_ref().ok().cloned().flatten(),
             id: None,
         };
-        // Recorded before the submission: after a crash the tag finds the job at the provider
-        // instead of paying twice.
+        // Recorded before the submission. After a crash the tag identifies the job at the provider,
+        // so that it is not paid for twice.
         jobs.intended(job.clone()).await?;
         if let Err(error) = held {
             return self.fail(jobs, &job, error).await;
@@ -267,7 +269,7 @@ impl ProviderHandoff<'_> {
             if self.wait(wait).await.is_none() {
                 return Ok(());
             }
-            // It may have them all the same.
+            // The provider may have accepted the job despite the error.
             if let Ok(Some(id)) = portion.api.find(&job.mark, job.rows.len()).await {
                 return jobs.taken(&job.mark, &id).await;
             }
@@ -275,7 +277,7 @@ impl ProviderHandoff<'_> {
         Ok(())
     }
 
-    /// Gives all rows of a job an error.
+    /// Writes an error for all rows of a job.
     async fn fail(
         &self,
         jobs: &mut Jobs<'_>,
@@ -289,7 +291,7 @@ impl ProviderHandoff<'_> {
         jobs.done(&job.mark).await
     }
 
-    /// Waits for the providers, and writes down what rows came to.
+    /// Polls the providers and writes the results.
     async fn fetch(
         &self,
         models: &ModelRouter,
@@ -309,8 +311,8 @@ impl ProviderHandoff<'_> {
                     }
                 };
                 if self.hand.is_expiring() && cancelled.is_none() {
-                    // What was answered by then is there when it has ended.
-                    // An error is ignored: the state below decides, whatever the provider did.
+                    // Results up to now are available after the cancellation. An error is ignored,
+                    // because the state below decides.
                     let _ = api.cancel(&id).await;
                 }
                 let is_late = cancelled.is_some_and(|at| at.elapsed() > LAST);
@@ -352,8 +354,8 @@ impl ProviderHandoff<'_> {
         Ok(JobStatus::Partly)
     }
 
-    /// Writes down what the rows of a job came to; `false` if the batch takes nothing more. Rows
-    /// that the provider says nothing of were not asked.
+    /// Writes the results of a job. Rows without a result count as not processed. Returns `false`
+    /// if the batch accepts no more results.
     async fn take(
         &self,
         models: &ModelRouter,
@@ -365,7 +367,7 @@ impl ProviderHandoff<'_> {
         let is_other =
             !results.is_empty() && results.iter().all(|(id, _)| job.row_of(id).is_none());
         if is_other {
-            // What was taken for these rows was somebody else's: they were never handed over.
+            // The results belong to another job, so these rows were never submitted.
             self.settle(job, Amount::default()).await;
             jobs.void(&job.mark).await?;
             return Ok(true);
@@ -386,8 +388,8 @@ impl ProviderHandoff<'_> {
         if !self.answer(outcomes).await? {
             return Ok(false);
         }
-        // Settled before the job is marked as done: a crash in between counts the cost twice, which
-        // is safer than not counting it.
+        // Settle the cost before the job is marked as done. A crash in between counts it twice,
+        // which is safer than not at all.
         self.settle(job, spent).await;
         jobs.done(&job.mark).await?;
         Ok(true)
@@ -400,8 +402,8 @@ impl ProviderHandoff<'_> {
         }
     }
 
-    /// Writes down what rows came to, each in the words of its route; `false` if the batch takes
-    /// nothing more.
+    /// Writes the results of rows, each in the format of its route. Returns `false` if the batch
+    /// accepts no more results.
     async fn answer(&self, mut outcomes: BTreeMap<u64, RowOutcome>) -> Result<bool, StoreError> {
         let order = &self.hand.order;
         let mut results = Vec::new();
@@ -467,7 +469,7 @@ impl ProviderHandoff<'_> {
         Ok(status.is_some_and(|status| status.accepts_results()))
     }
 
-    /// Waits; nothing if no more is to be begun.
+    /// Waits. Returns `None` at shutdown.
     async fn wait(&self, time: Duration) -> Option<()> {
         let until = Instant::now() + time;
         let was_expiring = self.hand.is_expiring();
@@ -475,7 +477,7 @@ impl ProviderHandoff<'_> {
             if self.places.is_closed() {
                 return None;
             }
-            // Wake early, so that the provider's jobs are cancelled in time.
+            // Wake early to cancel the provider's jobs in time.
             if self.hand.is_expiring() != was_expiring {
                 break;
             }
@@ -497,7 +499,7 @@ impl JobChunk {
         }
     }
 
-    /// Whether there is room for one more row.
+    /// Returns whether the job has space for another row.
     fn takes(&self, row: &[u8]) -> bool {
         let (rows, bytes) = self.api.limits();
         self.rows.is_empty()
@@ -513,7 +515,7 @@ impl JobChunk {
     }
 }
 
-/// Ends what providers have of a batch that is to end.
+/// Cancels the provider jobs of a batch.
 pub(super) async fn cancel(app: &App, jobs: &Jobs<'_>) {
     let Some(models) = &app.models else { return };
     for job in &jobs.open {

@@ -1,5 +1,5 @@
-//! Runs the rows of one chunk concurrently, retries each until it has a final result, and writes
-//! the results as they arrive.
+//! Runs the rows of a chunk concurrently, retries each until its result is final, and writes
+//! results as they arrive.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,36 +17,37 @@ use super::leases::BatchLease;
 use super::line::{self, BatchRequest};
 use super::order::seconds;
 
-/// Results wait so long for others of their unit, with which they are written down.
+/// The time to collect results of a chunk for one write.
 const GATHER: Duration = Duration::from_millis(20);
-/// First pause before a row is asked again, where nobody says how long; doubled up to the last.
+/// The first and the longest pause before a retry without a delay from the server. The pause
+/// doubles each time.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const LAST_PAUSE: Duration = Duration::from_secs(30);
-/// Pause before a store that is away is asked again.
+/// The pause before a retry while the store is unavailable.
 const STORE_PAUSE: Duration = Duration::from_millis(300);
 
-/// Whether a unit was worked through.
+/// The outcome of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ChunkResult {
-    /// All of its rows have results.
+    /// All rows have results.
     Whole,
-    /// Somebody else is to go on with it.
+    /// Another worker must continue.
     Partly,
-    /// The batch takes nothing more.
+    /// The batch accepts no more results.
     Ended,
 }
 
-/// Works on rows.
+/// Runs the rows of a chunk.
 #[derive(Debug)]
 pub(super) struct RowWorker<'a> {
     pub(super) store: &'a dyn Batches,
     pub(super) options: &'a BatchOptions,
     pub(super) hand: &'a BatchLease,
-    /// Closed when no more rows are to be begun.
+    /// Closed at shutdown, so that no new rows start.
     pub(super) places: &'a Arc<Semaphore>,
 }
 
-/// A row that is asked.
+/// A row to send.
 pub(super) struct BatchRow {
     pub(super) number: u64,
     pub(super) id: String,
@@ -54,7 +55,7 @@ pub(super) struct BatchRow {
 }
 
 impl RowWorker<'_> {
-    /// Works through a unit.
+    /// Runs a chunk.
     pub(super) async fn work(&self, unit: BatchChunk) -> Result<ChunkResult, StoreError> {
         let order = &self.hand.order;
         let page = self.store.pieces(&order.input, unit.number, 1).await?;
@@ -70,7 +71,7 @@ impl RowWorker<'_> {
             unit: unit.number,
             ..Report::default()
         };
-        // Results of the earlier worker may be stored already; only the other rows run again.
+        // An earlier worker may have stored results, so only the other rows run again.
         if unit.again
             && let (Some(first), Some(last)) = (rows.first(), rows.last())
         {
@@ -85,7 +86,7 @@ impl RowWorker<'_> {
             let next = if report.results.is_empty() {
                 asked.next().await
             } else {
-                // Dropping `next()` loses nothing: the futures stay in the set.
+                // Dropping `next()` is safe, because the futures stay in the set.
                 match timeout(GATHER, asked.next()).await {
                     Ok(next) => next,
                     Err(_) => {
@@ -114,8 +115,8 @@ impl RowWorker<'_> {
         })
     }
 
-    /// Writes down what there is to say, however long the store is away; `false` if the batch takes
-    /// nothing more.
+    /// Writes a report and retries while the store is unavailable. Returns `false` if the batch
+    /// accepts no more results.
     async fn write(&self, report: &mut Report) -> Result<bool, StoreError> {
         loop {
             match self
@@ -126,7 +127,7 @@ impl RowWorker<'_> {
                 Ok(status) => {
                     report.results.clear();
                     report.again = 0;
-                    // The last unit of a batch makes it finalizing, and is taken.
+                    // The last chunk moves the batch to finalizing, and its results are accepted.
                     let done = report.done;
                     return Ok(status.is_some_and(|status| status.accepts_results() || done));
                 }
@@ -139,10 +140,10 @@ impl RowWorker<'_> {
         }
     }
 
-    /// What a row comes to; nothing if no more rows are to be begun.
+    /// Returns the result of a row, or `None` at shutdown.
     async fn result(&self, row: &BatchRow) -> Option<RowResult> {
         // An error means that the semaphore was closed for shutdown. The permit is held during
-        // retries, so that a provider with rate limits is not flooded by other rows.
+        // retries, so that other rows do not flood a provider with rate limits.
         let _place = self.places.acquire().await.ok()?;
         let of = (self.hand.order.id.as_str(), row.number, row.id.as_str());
         let (mut asked, mut failed) = (0, 0_u32);
@@ -155,13 +156,13 @@ impl RowWorker<'_> {
                     line: line::unasked(of, ErrorCode::BatchExpired, message),
                 });
             }
-            // What failed is tried as another run; whoever is handed the row again begins with the
-            // first.
+            // A retry after a failure is a new run. If the row is leased again, the next worker
+            // starts with the first run.
             let id = format!("{}-{}-{failed}", self.hand.order.id, row.number);
             let answer = self.hand.door.send_row(row.body.get(), &id).await;
             asked += 1;
-            // A rate limit is no failure of the row: it is retried without limit until the batch
-            // expires, under the same run id.
+            // A rate limit is not a failure of the row. It is retried under the same run id until
+            // the batch expires.
             let is_told_to_wait = answer.status == 429;
             failed += u32::from(!is_told_to_wait);
             match answer.again {
@@ -180,15 +181,14 @@ impl RowWorker<'_> {
         }
     }
 
-    /// Waits, unless no more rows are to be begun; then there is nothing to wait for. No wait is
-    /// longer than the time of the batch.
+    /// Waits, at most until the batch expires. Returns `None` at shutdown.
     async fn pause(&self, time: Duration) -> Option<()> {
         let left = self.hand.order.expires.saturating_sub(seconds());
         let time = time.min(Duration::from_secs(left + 1));
         let step = Duration::from_millis(100);
         let mut waited = Duration::ZERO;
         while waited < time {
-            // Polled in short steps, because closing a semaphore wakes only tasks that wait for it.
+            // Poll in short steps, because closing a semaphore only wakes tasks that wait for it.
             if self.places.is_closed() {
                 return None;
             }
@@ -200,7 +200,7 @@ impl RowWorker<'_> {
     }
 }
 
-/// A line that was found to be a request.
+/// Parses a line that was validated before.
 pub(super) fn row((number, line): (u64, &[u8])) -> Option<BatchRow> {
     let read: BatchRequest<'_> = serde_json::from_slice(line).ok()?;
     Some(BatchRow {

@@ -1,4 +1,4 @@
-//! The batch worker of a process: polls the state of batches, leases chunks in turn and renews its
+//! The batch worker of a process. It polls the state of batches, leases chunks and renews its
 //! leases.
 
 use std::collections::HashMap;
@@ -26,17 +26,17 @@ use super::provider::{self, ProviderHandoff};
 use super::rows::{ChunkResult, RowWorker};
 use crate::app::App;
 
-/// How often it is looked at how batches stand: a batch that is to end stops within this time.
+/// The polling interval. A cancelled batch stops within this time.
 const LOOK: Duration = Duration::from_millis(300);
-/// How long is waited for units where there were none.
+/// The wait for chunks when none are available.
 const IDLE: Duration = Duration::from_millis(200);
-/// How often what has expired is forgotten.
+/// The interval between deletions of expired batches and files.
 const SWEEP: Duration = Duration::from_secs(60);
-/// Bytes of the input that are looked at in one go.
+/// The number of bytes validated at a time.
 const LOOKED_AT: usize = 1 << 20;
 
-/// A unit that is renewed until this is dropped, even if what works on it panics: then others take
-/// it when its lease is over.
+/// A chunk whose lease is renewed until it is dropped, even after a panic. Another worker can lease
+/// it after the lease expires.
 struct ChunkLease<'a> {
     hands: &'a LeasedBatches,
     batch: &'a str,
@@ -49,7 +49,7 @@ impl Drop for ChunkLease<'_> {
     }
 }
 
-/// Works on batches.
+/// Processes batches.
 #[derive(Debug)]
 pub(crate) struct Worker {
     app: Arc<App>,
@@ -59,7 +59,7 @@ pub(crate) struct Worker {
     places: Arc<Semaphore>,
     changed: Notify,
     units: TaskTracker,
-    /// Ends rows that are under way.
+    /// Cancels running rows.
     cut: CancellationToken,
 }
 
@@ -98,25 +98,25 @@ impl Worker {
             () = stop.cancelled() => {}
             () = work => {}
         }
-        // Closing the semaphore is the signal for rows that wait for a permit or for a retry: they
-        // return without a result, and their chunk is released.
+        // Closing the semaphore signals rows that wait for a permit or a retry. They return without
+        // a result, and their chunk is released.
         self.places.close();
         self.units.close();
         tokio::select! {
             () = self.units.wait() => {}
-            // Leases must stay alive while the last rows finish, or another worker would run them
+            // Leases must stay valid while the last rows finish, or another worker would run them
             // again.
             () = self.renew_leases() => {}
         }
     }
 
-    /// Looks again and again at how batches stand.
+    /// Polls the state of batches.
     async fn poll_batches(&self) {
         let mut swept: Option<Instant> = None;
         let mut is_away = false;
         loop {
             let started = Instant::now();
-            // Errors are logged once per outage, not every 300 ms.
+            // Log errors once per outage and not every 300 ms.
             let looked = self.poll_once().await;
             match &looked {
                 Err(error) if !is_away => {
@@ -132,7 +132,7 @@ impl Worker {
                     tracing::debug!(%error, "cannot remove expired files and batches yet");
                 }
             }
-            // With very many batches, looking takes a tenth of the time at most.
+            // With very many batches, polling takes at most a tenth of the time.
             sleep(LOOK.max(started.elapsed() * 9)).await;
         }
     }
@@ -155,12 +155,12 @@ impl Worker {
         counts.queued.store(queued, Ordering::Relaxed);
         let running = (active.len() as u64).saturating_sub(queued);
         counts.running.store(running, Ordering::Relaxed);
-        // Wakes `take_on`, so that a new batch does not wait for the idle interval.
+        // Wakes `lease_chunks`, so that a new batch does not wait for the idle interval.
         self.changed.notify_one();
         Ok(())
     }
 
-    /// Does what is to be done with a batch as a whole; the batch, if it may have units.
+    /// Performs the due transition of a batch. Returns the batch if it may have chunks.
     async fn advance_batch(&self, batch: Batch) -> Result<Option<Arc<BatchLease>>, StoreError> {
         let id = batch.order.id.clone();
         let is_over = seconds() >= batch.order.expires;
@@ -212,8 +212,8 @@ impl Worker {
         Ok(Some(hand))
     }
 
-    /// Makes the files of a batch known, and brings it to its end. Nothing is written into them any
-    /// more, so it does no harm if two do it.
+    /// Publishes the files of a batch and ends it. The files no longer change, so two workers can
+    /// safely do this.
     async fn seal(&self, batch: &Batch, to: Status) -> Result<(), StoreError> {
         let order = &batch.order;
         let now = seconds();
@@ -238,8 +238,7 @@ impl Worker {
             Status::Expired => &[Status::Expiring],
             _ => &[Status::Cancelling],
         };
-        // The transition is conditional on the old status, so only one worker counts the end of the
-        // batch.
+        // The transition requires the old status, so only one worker counts the end of the batch.
         let step = BatchTransition::new(from, to, now);
         if self.store().step(&order.id, &step).await? {
             self.app.metrics.batches.end(to);
@@ -247,11 +246,11 @@ impl Worker {
         Ok(())
     }
 
-    /// Takes units while there are places for their rows.
+    /// Leases chunks while permits for rows are available.
     async fn lease_chunks(self: &Arc<Self>) {
         loop {
             match self.places.acquire().await {
-                // Only a test for free capacity: each row acquires its own permit later.
+                // Only checks for free capacity. Each row acquires its own permit later.
                 Ok(place) => drop(place),
                 Err(_) => return,
             }
@@ -268,14 +267,14 @@ impl Worker {
                     sleep(LOOK).await;
                 }
             }
-            // The rows of the unit ask for their places first.
+            // The rows of this chunk must acquire their permits first.
             tokio::task::yield_now().await;
         }
     }
 
     async fn take(&self) -> Result<Option<(Arc<BatchLease>, BatchChunk)>, StoreError> {
         for hand in self.hands.turns() {
-            // The turn list may still contain a batch that was dropped since the last look.
+            // The list may still contain a batch that was dropped since the last poll.
             if hand.end.is_cancelled() {
                 continue;
             }
@@ -304,14 +303,15 @@ impl Worker {
                 () = hand.end.cancelled() => Ok(ChunkResult::Ended),
                 () = worker.cut.cancelled() => Ok(ChunkResult::Partly),
             };
-            // Stop the renewal before the chunk is released, or a late renewal could take it back.
+            // Stop the renewal before the chunk is released. A late renewal could lease it again.
             drop(held);
             match worked {
                 Ok(ChunkResult::Whole | ChunkResult::Ended) => return,
                 Ok(ChunkResult::Partly) => {}
                 Err(error) => {
                     tracing::warn!(batch = id, unit = number, %error, "released a chunk after an error");
-                    // Whatever it is, it will not be gone at once.
+                    // The error is unlikely to disappear immediately, so wait before the next
+                    // attempt.
                     sleep(LOOK).await;
                 }
             }
@@ -322,7 +322,7 @@ impl Worker {
     }
 
     async fn work(&self, hand: &BatchLease, unit: BatchChunk) -> Result<ChunkResult, StoreError> {
-        // Chunk 0 stands for the validation of the input; the chunks of rows follow it.
+        // Chunk 0 is the validation of the input. The chunks with rows follow it.
         if unit.number == 0 {
             self.check(hand).await?;
             self.changed.notify_one();
@@ -348,7 +348,7 @@ impl Worker {
         rows.work(unit).await
     }
 
-    /// Looks at the input of a batch, which begins then, or has failed.
+    /// Validates the input of a batch. The batch then begins or fails.
     async fn check(&self, hand: &BatchLease) -> Result<(), StoreError> {
         let order = &hand.order;
         let found = match self.store().file(&order.input).await? {
@@ -367,13 +367,12 @@ impl Worker {
         let step = match found {
             Ok((rows, mut units)) => {
                 if order.provider {
-                    // One worker hands all rows over.
-                    // The chunk stands for the whole file, which the provider processes as jobs of
-                    // its own.
+                    // One worker submits all rows. The chunk represents the whole file, and the
+                    // provider processes it as separate jobs.
                     units.truncate(1);
                 }
-                // Chunks are added before the status changes: a crash in between repeats the
-                // validation, which adds the same chunks.
+                // Chunks are added before the status changes. After a crash in between, the
+                // validation is repeated and adds the same chunks.
                 self.store().add_units(&order.id, &units).await?;
                 BatchTransition {
                     counted: Some((rows, units.len() as u64)),
@@ -423,7 +422,7 @@ impl Worker {
         Ok(check.end())
     }
 
-    /// Renews what is held, three times in the time of a lease. Never ends.
+    /// Renews all leases three times per lease period. Never returns.
     async fn renew_leases(&self) {
         loop {
             // Two renewals may fail before a lease expires.

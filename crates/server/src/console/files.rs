@@ -1,16 +1,16 @@
-//! The files of the console, as they stand in `crates/server/console`.
+//! The embedded files of `crates/server/console`.
 
-/// A file.
+/// A file of the console.
 pub(super) struct ConsoleFile {
-    /// Below `/console/`.
+    /// The path below `/console/`.
     pub(super) path: &'static str,
     pub(super) text: &'static str,
-    /// The same in gzip; `build.rs` packs it.
+    /// The compressed text from `build.rs`.
     pub(super) gzip: &'static [u8],
 }
 
 impl ConsoleFile {
-    /// Its media type.
+    /// Returns the media type.
     pub(super) fn kind(&self) -> &'static str {
         match self.path.rsplit('.').next() {
             Some("html") => "text/html; charset=utf-8",
@@ -31,7 +31,7 @@ macro_rules! files {
     };
 }
 
-/// All of them; a test looks for those that are left out.
+/// All files. A test checks that none is missing.
 pub(super) const FILES: &[ConsoleFile] = files![
     "answer.js",
     "answers.js",

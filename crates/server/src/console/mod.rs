@@ -1,5 +1,5 @@
-//! The console: pages for the browser, embedded in the program. They ask the public routes only, and
-//! hold nothing of the operator's, so they are open like the document of the routes.
+//! The console: web pages embedded in the program. They only use the public routes and contain no
+//! data of the operator, so they are public like the OpenAPI document.
 
 mod files;
 
@@ -21,16 +21,16 @@ use crate::request_context::RequestContext;
 
 use files::{ConsoleFile, FILES};
 
-/// Scripts, styles and requests of this server alone. Texts become nodes and never markup: a script
-/// that tried to make markup out of one would be stopped by the browser.
+/// Permits scripts, styles and requests of this server only. The pages never parse text as markup,
+/// and the policy also blocks scripts in markup.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
      connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
      require-trusted-types-for 'script'; trusted-types 'none'";
 
-/// The tags of the files, each made when it is first asked for.
+/// The entity tags of the files, each computed on first use.
 static TAGS: [OnceLock<HeaderValue>; FILES.len()] = [const { OnceLock::new() }; FILES.len()];
 
-/// The page of the console; all its views are behind the `#` of its address.
+/// Returns the page of the console. Its views are selected by the fragment of the URL.
 #[utoipa::path(get, path = "/", tag = "operation", responses(
     (status = 200, content_type = "text/html", description = "The page"),
 ))]
@@ -38,7 +38,7 @@ pub(crate) async fn page(_call: RequestContext, headers: HeaderMap) -> Result<Re
     file("index.html", &headers)
 }
 
-/// A file of the console.
+/// Returns a file of the console.
 #[utoipa::path(get, path = "/console/{file}", tag = "operation", params(
     ("file" = String, Path, description = "Its path: `app.js`, `screens/prompts.js`"),
 ), responses(
@@ -54,7 +54,7 @@ pub(crate) async fn asset(
     file(&path, &headers)
 }
 
-/// The same page, which shows all operations with examples that can be sent.
+/// Returns the same page, which shows all operations with examples to try.
 #[utoipa::path(get, path = "/docs", tag = "operation", responses(
     (status = 200, content_type = "text/html", description = "The page"),
 ))]
@@ -62,7 +62,7 @@ pub(crate) async fn docs(_call: RequestContext, headers: HeaderMap) -> Result<Re
     file("index.html", &headers)
 }
 
-/// Where ai-prompt-shell had its page.
+/// Redirects from the documentation page of ai-prompt-shell.
 #[utoipa::path(get, path = "/swagger/index.html", tag = "operation", responses(
     (status = 308, description = "To `/docs`"),
 ))]
@@ -91,7 +91,7 @@ fn file(path: &str, asked: &HeaderMap) -> Result<Response, ApiError> {
     for (name, value) in [
         (CONTENT_TYPE, file.kind()),
         (CONTENT_SECURITY_POLICY, POLICY),
-        // Kept, and asked about each time: what belongs together comes from one version.
+        // Browsers revalidate their copy each time, so that all files are from the same version.
         (CACHE_CONTROL, "no-cache"),
         (VARY, "accept-encoding"),
         (X_CONTENT_TYPE_OPTIONS, "nosniff"),
@@ -104,7 +104,7 @@ fn file(path: &str, asked: &HeaderMap) -> Result<Response, ApiError> {
 }
 
 fn tag_of(file: &ConsoleFile) -> HeaderValue {
-    // What is packed says all of the text, and is less to read.
+    // The digest of the compressed data identifies the text, and less data is hashed.
     let digest = Digest::of(file.gzip).to_string();
     let digits = digest.trim_start_matches("sha256:").get(..16);
     let tag = format!("W/\"{}\"", digits.unwrap_or_default());

@@ -22,19 +22,19 @@ use crate::requirements::{RouteRequirements, WRITE};
 /// All connections.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Connections {
-    /// Ordered by name, passwords masked.
+    /// The connections, ordered by name, with masked passwords.
     #[schema(value_type = Vec<Object>)]
     databases: Vec<Connection>,
 }
 
-/// A connection that was put.
+/// A written connection.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct PutConnection {
-    /// The connection, its password masked.
+    /// The connection with its password masked.
     #[serde(flatten)]
     #[schema(value_type = Object)]
     connection: Connection,
-    /// Whether there was none of that name before.
+    /// Whether the connection is new.
     created: bool,
     /// Privileges of the role beyond reading, one sentence each.
     warnings: Vec<String>,
@@ -50,18 +50,18 @@ impl From<PutResult> for PutConnection {
     }
 }
 
-/// What a first look at a database found.
+/// The result of a connection test.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Tried)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ConnectionTest {
-    /// Always `true`: what cannot be reached is answered as an error.
+    /// Always `true`. A failed test returns an error.
     ok: bool,
-    /// The server's version as it says it.
+    /// The version that the server reports.
     version: String,
     /// Privileges of the role beyond reading, one sentence each.
     warnings: Vec<String>,
-    /// How long it took to connect and look, in milliseconds.
+    /// The duration of the test in milliseconds.
     execution_time_ms: u64,
 }
 
@@ -104,7 +104,7 @@ pub(crate) async fn put(
     json_body(&PutConnection::from(put))
 }
 
-/// Returns a connection, with masked password
+/// Returns a connection with its password masked
 #[utoipa::path(get, path = "/dbs/{name}", operation_id = "get_database", tag = "databases",
     params(("name" = String, Path)), responses(
     (status = 200, body = Object),
@@ -138,8 +138,7 @@ pub(crate) async fn delete(call: RequestContext, Id(name): Id) -> Result<StatusC
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Tests a connection without storing anything: the stored one, or with a body as for `PUT` the one
-/// in the body
+/// Tests the stored connection, or the one in the body, without storing anything
 #[utoipa::path(post, path = "/dbs/{name}/test", operation_id = "test_database", tag = "databases",
     params(("name" = String, Path)), request_body = Option<Object>, responses(
     (status = 200, body = ConnectionTest),
@@ -157,7 +156,7 @@ pub(crate) async fn test(
     let checked = match definition {
         Some(definition) => {
             require_changes_allowed(&call)?;
-            // The route requires only `render`, which suffices to test a stored connection. An
+            // The route only requires `render`, which suffices to test a stored connection. An
             // address in the body is as powerful as a write.
             call.check_requirements(RouteRequirements::Of(WRITE, EntryKind::Database), &name)
                 .await?;
@@ -174,8 +173,8 @@ pub(crate) async fn test(
     })
 }
 
-/// Notes what was done, where the store keeps a history. Definitions hold passwords, so nothing of
-/// them is said.
+/// Records the change if the store has a history. Definitions contain passwords, so the record does
+/// not include them.
 pub(super) async fn record_change(
     call: &RequestContext,
     actor: &Actor,
@@ -192,7 +191,7 @@ pub(super) async fn record_change(
         .await;
 }
 
-/// Passes who may change what others have of a database.
+/// Checks that clients may change databases.
 pub(super) fn require_changes_allowed(call: &RequestContext) -> Result<(), ApiError> {
     if call.app.may_change_databases() {
         return Ok(());
@@ -204,7 +203,8 @@ pub(super) fn require_changes_allowed(call: &RequestContext) -> Result<(), ApiEr
     Err(problem(ErrorCode::SqlFixed, message).with_hint(fix))
 }
 
-/// The connection is saved; its tools follow the store, if not now.
+/// Updates the tools of the databases. The connection is saved even if this fails, because the
+/// tools follow the store later.
 pub(super) async fn update_tools(call: &RequestContext) {
     let Some(tools) = &call.app.databases else {
         return;

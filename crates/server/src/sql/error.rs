@@ -6,13 +6,13 @@ use quillet_sql::{DatabaseErrorKind, SqlError};
 
 use crate::error::{ApiError, problem};
 
-/// What cannot be reached now may be there in a moment.
+/// An unreachable database may be available again soon.
 const RETRY: Duration = Duration::from_secs(1);
 
 impl From<SqlError> for ApiError {
     fn from(error: SqlError) -> Self {
         let answer = problem(error.code(), error.to_string()).with_sql_status();
-        // Editors mark the location in the query text.
+        // Editors mark this location in the text of the query.
         let answer = answer.with_query_position(error.position());
         let mut answer = match error.help() {
             Some(help) => answer.with_hint(help),

@@ -1,7 +1,7 @@
 //! Streams the rows of a query as a file.
 //!
-//! A slow client slows the database, and a disconnected one cancels the query. A query that fails
-//! after a part was sent aborts the body: HTTP clients detect that it is incomplete.
+//! A slow client slows the database, and a disconnected one cancels the query. If a query fails
+//! after the first part, the body is aborted, and HTTP clients detect that it is incomplete.
 
 use axum::body::{Body, Bytes};
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE, TE, TRAILER};
@@ -23,8 +23,8 @@ use super::served::count;
 use crate::error::{ApiError, problem};
 use crate::request_context::RequestContext;
 
-/// Bytes that are kept back in case that was all: then the head of the answer says everything, and
-/// a query that fails early has a status of its own.
+/// The number of bytes buffered before streaming. A smaller result has complete headers, and an
+/// early failure still determines the status.
 const HEAD: usize = 256 << 10;
 
 static TRUNCATED: HeaderName = HeaderName::from_static("quillet-truncated");
@@ -32,21 +32,21 @@ static ROW_COUNT: HeaderName = HeaderName::from_static("quillet-row-count");
 static ROW_LIMIT: HeaderName = HeaderName::from_static("quillet-row-limit");
 static EXECUTION_MS: HeaderName = HeaderName::from_static("quillet-execution-ms");
 
-/// What only the end of a query knows.
+/// Fields that are only known at the end of a query.
 const TRAILERS: &str = "quillet-truncated, quillet-row-count, quillet-execution-ms";
 
-/// A file that is wanted.
+/// A file requested by a client.
 pub(super) struct ExportRequest<'a> {
     pub(super) call: &'a RequestContext,
     pub(super) name: String,
     pub(super) sql: String,
     pub(super) options: RunOptions,
     pub(super) format: ExportFormat,
-    /// Whether the client reads what stands behind a body.
+    /// Whether the client accepts trailers.
     pub(super) takes_trailers: bool,
 }
 
-/// Whether a client says that it reads trailers (RFC 9110, 10.1.4).
+/// Returns whether the client accepts trailers (RFC 9110, 10.1.4).
 pub(super) fn takes_trailers(headers: &HeaderMap) -> bool {
     let values = headers.get_all(TE).into_iter();
     let mut tokens = values
@@ -55,13 +55,13 @@ pub(super) fn takes_trailers(headers: &HeaderMap) -> bool {
     tokens.any(|token| token.trim().eq_ignore_ascii_case("trailers"))
 }
 
-/// What the task of a query says to the answer.
+/// A message from the query task to the response.
 enum ExportMessage {
     Bytes(Vec<u8>),
     Ended(Result<StreamResult, SqlError>),
 }
 
-/// The way of bytes from the task to the answer. One piece waits at most.
+/// Sends bytes from the task to the response. At most one chunk is buffered.
 struct Out(Sender<ExportMessage>);
 
 impl ByteSink for Out {
@@ -75,7 +75,7 @@ impl ByteSink for Out {
     }
 }
 
-/// A query in a task of its own. Dropping this ends it, in the database as well.
+/// A query in a separate task. Dropping it cancels the query in the database.
 struct QueryTask {
     said: Receiver<ExportMessage>,
     _task: AbortOnDropHandle<()>,
@@ -83,7 +83,7 @@ struct QueryTask {
 
 impl QueryTask {
     fn start(databases: &Databases, asked: &ExportRequest<'_>) -> Self {
-        // A capacity of one makes a slow client slow down the database instead of filling memory.
+        // With a capacity of one, a slow client slows the database instead of filling memory.
         let (sender, said) = channel(1);
         let (databases, format) = (databases.clone(), asked.format);
         let (name, sql, options) = (asked.name.clone(), asked.sql.clone(), asked.options.clone());
@@ -91,7 +91,7 @@ impl QueryTask {
             let mut out = Out(sender.clone());
             let into = RowExport::new(format, CsvOptions::default(), &mut out);
             let ran = databases.export(&name, &sql, &options, into).await;
-            // Whoever is gone has dropped this task, too.
+            // If the receiver is gone, it has dropped this task as well.
             let _ = sender.send(ExportMessage::Ended(ran)).await;
         });
         QueryTask {
@@ -101,14 +101,14 @@ impl QueryTask {
     }
 }
 
-/// Runs the query and answers with a file.
+/// Runs the query and returns a file.
 pub(super) async fn file(
     asked: ExportRequest<'_>,
     databases: &Databases,
 ) -> Result<Response, ApiError> {
     let mut running = QueryTask::start(databases, &asked);
     let mut head = Vec::new();
-    // Results that fit are sent with complete headers and their own error status; only larger ones
+    // Results that fit are sent with complete headers and their own error status. Only larger ones
     // are streamed.
     while head.len() <= HEAD {
         match running.said.recv().await {
@@ -134,7 +134,7 @@ pub(super) async fn file(
     Ok(with_head(response, &asked))
 }
 
-/// The body of a file that was begun, up to its end or to where it broke.
+/// Returns the body of a file that has begun, up to the end or an error.
 fn rest(head: Vec<u8>, running: QueryTask, asked: &ExportRequest<'_>) -> Body {
     let (app, name) = (asked.call.app.clone(), asked.name.clone());
     let id = asked.call.exchange.id().to_owned();
@@ -170,7 +170,7 @@ fn data(bytes: Vec<u8>) -> std::io::Result<Frame<Bytes>> {
     Ok(Frame::data(bytes.into()))
 }
 
-/// What the end of a query says.
+/// Returns the fields that are known at the end of a query.
 fn end(ran: &StreamResult) -> HeaderMap {
     let truncated = ran.truncated().map_or("none", TruncationReason::name);
     let mut fields = HeaderMap::new();
@@ -180,7 +180,7 @@ fn end(ran: &StreamResult) -> HeaderMap {
     fields
 }
 
-/// The answer with what is known before a query ends.
+/// Adds the headers that are known before the end of a query.
 fn with_head(mut response: Response, asked: &ExportRequest<'_>) -> Response {
     let format = asked.format;
     let headers = response.headers_mut();
@@ -195,7 +195,7 @@ fn with_head(mut response: Response, asked: &ExportRequest<'_>) -> Response {
 }
 
 fn disposition(name: &str, format: ExportFormat) -> String {
-    // The name comes from the path; quotes and control characters would break the header.
+    // The name is from the path, and quotes or control characters would break the header.
     let safe = |c: char| match c {
         c if c.is_ascii_alphanumeric() || c == '-' => c,
         _ => '_',

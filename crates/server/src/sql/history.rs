@@ -1,4 +1,4 @@
-//! Queries that ran.
+//! The history of queries.
 
 use axum::extract::{FromRequestParts, Path};
 use axum::http::StatusCode;
@@ -17,67 +17,67 @@ use crate::error::{ApiError, ProblemDetails, problem};
 use crate::extract::QueryParams;
 use crate::request_context::RequestContext;
 
-/// Most records on a page, as in table-chat.
+/// The maximum number of records per page, as in table-chat.
 const MOST: usize = 100;
-/// Records on a page where nothing is said, as in table-chat.
+/// The default number of records per page, as in table-chat.
 const USUAL: usize = 20;
 
-/// Which page is wanted.
+/// Query parameters of the history.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct HistoryQuery {
-    /// How many records, from 1 to 100; 20 where absent.
+    /// Records per page, from 1 to 100. Default: 20.
     limit: Option<usize>,
-    /// Only what is older: the `nextCursor` of the page before, or a time
+    /// Only older records: the `nextCursor` of the previous page, or a time
     /// (`2026-11-22T13:45:00Z`).
     before: Option<String>,
 }
 
-/// What is looked for.
+/// Query parameters of a search.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct SearchQuery {
-    /// Words that the query or its question has, all of them.
+    /// Search words. The query or its question contains all of them.
     query: Option<String>,
-    /// How many records, from 1 to 100; 20 where absent.
+    /// Records per page, from 1 to 100. Default: 20.
     limit: Option<usize>,
 }
 
-/// A query that ran.
+/// An executed query.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Item)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct HistoryItem {
-    /// Its number; grows with time.
+    /// The number of the record. Later records have higher numbers.
     id: u64,
-    /// The database.
+    /// The name of the database.
     db_name: String,
-    /// The query as it ran.
+    /// The executed query.
     sql_content: String,
-    /// The question that it answers.
+    /// The question that the query answers.
     natural_query: Option<String>,
-    /// Rows that came back.
+    /// The number of returned rows.
     row_count: u64,
-    /// How long the database took, in milliseconds.
+    /// The execution time in the database, in milliseconds.
     execution_time_ms: u64,
-    /// When it ran.
+    /// The time of execution.
     #[schema(value_type = String)]
     executed_at: jiff::Timestamp,
-    /// Whether it was accepted as an answer to its question.
+    /// Whether the query was accepted as the answer to its question.
     accepted: bool,
 }
 
-/// Records, newest first.
+/// A page of records, newest first.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = History)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct HistoryPage {
     items: Vec<HistoryItem>,
-    /// How many there are in all.
+    /// The total number of records.
     total: u64,
-    /// Whether older ones follow.
+    /// Whether older records exist.
     has_more: bool,
-    /// Give it as `before` to get them.
+    /// The value of `before` for the next page.
     next_cursor: Option<String>,
 }
 
@@ -122,14 +122,14 @@ pub(crate) async fn search(
     let page = databases(&call)?
         .search_history(&name, &words, limit)
         .await?;
-    // A search has no further pages: more words find what is wanted.
+    // A search has only one page. More words narrow the result.
     json_body(&HistoryPage {
         next_cursor: None,
         ..shown(page)
     })
 }
 
-/// Accepts a query as the answer to its question: similar questions get the pair as an example
+/// Accepts a query as the answer to its question, so that it is an example for similar questions
 #[utoipa::path(post, path = "/dbs/{name}/history/{id}/accept", operation_id = "accept_query", tag = "databases",
     params(("name" = String, Path), ("id" = u64, Path)), responses(
     (status = 200, body = HistoryItem),
@@ -157,7 +157,7 @@ pub(crate) async fn unaccept(call: RequestContext, asked: InPath) -> Result<Stat
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// A record as a path names it.
+/// The record that a path selects.
 #[derive(Debug)]
 pub(crate) struct InPath {
     name: String,
@@ -188,7 +188,7 @@ fn limit(given: Option<usize>) -> Result<usize, ApiError> {
     }
 }
 
-/// Where a page begins.
+/// The beginning of a page.
 enum Cursor {
     Number(u64),
     Time(jiff::Timestamp),
@@ -198,8 +198,8 @@ fn cursor(text: &str) -> Result<Cursor, ApiError> {
     if let Ok(number) = text.parse() {
         return Ok(Cursor::Number(number));
     }
-    // The + of an offset is a space where nobody percent-encoded it. A time without an offset is
-    // UTC, as all times here are written.
+    // The + of an offset is decoded as a space if it was not percent-encoded. A time without an
+    // offset is UTC, like all times here.
     let time = text.replace(' ', "+").parse();
     let time = time.or_else(|error| match text.parse::<jiff::civil::DateTime>() {
         Ok(time) => time
@@ -214,8 +214,8 @@ fn cursor(text: &str) -> Result<Cursor, ApiError> {
     })
 }
 
-/// The least number such that all records below it ran before a time. Numbers grow with
-/// time, so that it is found by halving.
+/// Returns the lowest number for which all records below it ran before a time. Numbers increase
+/// with time, so this is a binary search.
 async fn number_at(
     databases: &Databases,
     name: &str,
@@ -229,10 +229,10 @@ async fn number_at(
     let Some(last) = newest(None).await? else {
         return Ok(0);
     };
-    // Everything below `low` is older; nothing from `high` on is.
+    // Records below `low` are older, and records from `high` on are not.
     let (mut low, mut high) = (0, last.id.saturating_add(1));
     while low < high {
-        // Binary search over record numbers: the store can page by number but not by time.
+        // The store can select a page by number but not by time.
         let middle = low + (high - low) / 2;
         match newest(Some(middle.saturating_add(1))).await? {
             Some(record) if record.executed_at >= time => high = record.id,

@@ -11,20 +11,20 @@ use crate::error::{ApiError, ProblemDetails, problem};
 use crate::extract::RequiredJson;
 use crate::request_context::RequestContext;
 
-/// A query to be laid out.
+/// A query to format.
 #[derive(Debug, Deserialize, ToSchema)]
 pub(crate) struct FormatBody {
-    /// The query, or several.
+    /// One or several queries.
     sql: String,
-    /// `postgresql` (where nothing is said), `mysql` or `sqlite`.
+    /// `postgresql` (the default), `mysql` or `sqlite`.
     dialect: Option<String>,
 }
 
-/// A query that was laid out.
+/// A formatted query.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Formatted)]
 pub(crate) struct FormatResponse {
-    /// The same words on lines of their own.
+    /// The query with each clause on a separate line.
     formatted: String,
 }
 
@@ -43,7 +43,7 @@ pub(crate) async fn format(
 ) -> Result<Response, ApiError> {
     let dialect = dialect(body.dialect.as_deref())?;
     let formatted = layout::format(&body.sql, dialect);
-    // The same error as for a query, so that editors get its position.
+    // The same error as for running a query, so that editors receive its position.
     let formatted = formatted.map_err(|error| SqlError::from_rejected_query(error, &body.sql))?;
     json_body(&FormatResponse { formatted })
 }

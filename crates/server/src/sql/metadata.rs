@@ -1,4 +1,4 @@
-//! Routes for the catalogue of a database: schemas, tables and columns.
+//! Routes for the catalogue of a database, which contains schemas, tables and columns.
 
 use std::sync::Arc;
 
@@ -21,12 +21,12 @@ use crate::error::{ApiError, ProblemDetails, problem};
 use crate::extract::{QueryParams, is_on};
 use crate::request_context::RequestContext;
 
-/// Whether to read the database again.
+/// Query parameters of a catalogue.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct RefreshQuery {
-    /// `true` reads the database again; otherwise the stored one is given while the database says
-    /// that nothing has changed.
+    /// `true` reads the database again. Otherwise the stored catalogue is used while the database
+    /// reports no changes.
     refresh: Option<String>,
 }
 
@@ -166,7 +166,7 @@ fn answer(name: &str, catalogue: Arc<Catalogue>, detail: Detail, asked: &HeaderM
     response
 }
 
-/// Weak, since it is the same for the compressed body.
+/// Returns a weak tag, because it is the same for the compressed body.
 fn tag(catalogue: &Catalogue) -> Option<HeaderValue> {
     let plain = |c: &char| c.is_ascii_alphanumeric();
     let fingerprint: String = catalogue

@@ -1,7 +1,7 @@
-//! Routes for databases: connections, catalogues, questions, queries and their history, compatible
-//! with clients of table-chat.
+//! Routes for databases: connections, catalogues, questions, queries and their history. They are
+//! compatible with clients of table-chat.
 //!
-//! [`quillet_sql`] guards and runs the queries.
+//! [`quillet_sql`] checks and runs the queries.
 
 mod connections;
 mod error;
@@ -23,7 +23,7 @@ use utoipa_axum::routes;
 use crate::requirements::{READ, RENDER, RouteRequirements, WRITE};
 use crate::route::RouteEntry;
 
-/// Where the routes are mounted: where clients of table-chat look for them.
+/// The base path, which is that of table-chat.
 pub(crate) const BASE: &str = "/api/v1";
 
 /// Returns whether a path, without the server's prefix, belongs to databases.
@@ -100,7 +100,7 @@ pub(crate) const ROUTES: &[RouteEntry] = &[
 
 pub(crate) use question::answer;
 
-/// What a build without databases says of a path; this one has them.
+/// Always returns `None`, because this build includes databases.
 pub(crate) fn missing_at(_: &str) -> Option<FeatureDisabled> {
     None
 }

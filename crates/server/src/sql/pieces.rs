@@ -1,5 +1,5 @@
-//! A catalogue as a body in pieces: the JSON of 10,000 tables is tens of megabytes, which
-//! nobody needs in memory at once.
+//! Catalogues as chunked bodies. The JSON of 10,000 tables takes tens of megabytes, which should
+//! not be in memory together.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -11,19 +11,19 @@ use quillet_sql::Catalogue;
 use quillet_sql::catalogue::{DatabaseTable, TableType};
 use serde::Serialize;
 
-/// Bytes of JSON after which a piece is handed out.
+/// The approximate size of a chunk of JSON in bytes.
 const PIECE: usize = 64 << 10;
 
-/// How much of each table is shown.
+/// The level of detail of tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Detail {
-    /// Everything.
+    /// All members.
     Full,
-    /// Name, type and comment.
+    /// Only name, type and comment.
     Summary,
 }
 
-/// A table as a list shows it.
+/// A table in a list.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Summary<'a> {
@@ -33,7 +33,7 @@ struct Summary<'a> {
     comment: Option<&'a str>,
 }
 
-/// The body; compressed if `gzip`.
+/// Returns the body, compressed if `gzip` is set.
 pub(super) fn body(name: &str, catalogue: Arc<Catalogue>, detail: Detail, gzip: bool) -> Body {
     let pieces = CatalogueStream {
         head: Some(head(name, &catalogue)),
@@ -46,7 +46,7 @@ pub(super) fn body(name: &str, catalogue: Arc<Catalogue>, detail: Detail, gzip: 
     Body::from_stream(futures_util::stream::iter(pieces))
 }
 
-/// Everything before the tables.
+/// Returns the JSON before the tables.
 fn head(name: &str, catalogue: &Catalogue) -> Vec<u8> {
     #[derive(Serialize)]
     #[serde(rename_all = "camelCase")]
@@ -65,7 +65,7 @@ fn head(name: &str, catalogue: &Catalogue) -> Vec<u8> {
         last_refreshed: catalogue.last_refreshed,
     };
     let mut out = serde_json::to_vec(&head).unwrap_or_default();
-    // Remove the closing brace; the tables follow as the last member.
+    // Remove the closing brace, because the tables follow as the last member.
     out.pop();
     out.extend_from_slice(b",\"tables\":[");
     out
@@ -86,7 +86,7 @@ impl Iterator for CatalogueStream {
     fn next(&mut self) -> Option<Self::Item> {
         while !self.done {
             match self.piece() {
-                // A compressor may keep what it was given for later.
+                // A compressor can buffer its whole input.
                 Ok(piece) if piece.is_empty() => {}
                 Ok(piece) => return Some(Ok(piece.into())),
                 Err(error) => {

@@ -1,4 +1,4 @@
-//! Running a query: rows as JSON, or as a file.
+//! Runs queries and returns rows as JSON or as a file.
 
 use std::time::Duration;
 
@@ -18,41 +18,41 @@ use crate::error::{ApiError, ProblemDetails, problem};
 use crate::extract::{QueryParams, RequiredJson};
 use crate::request_context::RequestContext;
 
-/// Times that a request may ask for, in seconds.
+/// The range of timeouts in seconds.
 const SECONDS: std::ops::RangeInclusive<u64> = 10..=300;
 
 /// A query.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct QueryBody {
-    /// One statement that reads.
+    /// A single statement that only reads.
     sql: String,
-    /// The question that it answers, for the history.
+    /// The question that the query answers, for the history.
     natural_query: Option<String>,
-    /// How long the database may take, from 10 to 300; the server's setting where absent.
+    /// The timeout in the database in seconds, from 10 to 300. Default: the server's setting.
     timeout_seconds: Option<u64>,
 }
 
-/// In which form rows are wanted.
+/// Query parameters that select the format of rows.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct RowFormatQuery {
-    /// `json`, `ndjson`, `csv`, `arrow`, `parquet`, …; wins over the header `Accept`.
+    /// `json`, `ndjson`, `csv`, `arrow`, `parquet`, and so on. Overrides the header `Accept`.
     format: Option<String>,
 }
 
-/// A query that ran.
+/// The result of a query.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Answer)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct QueryResponse<'a> {
-    /// The query as it ran.
+    /// The executed query.
     pub(super) sql: &'a str,
-    /// `columns` (the keys of the rows), `columnInfo` (name and type of each), `rows` as objects,
-    /// `rowCount`, `truncated`.
+    /// `columns` (the keys of the rows), `columnInfo` (name and type of each column), `rows` as
+    /// objects, `rowCount`, `truncated`.
     #[schema(value_type = Object)]
     pub(super) result: NamedRows<'a>,
-    /// How long the database took, in milliseconds.
+    /// The execution time in the database, in milliseconds.
     pub(super) execution_time_ms: u64,
 }
 
@@ -68,9 +68,9 @@ impl<'a> QueryResponse<'a> {
 
 /// Runs one read-only statement under the guard
 ///
-/// With `format`, or an `Accept` that names a file format, the response is a file with a higher row
-/// limit than JSON. The field `Quillet-Truncated` reports whether rows are missing: a header of a
-/// short file, a trailer of a long one. A long file is streamed and is aborted if the query fails.
+/// If `format` or `Accept` selects a file format, the response is a file with a higher row limit
+/// than JSON. The field `Quillet-Truncated` reports whether rows are missing: a header of a short
+/// file, a trailer of a long one. A long file is streamed and is aborted if the query fails.
 #[utoipa::path(post, path = "/dbs/{name}/query", operation_id = "run_query", tag = "databases",
     params(("name" = String, Path), RowFormatQuery), request_body = QueryBody, responses(
     (status = 200, body = QueryResponse),
@@ -111,7 +111,7 @@ pub(crate) async fn run(
     json_body(&QueryResponse::new(&ran))
 }
 
-/// The form that is asked for; `None` for the JSON of the API.
+/// Returns the requested format, or `None` for the JSON of the API.
 fn format(wanted: &RowFormatQuery, headers: &HeaderMap) -> Result<Option<ExportFormat>, ApiError> {
     let named = match &wanted.format {
         Some(name) => Some(
@@ -123,7 +123,7 @@ fn format(wanted: &RowFormatQuery, headers: &HeaderMap) -> Result<Option<ExportF
     Ok(named.filter(|format| *format != ExportFormat::Json))
 }
 
-/// The first form that `Accept` names; whoever takes anything gets JSON.
+/// Returns the first known format in `Accept`, or `None` (JSON) if the client accepts anything.
 fn accepted(headers: &HeaderMap) -> Option<ExportFormat> {
     let accept = headers.get(ACCEPT)?.to_str().ok()?;
     let bare = |media: &str| {
@@ -141,13 +141,13 @@ fn accepted(headers: &HeaderMap) -> Option<ExportFormat> {
     })
 }
 
-/// The bounds of a query: files may have more rows.
+/// Returns the limits of a query. Files may have more rows.
 pub(super) fn limits(
     config: &SqlConfig,
     format: Option<ExportFormat>,
     seconds: Option<u64>,
 ) -> Result<QueryLimits, ApiError> {
-    // Files are streamed and may have more rows; JSON is held in memory.
+    // Files are streamed and may have more rows, but JSON is held in memory.
     let bounds = match format {
         None => &config.limits,
         Some(_) => &config.export_limits,

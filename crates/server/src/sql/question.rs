@@ -19,27 +19,27 @@ use crate::request_context::RequestContext;
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct QuestionBody {
-    /// What is asked, in any language.
+    /// The question, in any language.
     prompt: String,
-    /// Whether to run the query, too.
+    /// Whether to run the query.
     #[serde(default)]
     run: bool,
-    /// Questions of the same talk and the queries that were given for them, the latest last: the
-    /// question may go on from there.
+    /// Earlier questions of the conversation and their queries, latest last. The question may refer
+    /// to them.
     #[serde(default)]
     previous: Vec<PreviousQuestion>,
-    /// How long the database may take if it is run, from 10 to 300.
+    /// The timeout of the query in seconds, from 10 to 300.
     timeout_seconds: Option<u64>,
 }
 
-/// A question of the same talk.
+/// An earlier question of the conversation.
 #[derive(Debug, Deserialize, ToSchema)]
 #[schema(as = Earlier)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PreviousQuestion {
-    /// What was asked.
+    /// The question.
     question: String,
-    /// The query that was given for it.
+    /// The query generated for it.
     sql: String,
 }
 
@@ -49,7 +49,7 @@ impl From<PreviousQuestion> for EarlierQuestion {
     }
 }
 
-/// The query, how it came about, and its rows if they were wanted.
+/// The query, details of its generation, and its rows if requested.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Answered)]
 pub(crate) struct QuestionResponse<'a> {
@@ -58,14 +58,13 @@ pub(crate) struct QuestionResponse<'a> {
     #[serde(flatten)]
     #[schema(value_type = Object)]
     generated: &'a GeneratedQuery,
-    /// `sql`, `result` and `executionTimeMs`, as `POST …/query` answers.
+    /// `sql`, `result` and `executionTimeMs`, as in the response of `POST …/query`.
     #[serde(flatten)]
     #[schema(value_type = Object)]
     ran: Option<QueryResponse<'a>>,
 }
 
-/// The query that answers a question with its rows, as JSON, for those who ask a database as they
-/// ask a model.
+/// Returns the generated query with its rows as JSON, for clients that use a database as a model.
 pub(crate) async fn answer(
     call: &RequestContext,
     name: &str,
@@ -105,7 +104,7 @@ pub(crate) async fn ask(
     RequiredJson(body): RequiredJson<QuestionBody>,
 ) -> Result<Response, ApiError> {
     let databases = databases(&call)?;
-    // Checked first, so that an invalid timeout does not cost a model call.
+    // Check this first, so that an invalid timeout does not cost a model call.
     let limits = query::limits(databases.config(), None, body.timeout_seconds)?;
     let options = RunOptions {
         limits: Some(limits),

@@ -1,4 +1,4 @@
-//! The databases that a server has.
+//! Access to the databases of a server.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use quillet_host::sql::Databases;
 use crate::error::{ApiError, problem};
 use crate::request_context::RequestContext;
 
-/// The databases of this server.
+/// Returns the databases of this server.
 pub(super) fn databases(call: &RequestContext) -> Result<&Databases, ApiError> {
     match &call.app.databases {
         Some(tools) => Ok(tools.databases()),
@@ -19,7 +19,7 @@ pub(super) fn databases(call: &RequestContext) -> Result<&Databases, ApiError> {
     }
 }
 
-/// Counts a query that ran.
+/// Counts an executed query.
 pub(super) fn count(call: &RequestContext, execution_ms: u64) {
     let time = Duration::from_millis(execution_ms);
     call.app.metrics.queries.record(time);

@@ -1,7 +1,7 @@
 //! Routes that list, show, compare and roll back versions of connections.
 //!
-//! Responses contain no secrets and nothing that confirms a guess: no digest, which covers the
-//! whole definition, and no length.
+//! Responses contain no secrets and no data that would confirm a guess. The digest and the length
+//! are therefore omitted.
 
 use axum::extract::{FromRequestParts, Path};
 use axum::http::request::Parts;
@@ -25,10 +25,10 @@ use crate::error::{ApiError, ProblemDetails, problem};
 use crate::extract::QueryParams;
 use crate::request_context::{RequestContext, RouteState};
 
-/// What stands in place of a definition that cannot be read, which may be a secret anywhere.
+/// Replaces a definition that cannot be parsed, because any part of it may be a secret.
 const UNREADABLE: &str = "the stored value is not a valid connection and is not shown";
 
-/// A connection and one of its versions, as a path names them.
+/// The connection and version that a path selects.
 #[derive(Debug)]
 pub(crate) struct ConnectionVersionPath {
     name: String,
@@ -49,20 +49,20 @@ impl FromRequestParts<RouteState> for ConnectionVersionPath {
     }
 }
 
-/// Which version is put back.
+/// Query parameters of a rollback.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct RollbackParams {
-    /// Its number, or a label; the one before the newest.
+    /// The version to restore, by number or label. Default: the version before the newest.
     to: Option<String>,
-    /// Why.
+    /// The reason for the rollback.
     #[serde(default)]
     message: String,
 }
 
 /// Lists the versions of a connection, newest first, even if it was removed
 ///
-/// They have no digests, which would help to guess a password.
+/// Digests are omitted, because they would help to guess a password.
 #[utoipa::path(get, path = "/dbs/{name}/versions", operation_id = "list_database_versions", tag = "databases",
     params(("name" = String, Path), VersionsQuery), responses(
     (status = 200, body = Versions),
@@ -95,7 +95,7 @@ pub(crate) async fn get(
 
 /// Compares two versions in unified diff format, with masked secrets
 ///
-/// A line reports a changed secret.
+/// If a secret changed, a line reports it.
 #[utoipa::path(get, path = "/dbs/{name}/diff", operation_id = "diff_database", tag = "databases",
     params(("name" = String, Path), CompareQuery), responses(
     (status = 200, body = String, content_type = "text/plain; charset=utf-8"),
@@ -161,7 +161,7 @@ pub(crate) async fn rollback(
     Ok(versions::with_version_headers(response, number, None))
 }
 
-/// The version before the newest; of a connection that was removed, the newest that there was.
+/// Returns the version before the newest one, or the last version of a removed connection.
 async fn before(call: &RequestContext, name: &str) -> Result<VersionSelector, ApiError> {
     let definitions = &call.app.definitions;
     let newest = definitions
@@ -171,7 +171,7 @@ async fn before(call: &RequestContext, name: &str) -> Result<VersionSelector, Ap
     versions::previous_version(call, EntryKind::Database, name, newest).await
 }
 
-/// A number or a label. A digest would be an answer to who guesses a password.
+/// Parses a number or a label. A digest would let a client verify a guessed password.
 fn parse_selector(text: &str) -> Result<VersionSelector, ApiError> {
     match versions::mark(text)? {
         VersionSelector::Digest(_) => {
@@ -191,7 +191,7 @@ fn unreadable(found: &ResolvedVersion) -> ApiError {
     problem(ErrorCode::SqlInvalidDefinition, message)
 }
 
-/// A definition as people read it.
+/// Returns the definition as text with masked secrets.
 fn masked(content: &DefinitionContent, has_other_secrets: bool) -> String {
     let Some(definition) = read(content) else {
         return format!("{UNREADABLE}\n");
@@ -210,7 +210,7 @@ fn has_other_secrets(from: &DefinitionContent, to: &DefinitionContent) -> bool {
         return false;
     };
     let (old, new) = (from.masked(), to.masked());
-    // Equal when masked but different otherwise: only the secret changed.
+    // Equal when masked but otherwise different means that only the secret changed.
     let url = from.url != to.url && old.url == new.url;
     url || (from.ssh_config != to.ssh_config && old.ssh_config == new.ssh_config)
 }

@@ -1,4 +1,4 @@
-//! Who may call, how often, and from which pages.
+//! Authentication, rate limits and origins of web pages.
 
 use std::net::SocketAddr;
 
@@ -21,7 +21,8 @@ async fn get(server: &TestServer, path: &str, headers: &[(&str, &str)]) -> Answe
 async fn a_token_opens_what_is_not_open_anyway() {
     let server = with_config(|config| config.tokens = vec!["one".into(), "two".into()]).await;
     let bearer = |token: &'static str| [("authorization", token)];
-    // Path, status without a token, with a wrong one, with a right one.
+    // Each case has the path and the status without a token, with an invalid one and with a valid
+    // one.
     let cases = [
         ("/api/prompts", 401, 401, 200),
         ("/api/v1/tools", 401, 401, 200),

@@ -1,5 +1,4 @@
-//! What a hostile or careless client sends. Each case is followed by a request
-//! that must still be served.
+//! Hostile and invalid input. After each case the server must still serve a request.
 
 use serde_json::json;
 

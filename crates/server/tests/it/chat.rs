@@ -1,4 +1,4 @@
-//! Chats: the shapes, the parameters, and models that fail or never answer.
+//! Chats: formats, parameters, and models that fail or never reply.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -279,7 +279,7 @@ fn chat_request(body: &str) -> String {
 #[tokio::test]
 async fn a_client_that_leaves_ends_the_call_to_the_model() {
     let hanging = Script::Hangs(vec![start(), text("Hel")]);
-    // Before the first word, in the middle of a stream, and while an answer is folded.
+    // Disconnects before the first event, during a stream, and while a complete reply is collected.
     let cases = [
         (Script::Silent, BODY, None),
         (Script::Silent, STREAM, None),
@@ -305,7 +305,7 @@ async fn a_reader_that_stalls_stalls_the_model() {
     let mut connection = Connection::open(server.address).await;
     connection.send(&chat_request(STREAM)).await;
     connection.read_until("data: ").await;
-    // Sockets hold some megabytes; then nothing more is taken, whatever the time.
+    // Socket buffers hold some megabytes. After that, no more events may be read from the model.
     let taken = || model.taken.load(std::sync::atomic::Ordering::SeqCst);
     let mut before = 0;
     eventually("nothing more is taken", async || {

@@ -1,4 +1,4 @@
-//! A client that sees every byte.
+//! An HTTP client that shows every byte.
 
 use std::net::SocketAddr;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-/// An answer, read to the end.
+/// A complete response.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -32,7 +32,7 @@ impl Answer {
         Some(&self.head[start..end])
     }
 
-    /// The data of every server-sent event.
+    /// Returns the data of all server-sent events.
     pub(crate) fn events(&self) -> Vec<&str> {
         self.body
             .lines()
@@ -41,7 +41,7 @@ impl Answer {
     }
 }
 
-/// A connection that is written and read by hand.
+/// A raw TCP connection.
 pub(crate) struct Connection {
     stream: TcpStream,
     read: Vec<u8>,
@@ -63,7 +63,7 @@ impl Connection {
         self.stream.write_all(text.as_bytes()).await
     }
 
-    /// Reads until this many answers have begun; they are short.
+    /// Reads until this many responses have begun.
     pub(crate) async fn read_answers(&mut self, count: usize) {
         while String::from_utf8_lossy(&self.read)
             .matches("HTTP/1.1 200")
@@ -77,7 +77,7 @@ impl Connection {
         }
     }
 
-    /// Reads until the text has come; panics if the connection ends before.
+    /// Reads until the text arrives. Panics if the connection ends first.
     pub(crate) async fn read_until(&mut self, wanted: &str) -> String {
         loop {
             let text = String::from_utf8_lossy(&self.read).into_owned();
@@ -91,15 +91,15 @@ impl Connection {
         }
     }
 
-    /// Reads until the server closes.
+    /// Reads until the server closes the connection.
     pub(crate) async fn read_to_end(&mut self) -> String {
-        // A reset is as good an end as any: the server may close with our bytes unread.
+        // The server may also reset the connection if it closes with unread bytes.
         let _ = self.stream.read_to_end(&mut self.read).await;
         String::from_utf8_lossy(&self.read).into_owned()
     }
 }
 
-/// Sends one request on a connection of its own.
+/// Sends one request on a new connection.
 pub(crate) async fn request(
     address: SocketAddr,
     method: &str,
@@ -115,7 +115,7 @@ pub(crate) async fn request(
         text.push_str(&format!("content-length: {}\r\n", body.len()));
     }
     let mut connection = Connection::open(address).await;
-    // The server may answer, and close, before it has read everything.
+    // The server may respond and close before it has read everything.
     let _ = connection
         .stream
         .write_all(format!("{text}\r\n{body}").as_bytes())
@@ -154,13 +154,13 @@ pub(crate) fn parse(text: &str) -> Answer {
     }
 }
 
-/// The text of a chunked body, as far as it came.
+/// Decodes a chunked body, possibly incomplete.
 fn dechunk(mut rest: &str) -> String {
     let mut out = String::new();
     while let Some((size, after)) = rest.split_once("\r\n") {
         let size =
             usize::from_str_radix(size, 16).unwrap_or_else(|_| panic!("chunk size {size:?}"));
-        // What follows the last one is no chunk.
+        // The last chunk has size 0.
         let Some(chunk) = after.get(..size).filter(|chunk| !chunk.is_empty()) else {
             break;
         };

@@ -1,4 +1,4 @@
-//! Connections that are held for nothing, and many at once.
+//! Idle connections, and many connections at the same time.
 
 use std::time::Duration;
 
@@ -64,7 +64,7 @@ async fn a_connection_is_used_again_until_it_is_idle_for_too_long() {
             .send("GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n")
             .await;
         connection.read_answers(n).await;
-        // Longer than headers may take, shorter than a connection may idle.
+        // Longer than the header timeout but shorter than the idle timeout.
         tokio::time::sleep(Duration::from_millis(200)).await;
     }
     connection.read_to_end().await;

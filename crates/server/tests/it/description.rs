@@ -1,4 +1,4 @@
-//! The OpenAPI document, held against the server that it describes.
+//! The OpenAPI document matches the routes of the server.
 
 use std::collections::BTreeSet;
 
@@ -29,7 +29,7 @@ async fn every_documented_operation_is_served_and_no_other_is() {
             );
         }
     }
-    // The ten routes that ai-prompt-shell documents.
+    // The ten routes documented by ai-prompt-shell.
     for route in [
         "/api/extensions",
         "/api/extensions/{id}",

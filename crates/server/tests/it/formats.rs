@@ -1,4 +1,4 @@
-//! Prompts in every format, out of a real Redis and out of a folder.
+//! Prompts in every format, stored in a real Redis and in a folder.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -12,8 +12,8 @@ use crate::client::{get, post};
 use crate::redis::serve;
 use crate::test_server::eventually;
 
-/// A format by a name or alias, a template, and what it renders to with
-/// `name` = `Ada`, the shared `team:lang` = `go` and the tool `weather_of`.
+/// The name or alias of a format, a template, and its output with `name` = `Ada`, the shared
+/// `team:lang` = `go` and the tool `weather_of`.
 const PROMPTS: &[(&str, &str, &str)] = &[
     (
         "go",
@@ -92,7 +92,7 @@ const TOOL: &str = r#"{"parameters":{"type":"object","properties":{"city":{"type
 
 const BODY: &str = r#"{"variables":{"name":"Ada","city":"Bergen"}}"#;
 
-/// A folder that goes away with the test.
+/// A folder that is removed on drop.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -120,7 +120,7 @@ impl Drop for Folder {
     }
 }
 
-/// All of them.
+/// Returns all prompts.
 fn prompts() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
     PROMPTS.iter().copied()
 }
@@ -132,7 +132,7 @@ async fn ready(address: SocketAddr) {
     .await;
 }
 
-/// Renders every prompt, by the name of its format as its id.
+/// Renders every prompt, whose id is the name of its format.
 async fn render_all(address: SocketAddr) {
     for (format, _, expected) in prompts() {
         let path = format!("/api/render/prompts/all.{format}");
@@ -161,7 +161,7 @@ async fn every_format_renders_out_of_redis() {
     let redis = RedisServer::start();
     redis.cli(&["SET", "shenma:environs:team:lang", "\"go\""]);
     redis.cli(&["SET", "shenma:tools:weather:of", TOOL]);
-    // Both names of the field, one after the other.
+    // Alternate between both names of the field.
     let fields = ["format", "template_format"].iter().cycle();
     for ((format, template, _), field) in prompts().zip(fields) {
         let key = format!("shenma:templates:all:{format}");
@@ -237,7 +237,7 @@ async fn the_endings_of_files_say_what_they_are() {
         let path = format!("/api/render/prompts/{id}");
         let answer = post(address, &path, BODY).await;
         let rendered = &answer.json()["rendered_prompt"];
-        // A prompty without roles is one message of the system.
+        // A prompty file without roles is a single system message.
         let text = rendered[0]["content"].as_str().or(rendered.as_str());
         assert_eq!(text, Some("Ada of Bergen"), "{id}: {}", answer.body);
     }
@@ -245,7 +245,7 @@ async fn the_endings_of_files_say_what_they_are() {
     assert_eq!(listed.as_array().map(Vec::len), Some(ids.len()), "{listed}");
 }
 
-/// A template in the request: the rendered prompt, or the whole answer.
+/// Renders an inline template. Returns the rendered prompt, or the whole response if it failed.
 async fn inline(address: SocketAddr, body: Value) -> Value {
     let answer = post(address, "/api/render", &body.to_string()).await.json();
     answer.get("rendered_prompt").cloned().unwrap_or(answer)

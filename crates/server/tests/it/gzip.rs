@@ -1,4 +1,4 @@
-//! Bodies that come as gzip: on every route the same as they would be without.
+//! Gzip bodies on every route give the same response as uncompressed ones.
 
 use std::io::Write;
 
@@ -17,7 +17,7 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// Sends a body with its length, or in chunks of some bytes.
+/// Sends a body with its length, or in HTTP chunks of this size.
 async fn send(server: &TestServer, path: &str, name: &str, body: &[u8], chunks: usize) -> Answer {
     let mut stream = TcpStream::connect(server.address).await.unwrap();
     let length = match chunks {
@@ -40,7 +40,7 @@ async fn send(server: &TestServer, path: &str, name: &str, body: &[u8], chunks: 
             all.extend(b"\r\n");
         }
         all.extend(b"0\r\n\r\n");
-        // A server that has seen enough closes the connection.
+        // The server may close the connection before it has read everything.
         let _ = stream.write_all(&all).await;
     }
     let mut answer = Vec::new();

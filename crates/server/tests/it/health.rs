@@ -1,4 +1,4 @@
-//! What operators and their programs look at.
+//! Health, readiness and metrics.
 
 use serde_json::json;
 
@@ -12,7 +12,7 @@ async fn readiness_names_store_and_model_and_counts_what_is_broken() {
     assert_eq!((ready.status, &body["status"]), (200, &json!("ready")));
     assert_eq!(body["store"], "test store");
     assert_eq!(body["model"], "scripted model of a test");
-    // torn (a prompt), both, evaluator.torn, and torn (a tool).
+    // The invalid ones are the prompts `torn`, `both` and `evaluator.torn`, and the tool `torn`.
     assert_eq!(body["invalid"], 4, "{body}");
     assert_eq!(server.get("/healthz").await.json()["status"], "ok");
 }

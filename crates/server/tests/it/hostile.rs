@@ -1,5 +1,5 @@
-//! The hostile inputs of `conformance/hostile`, sent over HTTP to a server that
-//! must serve on after each of them.
+//! Sends the hostile inputs of `conformance/hostile` over HTTP. The server must still work after
+//! each.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ fn vectors(file: &str) -> Vec<Value> {
         .collect()
 }
 
-/// A text, or `{"segments": [[text, count], …]}`.
+/// Expands a text or `{"segments": [[text, count], …]}`.
 fn text(value: &Value) -> String {
     let segment = |segment: &Value| {
         let count = segment[1].as_u64().unwrap();
@@ -29,7 +29,7 @@ fn text(value: &Value) -> String {
     }
 }
 
-/// Data, with `{"repeat": [value, n]}` as a list and segments as text.
+/// Expands data, with `{"repeat": [value, n]}` as a list and segments as text.
 fn data(value: &Value) -> Value {
     if let Some([item, count]) = value["repeat"].as_array().map(Vec::as_slice) {
         return Value::from(vec![data(item); count.as_u64().unwrap() as usize]);
@@ -47,8 +47,8 @@ fn data(value: &Value) -> Value {
     }
 }
 
-/// Templates of the vectors look for their data at the root; over HTTP it is
-/// under `variables`, so the template is called with those.
+/// Returns a template that calls the vector's template with `variables`. The vectors expect their
+/// data at the root, but over HTTP it is below `variables`.
 fn wrapped(vector: &Value) -> String {
     let template = text(&vector["template"]);
     match vector["format"].as_str() {
@@ -66,7 +66,7 @@ async fn hostile_templates_are_answered_and_the_server_serves_on() {
     let server = start().await;
     for vector in vectors("templates_go.jsonl") {
         let id = vector["id"].as_str().unwrap();
-        // A template that defines others cannot stand inside a definition.
+        // A template with definitions of its own cannot be nested in a definition.
         let nested = !text(&vector["template"]).contains("{{define");
         let template = if nested {
             wrapped(&vector)
@@ -82,7 +82,7 @@ async fn hostile_templates_are_answered_and_the_server_serves_on() {
             _ => {}
         }
         let most = vector["limits"]["out_bytes"].as_u64().unwrap();
-        // JSON may write a byte as six.
+        // JSON escapes can take six bytes per byte.
         assert!(
             (answer.body.len() as u64) < 6 * most + 4096,
             "{id} gave {} bytes",

@@ -1,5 +1,5 @@
-//! The server as its clients see it: a real one on a free port, over a store,
-//! tools and a model that live in the test.
+//! The server over HTTP: a real one on a free port, with a store, tools and a model in the test
+//! process.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on panics")]
 

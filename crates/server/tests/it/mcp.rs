@@ -1,4 +1,4 @@
-//! The endpoint for MCP clients: by hand in two revisions, and with a real client.
+//! The MCP endpoint, with raw messages in two revisions and with a real client.
 
 use quillet_core::chat::{ChatEvent, FinishReason};
 use quillet_core::tool::{ToolBuilder, ToolContext};
@@ -9,7 +9,7 @@ use crate::client;
 use crate::test_model::{Script, TestModel, start as begun, text as said};
 use crate::test_server::{Setup, TestServer, start, start_with};
 
-/// Sends one message in a revision that has no sessions here.
+/// Sends one message in a revision for which the server uses no sessions.
 async fn ask(server: &TestServer, method: &str, params: Value) -> Value {
     let body = json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params});
     let headers = [

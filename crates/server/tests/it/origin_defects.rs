@@ -1,5 +1,5 @@
-//! What ai-prompt-shell gets wrong (its behaviour was measured), done right here: clients and
-//! definitions move over, its defects do not.
+//! Correct behaviour where ai-prompt-shell has measured defects. Clients and definitions migrate,
+//! but the defects do not.
 
 use quillet_core::store::{EntryKey, EntryKind, Store};
 use serde_json::json;

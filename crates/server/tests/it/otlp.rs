@@ -1,4 +1,4 @@
-//! Traces as a collector gets them, over a real socket.
+//! Traces sent to a collector over a real socket.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +15,8 @@ use tokio::sync::mpsc;
 
 type Posts = mpsc::UnboundedReceiver<(HeaderMap, Value)>;
 
-/// A collector that answers with this status; its address and what it gets.
+/// Starts a collector that responds with this status. Returns its address and the received
+/// requests.
 async fn collector(status: StatusCode) -> (String, Posts) {
     let (sent, posts) = mpsc::unbounded_channel();
     let take = move |headers: HeaderMap, body: Bytes| {

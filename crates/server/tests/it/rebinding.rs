@@ -1,12 +1,12 @@
-//! Pages that reach this server by a name of their own, and pages of other origins.
+//! Requests from web pages by DNS rebinding and from other origins.
 
 use quillet_server::{HttpServer, ServerConfig};
 
 use crate::client::{Answer, Connection, parse};
 use crate::test_server::{Setup, TestServer, start_with};
 
-/// Every operation that the server describes, as method and path, and what is outside
-/// the description.
+/// Returns the method and path of every operation in the OpenAPI document, and the undocumented
+/// routes.
 fn operations(server: &TestServer) -> Vec<(String, String)> {
     let paths = server.openapi["paths"].as_object().unwrap();
     let described = paths.iter().flat_map(|(path, item)| {
@@ -42,7 +42,7 @@ async fn send(server: &TestServer, start: &str, head: &[(&str, &str)]) -> Answer
 
 fn outcome(answer: &Answer) -> (u16, String) {
     let body: serde_json::Value = serde_json::from_str(&answer.body).unwrap_or_default();
-    // OpenAI's routes say it in their own shape.
+    // OpenAI's routes have another error format.
     let code = body["error"].as_str().or(body["error"]["code"].as_str());
     (answer.status, code.unwrap_or_default().to_owned())
 }
@@ -50,15 +50,15 @@ fn outcome(answer: &Answer) -> (u16, String) {
 #[tokio::test]
 async fn a_rebound_page_gets_nothing_from_any_route() {
     let mut setup = Setup::default();
-    // As open as it can be.
+    // The most permissive configuration.
     setup.config.open_metrics = true;
     setup.config.inline_templates = Some(true);
     let server = start_with(setup).await;
     let routes = operations(&server);
     assert!(routes.len() > 60, "{routes:?}");
     for (method, path) in routes {
-        // A browser sends Origin with everything but GET and HEAD, and takes the
-        // rebound server for the page's own.
+        // A browser sends Origin with all methods except GET and HEAD, and considers the rebound
+        // server the page's own origin.
         let page = [
             ("host", "evil.example:8080"),
             ("origin", "http://evil.example:8080"),
@@ -114,7 +114,7 @@ async fn listed_names_and_origins_are_answered() {
     setup.config.hosts = vec!["prompts.example".into(), "*.inner.example".into()];
     setup.config.origins = vec!["https://console.example".into(), "null".into()];
     let server = start_with(setup).await;
-    // The head, and the status of a route.
+    // The headers and the expected status.
     let cases: [(&[(&str, &str)], u16); 14] = [
         (&[("host", "prompts.example")], 200),
         (&[("host", "a.inner.example:8443")], 200),
@@ -132,7 +132,7 @@ async fn listed_names_and_origins_are_answered() {
             ],
             200,
         ),
-        // Before a proxy that ends TLS.
+        // Behind a proxy that terminates TLS.
         (
             &[
                 ("host", "prompts.example"),
@@ -163,7 +163,7 @@ async fn listed_names_and_origins_are_answered() {
             assert_eq!(answer.status, status, "{path} {head:?}: {answer:?}");
         }
     }
-    // Probes of old load balancers name no host.
+    // Probes of old load balancers send no host.
     let answer = send(&server, "GET /healthz HTTP/1.0", &[]).await;
     assert_eq!(answer.status, 200);
 }

@@ -1,4 +1,4 @@
-//! The server over a real Redis that comes late, goes, and comes back.
+//! The server with a real Redis that starts late, stops and restarts.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::test_server::eventually;
 const BODY: &str = r#"{"variables":{"name":"Ada"}}"#;
 const PATH: &str = "/api/render/prompts/greet.hello";
 
-/// A server over the Redis at this address; it runs until the test's runtime ends.
+/// Starts a server for the Redis at this address. It runs until the test's runtime ends.
 pub(crate) async fn serve(url: &str) -> std::net::SocketAddr {
     let store = quillet_store::open(url, &StoreOptions::default())
         .await
@@ -151,8 +151,7 @@ async fn a_redis_that_comes_late_is_waited_for() {
     .await;
 }
 
-/// A way to a server on which what is asked can be held back. What the server says of itself
-/// still comes through.
+/// Starts a proxy to a server. The proxy can hold back requests but always forwards responses.
 async fn way_to(port: u16) -> (SocketAddr, watch::Sender<bool>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -191,7 +190,7 @@ async fn a_redis_that_hangs_is_served_from_cache_and_never_refused() {
     let answer = post(address, PATH, BODY).await.json();
     assert_eq!(answer["rendered_prompt"], "Hello Ada in go");
     held.send_replace(true);
-    // The notice comes through, so that the value has to be asked for.
+    // The notification arrives, but the server must still request the value.
     redis.cli(&["SET", "shenma:environs:vscode:lang", "\"rust\""]);
     eventually("stale answers", async || {
         post(address, PATH, BODY).await.json()["stale"] == true

@@ -1,4 +1,4 @@
-//! Rendering over HTTP: what is answered, and with which status.
+//! Rendering over HTTP: responses and statuses.
 
 use std::time::Duration;
 
@@ -73,7 +73,7 @@ async fn args_are_variables_too_and_variables_win() {
 #[tokio::test]
 async fn each_failure_has_its_status_and_says_how_to_mend_it() {
     let server = start().await;
-    // Prompt, body, status, stable code, members of the answer.
+    // Prompt, body, status, error code and members of the response.
     let cases = [
         (
             "hello",
@@ -339,7 +339,7 @@ async fn a_store_that_goes_away_is_served_from_cache_and_recovers() {
     let render = async || server.post("/api/render/prompts/hello", body).await.json();
     assert_eq!(render().await.get("stale"), None);
     server.store.set_away(true);
-    // Old values are good for five seconds; after that they are served as stale.
+    // Cached values are fresh for five seconds and are then served as stale.
     eventually("stale", async || render().await.get("stale").is_some()).await;
     assert_eq!(render().await["rendered_prompt"], "Hello Ada in go");
     let ready = server.get("/readyz").await;

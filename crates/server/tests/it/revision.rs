@@ -1,4 +1,4 @@
-//! Revisions: what is written is read back, and what is known is not sent again.
+//! Revisions: reads after writes and conditional requests.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -14,7 +14,7 @@ use crate::client::{Answer, get, post, request};
 use crate::redis::serve;
 use crate::test_server::{Setup, eventually, start, start_with};
 
-/// A client of Redis that knows nothing of us.
+/// A plain Redis client that writes definitions.
 struct Writer(BufReader<TcpStream>);
 
 impl Writer {
@@ -58,7 +58,7 @@ async fn what_was_written_to_redis_is_read_back_on_any_replica() {
         writer.set("shenma:environs:v", &round.to_string());
         writer.set("shenma:templates:p", &text);
         let revision = Revision::of(text.as_bytes()).to_string();
-        // By the text that was written, or by whatever was written before.
+        // Require the written revision or `latest`.
         let least = if round % 3 == 0 {
             revision.as_str()
         } else {
@@ -199,7 +199,7 @@ async fn a_revision_that_does_not_come_is_an_error_that_says_what_there_is() {
     assert!(unseen.body.contains(&is), "{unseen:?}");
 }
 
-/// A list of a store that was never read would say that there is nothing.
+/// Before the first read of the store, an empty list would be misleading.
 #[tokio::test]
 async fn nothing_is_listed_before_the_store_was_read() {
     let setup = Setup {
@@ -239,7 +239,7 @@ async fn nothing_is_listed_before_the_store_was_read() {
     assert!(server.get("/api/prompts").await.body.contains("hello"));
 }
 
-/// Whatever is stored under a shared variable's key, it is said where it is used and asked for.
+/// An invalid shared variable is reported both when it is rendered and when it is read.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_variable_that_cannot_be_used_is_named_with_its_reason() {
     let redis = RedisServer::start();

@@ -1,4 +1,4 @@
-//! Every route, at each of its addresses.
+//! Every route at each of its paths.
 
 use quillet_core::store::{EntryKey, Store};
 use serde_json::json;
@@ -238,7 +238,7 @@ async fn a_prefix_stands_before_every_route_except_the_probes() {
     ] {
         assert_eq!(server.get(path).await.status, 200, "{path}");
     }
-    // What the page is made of is relative to it.
+    // The files of the page have relative paths.
     let answer = server.get("/ai-prompt-shell").await;
     assert_eq!(
         (answer.status, answer.header("location")),

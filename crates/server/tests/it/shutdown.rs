@@ -1,4 +1,4 @@
-//! Stopping without cutting anybody off.
+//! Graceful shutdown.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! A server with agents on a free port, over a model that the test scripts.
+//! A server with agents on a free port and a scripted model.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ use tokio::task::JoinHandle;
 use crate::client::{self, Answer};
 use crate::test_server::ENTRIES;
 
-/// One scripted model under every name; `none` is not to be had.
+/// Returns the same scripted model for every name except `none`, which is unavailable.
 #[derive(Debug)]
 pub(crate) struct OneModel(pub(crate) Arc<dyn ChatModel>);
 
@@ -58,7 +58,7 @@ impl ModelRegistry for OneModel {
     }
 }
 
-/// What a test wants to be different.
+/// The configuration of a test server.
 pub(crate) struct AgentSetup {
     pub(crate) config: ServerConfig,
     pub(crate) options: AgentOptions,
@@ -168,20 +168,20 @@ impl AgentServer {
         client::get(self.address, path).await
     }
 
-    /// Asks, and reads the events.
+    /// Sends a request and reads the events.
     pub(crate) async fn ask(&self, body: &Value) -> Vec<Event> {
         let answer = self.post("/v1/response", body).await;
         assert_eq!(answer.status, 200, "{}", answer.body);
         events(&answer.body)
     }
 
-    /// Tells the server to stop.
+    /// Requests the shutdown of the server.
     pub(crate) fn stop(&mut self) {
         let _ = self.shutdown.take().unwrap().send(());
     }
 }
 
-/// A question to the test's model, with more members.
+/// Returns a request for the test's model with additional members.
 pub(crate) fn question(text: &str, more: Value) -> Value {
     let mut body = json!({
         "model_config": {"model_id": "test-1", "model": "openai", "api_key": ""},
@@ -193,7 +193,7 @@ pub(crate) fn question(text: &str, more: Value) -> Value {
     body
 }
 
-/// One event as it came.
+/// A received event.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Event {
     pub(crate) id: u64,
@@ -201,9 +201,8 @@ pub(crate) struct Event {
     pub(crate) data: Value,
 }
 
-/// Reads a stream and holds it against the grammar: every frame has `id`, `event` and
-/// `data`, the numbers have no gaps, `response.start` comes first and exactly one
-/// terminal event last.
+/// Reads a stream and checks its structure: every frame has `id`, `event` and `data`, the numbers
+/// have no gaps, `response.start` is first, and the only terminal event is last.
 pub(crate) fn events(body: &str) -> Vec<Event> {
     let events = frames(body);
     let names: Vec<&str> = events.iter().map(|event| event.name.as_str()).collect();
@@ -222,7 +221,7 @@ pub(crate) fn events(body: &str) -> Vec<Event> {
     events
 }
 
-/// The frames of a stream, whatever they say.
+/// Returns the frames of a stream without checks of their order.
 pub(crate) fn frames(body: &str) -> Vec<Event> {
     let mut events: Vec<Event> = Vec::new();
     for frame in body
@@ -246,7 +245,7 @@ pub(crate) fn frames(body: &str) -> Vec<Event> {
     events
 }
 
-/// Names of events, neighbours of the same name once.
+/// Returns the names of events, with repeated neighbours removed.
 pub(crate) fn names(events: &[Event]) -> Vec<&str> {
     let mut names: Vec<&str> = events.iter().map(|event| event.name.as_str()).collect();
     names.dedup();

@@ -1,4 +1,4 @@
-//! A model that does what the test says.
+//! A scripted model.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -10,24 +10,24 @@ use quillet_core::chat::{
 };
 use tokio::sync::Notify;
 
-/// How the model answers.
+/// The behaviour of the model.
 #[derive(Clone, Debug)]
 pub(crate) enum Script {
-    /// These events.
+    /// Sends these events.
     Says(Vec<ChatEvent>),
-    /// A failure before anything was said.
+    /// Fails before the first event.
     Fails(ModelError),
-    /// A failure that waits for [`TestModel::go_on`].
+    /// Fails after [`TestModel::go_on`].
     FailsLate(ModelError),
-    /// These events, then a failure.
+    /// Sends these events and fails.
     Breaks(Vec<ChatEvent>, ModelErrorKind),
-    /// These events, then nothing more, for ever.
+    /// Sends these events and never ends.
     Hangs(Vec<ChatEvent>),
-    /// Nothing at all, for ever.
+    /// Sends nothing.
     Silent,
-    /// Pieces of text without end, as fast as they are taken.
+    /// Sends text without end, as fast as it is read.
     Floods,
-    /// The events; the last one waits for [`TestModel::go_on`].
+    /// Sends the events, but the last one only after [`TestModel::go_on`].
     Waits(Vec<ChatEvent>),
 }
 
@@ -36,7 +36,7 @@ pub(crate) struct TestModel {
     script: Script,
     pub(crate) requests: Mutex<Vec<ChatRequest>>,
     pub(crate) taken: Arc<AtomicUsize>,
-    /// Answers that somebody still waits for or reads.
+    /// The number of replies that are awaited or read.
     pub(crate) open: Arc<AtomicUsize>,
     gate: Arc<Notify>,
 }
@@ -61,7 +61,7 @@ impl TestModel {
     }
 }
 
-/// Counts an answer for as long as it is held.
+/// Counts a reply until it is dropped.
 struct Held(Arc<AtomicUsize>);
 
 impl Held {
@@ -158,7 +158,7 @@ pub(crate) fn usage() -> ChatEvent {
     })
 }
 
-/// A whole short answer.
+/// Returns a short complete reply.
 pub(crate) fn hello() -> Vec<ChatEvent> {
     vec![start(), text("Hel"), text("lo"), finish(), usage()]
 }

@@ -1,4 +1,4 @@
-//! A server on a free port, with its prompts.
+//! A server on a free port with test prompts.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use tokio::task::JoinHandle;
 use crate::client::{self, Answer};
 use crate::test_model::{Script, TestModel, hello};
 
-/// What the tests' prompts are.
+/// The definitions of the tests.
 pub(crate) const ENTRIES: &[(EntryKind, &str, &str)] = &[
     (EntryKind::Environ, "vscode:lang", r#""go""#),
     (EntryKind::Environ, "vscode:frameworks", r#"["gin","gorm"]"#),
@@ -104,7 +104,7 @@ pub(crate) const ENTRIES: &[(EntryKind, &str, &str)] = &[
     ),
 ];
 
-/// What a test wants to be different.
+/// The configuration of a test server.
 pub(crate) struct Setup {
     pub(crate) config: ServerConfig,
     pub(crate) model: Option<Arc<TestModel>>,
@@ -202,18 +202,18 @@ impl TestServer {
         client::post(self.address, path, body).await
     }
 
-    /// Tells the server to stop.
+    /// Requests the shutdown of the server.
     pub(crate) fn stop(&mut self) {
         let _ = self.shutdown.take().unwrap().send(());
     }
 
-    /// Waits for the server's end; how many connections were cut.
+    /// Waits for the end of the server and returns the number of closed connections.
     pub(crate) async fn ended(&mut self) -> usize {
         (&mut self.running).await.unwrap()
     }
 }
 
-/// Waits until something holds, and fails with a word about it after 20 seconds.
+/// Waits for a condition and fails after 20 seconds with a description of it.
 pub(crate) async fn eventually(what: &str, mut holds: impl AsyncFnMut() -> bool) {
     for _ in 0..2000 {
         if holds().await {

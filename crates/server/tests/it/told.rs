@@ -1,4 +1,4 @@
-//! What answers tell besides the text: what nobody reads, what is broken, what it was made of.
+//! Responses report unknown members, invalid definitions and sources in addition to the text.
 
 use quillet_core::store::EntryKind;
 use serde_json::{Value, json};
@@ -47,7 +47,7 @@ async fn a_broken_tool_or_extension_is_named_where_it_is_used() {
     ])
     .await;
     let broken = "tool torn is registered but invalid: ";
-    // Path, status, code, and what the answer says.
+    // Path, status, error code and expected text.
     for (path, status, code, said) in [
         (
             "/api/render/prompts/uses.torn",
@@ -167,7 +167,7 @@ async fn what_nobody_reads_is_told() {
         (EntryKind::Prompt, "in:jinja", r#"{"prompt":"{{ name }}","format":"jinja"}"#),
     ])
     .await;
-    // Prompt, body, and the names in the warnings.
+    // Prompt, body and the names in the warnings.
     for (prompt, body, expected) in [
         ("hello", r#"{"variables":{"name":"A"}}"#, &[][..]),
         (
@@ -323,7 +323,7 @@ async fn prompts_and_tools_are_counted_by_name_up_to_a_bound() {
         "{text}"
     );
     assert!(!text.contains("made-up"));
-    // Every sample has a type, and no series is there twice.
+    // Every sample has a type, and every series is unique.
     let mut seen = std::collections::BTreeSet::new();
     for line in text.lines().filter(|line| !line.starts_with('#')) {
         let (series, value) = line.rsplit_once(' ').unwrap();
@@ -338,7 +338,7 @@ async fn prompts_and_tools_are_counted_by_name_up_to_a_bound() {
     }
 }
 
-/// Bodies of every wrong shape, at every route that takes one.
+/// Sends invalid bodies to every route with a body.
 #[tokio::test]
 async fn no_error_names_a_type_of_this_program() {
     let server = start().await;
@@ -402,7 +402,7 @@ async fn no_error_names_a_type_of_this_program() {
         "f64",
         "visitor",
     ];
-    // A generated one may spell anything in hexadecimal.
+    // A generated id can contain any hexadecimal digits, so set a fixed one.
     let id = [("x-request-id", "test")];
     for (path, item) in paths {
         for method in ["post", "put"] {

@@ -1,4 +1,4 @@
-"""Runs batches with OpenAI's Python SDK as it is published."""
+"""Runs batches with OpenAI's published Python SDK."""
 
 import io
 import json
@@ -77,7 +77,7 @@ refused(openai.NotFoundError, lambda: client.files.retrieve(second.id))
 wrong = refused(openai.BadRequestError, lambda: client.files.create(file=b"{}", purpose="assistants"))
 assert wrong.param == "purpose", wrong
 
-# A batch with all that answers, and some that does not.
+# A batch with successful and failed requests.
 rows = [chat(f"row {n}", "scripted-1", temperature=0.5) for n in range(40)]
 rows += [
     row("prompt", {"model": "prompt/review", "variables": {"repo": "quillet"}, "messages": []}),
@@ -140,7 +140,7 @@ for one in lines(answers.output_file_id):
     body = one["response"]["body"]
     assert body["object"] == "response" and body["status"] == "completed" and not body["store"], one
 
-# Input that is none.
+# Invalid input.
 text = [
     json.dumps(chat("a", "scripted-1")),
     "nonsense",
@@ -174,7 +174,7 @@ for more in [
     assert wrong.status_code in {400, 404}, wrong
     assert list(more)[0].split("_")[0] in str(wrong.param), wrong
 
-# One that is cancelled, while its input is held.
+# A running batch protects its input file and can be cancelled.
 slow = begin([chat(f"s{n}", "slow") for n in range(100)])
 while client.batches.retrieve(slow.id).status != "in_progress":
     time.sleep(0.02)

@@ -1,4 +1,4 @@
-"""Asks a server with OpenAI's Python SDK as it is published."""
+"""Sends requests with OpenAI's published Python SDK."""
 
 import json
 import os

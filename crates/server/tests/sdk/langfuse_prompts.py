@@ -1,4 +1,4 @@
-"""Works with prompts through Langfuse's Python client as it is published."""
+"""Reads and writes prompts with Langfuse's published Python client."""
 
 import os
 
@@ -35,7 +35,7 @@ compiled = client.get_prompt("chat", type="chat").compile(
 )
 assert [one["content"] for one in compiled] == ["Be kind.", "Hello"], compiled
 
-# A prompt of ours, in another format and with a shared variable.
+# A prompt of this server in another format, with a shared variable.
 greet = client.get_prompt("greet.hello")
 assert greet.compile(name="Ada") == "Hello Ada in go", greet.prompt
 assert greet.config["model"] == "scripted-a"

@@ -1,4 +1,4 @@
-"""Asks a model with LiteLLM, which fetches the prompt from our server."""
+"""Calls a model with LiteLLM, which reads the prompt from this server."""
 
 import json
 import os
@@ -19,7 +19,7 @@ def ask(prompt_id, variables):
         prompt_variables=variables, messages=[{"role": "user", "content": "More"}],
         api_base=f"{BASE}/v1", api_key="sk-admin",
     )
-    # The provider says what it was asked.
+    # The provider replies with the received request.
     return json.loads(answer.choices[0].message.content)
 
 

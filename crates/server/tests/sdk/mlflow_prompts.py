@@ -1,4 +1,4 @@
-"""Works with prompts through MLflow's client as it is published."""
+"""Reads and writes prompts with MLflow's published client."""
 
 import os
 
@@ -30,7 +30,7 @@ chat = mlflow.genai.register_prompt(
 got = mlflow.genai.load_prompt("chat", version=1)
 assert got.format(mood="kind") == [{"role": "system", "content": "Be kind."}], got
 
-# A prompt of ours, in another format and with a shared variable.
+# A prompt of this server in another format, with a shared variable.
 got = mlflow.genai.load_prompt("prompts:/greet.hello/1")
 assert got.format(name="Ada") == "Hello Ada in go", got.template
 

@@ -1,4 +1,4 @@
-"""Asks for a stored prompt with OpenAI's Python SDK as it is published."""
+"""Uses a stored prompt with OpenAI's published Python SDK."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-//! Servers start, are left alone by one another, and never outlive their owners.
+//! Servers start, do not affect each other, and never outlive their owners.
 
 mod mariadb;
 mod postgres;

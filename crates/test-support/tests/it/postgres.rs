@@ -35,7 +35,7 @@ fn a_script_that_fails_says_where() {
     assert!(message.contains("\"nothing\""), "{message}");
 }
 
-/// The test runs itself again as the process that owns the server, and kills that.
+/// Starts this test again as the process that owns the server, and kills that process.
 #[test]
 fn a_server_ends_when_its_owner_is_killed() {
     const NAME: &str = "postgres::a_server_ends_when_its_owner_is_killed";

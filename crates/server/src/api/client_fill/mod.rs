@@ -1,6 +1,6 @@
-//! Prompts for clients that fill in variables themselves: those of Langfuse, LiteLLM and MLflow.
-//! What they write is stored as a normal definition; what they read is the definition in their
-//! notation, or an error if it has no exact form there.
+//! Prompts for clients of Langfuse, LiteLLM and MLflow, which fill in variables themselves. A
+//! prompt written by such a client is stored as a normal definition. A client reads the definition
+//! in its own notation, or gets an error if there is no exact equivalent.
 
 mod name;
 mod stored;
@@ -18,11 +18,11 @@ pub(crate) use self::view::{HIDDEN, PromptView, VersionRequest};
 use crate::error::{ApiError, problem};
 use crate::request_context::RequestContext;
 
-/// Returns the id for a client's prompt name, after a check of the read permission. Most names are
-/// ids; the others get a unique id.
+/// Returns the id for a client's prompt name and checks the read permission. Most names are ids;
+/// the others get a unique id.
 ///
 /// # Errors
-/// The name is empty; the caller may not read it.
+/// Fails if the name is empty or the caller may not read the prompt.
 pub(crate) async fn readable(call: &RequestContext, name: &str) -> Result<String, ApiError> {
     let id = known_id(call, name)?;
     let definitions = &call.app.definitions;
@@ -32,17 +32,17 @@ pub(crate) async fn readable(call: &RequestContext, name: &str) -> Result<String
     Ok(id)
 }
 
-/// Returns the id for a name, whether the definition exists or not.
+/// Returns the id for a name, whether or not the definition exists.
 ///
 /// # Errors
-/// The name is empty.
+/// Fails if the name is empty.
 pub(crate) fn known_id(call: &RequestContext, name: &str) -> Result<String, ApiError> {
     let empty = || problem(ErrorCode::DoorRequest, "the name must not be empty").with_param("name");
     let id = id_of(name).ok_or_else(empty)?;
     if id == name {
         return Ok(id);
     }
-    // An id that no client name maps to belongs to a definition written by other means.
+    // If no client name maps to the id, a client did not write the definition.
     let prompts = &call.app.service.catalogue().snapshot().prompts;
     let is_foreign = prompts.get(&id).is_none() && prompts.get(name).is_some();
     Ok(if is_foreign { name.to_owned() } else { id })
@@ -51,7 +51,8 @@ pub(crate) fn known_id(call: &RequestContext, name: &str) -> Result<String, ApiE
 /// Converts a version to the notation of a client.
 ///
 /// # Errors
-/// It has no exact form in the client's notation, it is broken, or it does not render.
+/// Fails if the version is invalid, cannot be rendered or has no exact equivalent in the client's
+/// notation.
 pub(crate) async fn export_version(
     call: &RequestContext,
     id: &str,
@@ -59,7 +60,7 @@ pub(crate) async fn export_version(
     notation: Notation,
 ) -> Result<PromptBody, ApiError> {
     let stored = StoredPrompt::read(&found.content.text);
-    // What such a client wrote is returned verbatim, even if it is invalid as a template.
+    // Text from such a client is returned verbatim, even if it is not a valid template.
     if notation == Notation::Double
         && let Some(said) = stored.as_ref().and_then(StoredPrompt::for_clients)
     {

@@ -1,14 +1,14 @@
-//! Maps prompt names of other services, which may be any text, to ids and back.
+//! Maps prompt names of other services, which can be any text, to ids and back.
 //!
-//! A name of letters, digits, `-`, `_` and single inner dots is its own id. Everything else is
-//! percent-encoded, as in `folder%2Fgreeting`, so that no id is special in a path, a version
-//! selector (`@`) or a file name.
+//! A name that consists of letters, digits, `-`, `_` and single inner dots is also the id. Other
+//! characters are percent-encoded, as in `folder%2Fgreeting`, so that an id never has a special
+//! meaning in a path, a version selector (`@`) or a file name.
 
 use std::fmt::Write;
 
 use percent_encoding::percent_decode_str;
 
-/// Returns the id for a name; `None` for the empty name.
+/// Returns the id for a name, or `None` if the name is empty.
 pub(crate) fn id_of(name: &str) -> Option<String> {
     if name.is_empty() {
         return None;
@@ -67,7 +67,7 @@ mod tests {
             assert_eq!(name_of(id), name);
         }
         assert_eq!(id_of(""), None);
-        // Ids that no name has.
+        // Ids that no name maps to.
         for id in ["50%off", "a/b", "a%zz", "a%2fb"] {
             assert_eq!(name_of(id), id);
         }

@@ -1,11 +1,11 @@
-//! Definitions as written by clients that fill in variables themselves.
+//! Definitions written by clients that fill in variables themselves.
 //!
-//! They are Mustache, which the Node clients read. `metadata` holds what only the clients know:
-//! `"filledBy": "client"`, `"config"` and tags.
+//! They are Mustache templates, which the Node clients can read. `metadata` holds members that only
+//! the clients use: `"filledBy": "client"`, `"config"` and tags.
 
 use serde_json::{Map, Value, json};
 
-/// The format of what clients write.
+/// The template format of these definitions.
 pub(crate) const MUSTACHE: &str = "mustache";
 
 /// The content of a prompt in a client's notation.
@@ -13,16 +13,16 @@ pub(crate) const MUSTACHE: &str = "mustache";
 pub(crate) enum PromptBody {
     /// One text.
     Text(String),
-    /// Messages.
+    /// A list of messages.
     Chat(Vec<PromptMessage>),
 }
 
-/// One message.
+/// An entry of a chat prompt.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum PromptMessage {
-    /// A message.
+    /// A message with text.
     Message {
-        /// The role: any word.
+        /// The role, which can be any word.
         role: String,
         /// The content.
         content: String,
@@ -32,7 +32,7 @@ pub(crate) enum PromptMessage {
 }
 
 impl PromptBody {
-    /// `text` or `chat`, as Langfuse and MLflow both call it.
+    /// Returns `text` or `chat`, the names that Langfuse and MLflow use.
     pub(crate) fn kind(&self) -> &'static str {
         match self {
             PromptBody::Text(_) => "text",
@@ -41,18 +41,18 @@ impl PromptBody {
     }
 }
 
-/// A stored definition in JSON, with what clients keep in it.
+/// A stored JSON definition with the metadata of clients.
 #[derive(Clone, Debug)]
 pub(crate) struct StoredPrompt(Map<String, Value>);
 
 impl StoredPrompt {
-    /// Reads a definition; `None` where it is no JSON object.
+    /// Parses a definition. Returns `None` if it is not a JSON object.
     pub(crate) fn read(text: &str) -> Option<Self> {
         serde_json::from_str(text).ok().map(StoredPrompt)
     }
 
-    /// A definition of what a client writes, in the format whose variables it fills in. `name` is
-    /// what it calls the prompt, where its id is another.
+    /// Creates a definition from a client's prompt, in the template format of that client. `name`
+    /// is the client's name of the prompt if it differs from the id.
     pub(crate) fn from_body(said: &PromptBody, format: &str, name: Option<&str>) -> Self {
         let mut members = Map::new();
         if let Some(name) = name {
@@ -78,19 +78,19 @@ impl StoredPrompt {
         StoredPrompt(members)
     }
 
-    /// Its text.
+    /// Returns the definition as text.
     pub(crate) fn to_text(&self) -> String {
         serde_json::to_string_pretty(&self.0).unwrap_or_default()
     }
 
-    /// Keeps something that only the clients know.
+    /// Stores metadata that only the clients use.
     pub(crate) fn set_metadata(&mut self, name: &str, value: Value) {
         if let Some(Value::Object(metadata)) = self.0.get_mut("metadata") {
             metadata.insert(name.to_owned(), value);
         }
     }
 
-    /// What [`StoredPrompt::keep`] kept.
+    /// Returns metadata set by [`StoredPrompt::set_metadata`].
     pub(crate) fn metadata(&self, name: &str) -> Option<&Value> {
         self.0.get("metadata")?.get(name)
     }
@@ -102,7 +102,7 @@ impl StoredPrompt {
         }
     }
 
-    /// Sets the model and how it is to answer, so that this server asks as the clients would.
+    /// Sets the model and its options, so that this server sends the same requests as the clients.
     pub(crate) fn set_model(&mut self, model: Option<&str>, options: Map<String, Value>) {
         if let Some(model) = model {
             self.0.insert("model".into(), model.into());
@@ -112,14 +112,14 @@ impl StoredPrompt {
         }
     }
 
-    /// The tags.
+    /// Returns the tags.
     pub(crate) fn tags(&self) -> Vec<String> {
         let tags = self.0.get("tags").and_then(Value::as_array);
         let tags = tags.into_iter().flatten().filter_map(Value::as_str);
         tags.map(str::to_owned).collect()
     }
 
-    /// What clients call `config`: what one of them wrote, else the model and its options.
+    /// Returns the `config` for clients: the stored one, or else the model and its options.
     pub(crate) fn config(&self) -> Value {
         if let Some(config) = self.metadata("config") {
             return config.clone();
@@ -132,15 +132,14 @@ impl StoredPrompt {
         config.into()
     }
 
-    /// What a client wrote in Mustache's notation, word for word; `None` of a definition that
-    /// somebody else wrote.
+    /// Returns the Mustache text that a client wrote, unchanged, or `None` for other definitions.
     pub(crate) fn for_clients(&self) -> Option<PromptBody> {
         // Other formats must be converted, even if a client wrote them.
         let is_mustache = self.0.get("format") == Some(&json!(MUSTACHE));
         self.of_client().filter(|_| is_mustache)
     }
 
-    /// What a client wrote, in whatever notation.
+    /// Returns the prompt that a client wrote, in any notation.
     pub(crate) fn of_client(&self) -> Option<PromptBody> {
         if self.metadata("filledBy") != Some(&json!("client")) {
             return None;
@@ -163,17 +162,17 @@ impl StoredPrompt {
         turns.map(PromptBody::Chat)
     }
 
-    /// The model, if it says one.
+    /// Returns the model, if set.
     pub(crate) fn model(&self) -> Option<&str> {
         self.0.get("model").and_then(Value::as_str)
     }
 
-    /// How the model is to answer, in the words of OpenAI's chat.
+    /// Returns the model options, in the format of OpenAI's Chat API.
     pub(crate) fn options(&self) -> Option<&Map<String, Value>> {
         self.0.get("options").and_then(Value::as_object)
     }
 
-    /// Whether it is one text or messages: `text` or `chat`.
+    /// Returns `text` for a single text and `chat` for messages.
     pub(crate) fn kind(&self) -> &'static str {
         match self.0.get("messages") {
             Some(Value::Array(_)) => "chat",

@@ -1,8 +1,8 @@
 //! Versions and labels of a prompt as clients of other services see them.
 //!
-//! These clients may delete a version, but versions here are permanent. So a deleted version gets a
-//! hidden label and stays in the history. A prompt that was removed and written again starts a new
-//! history for them.
+//! These clients can delete a version, but versions are permanent here. A deleted version gets a
+//! hidden label and stays in the history. For these clients, a prompt that was removed and written
+//! again starts a new history.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use quillet_host::definitions::{ResolvedVersion, heaviest};
 use crate::error::ApiError;
 use crate::request_context::RequestContext;
 
-/// The hidden label of all versions that a client deleted.
+/// The hidden label of versions that a client deleted.
 pub(crate) const HIDDEN: &str = ".deleted";
 
 /// Number of versions read per page.
@@ -22,11 +22,11 @@ const PAGE: usize = 100;
 /// The version that a client requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum VersionRequest<'a> {
-    /// `production`, or the newest if there are no labels.
+    /// The version of `production`, or the newest one if there are no labels.
     Default,
-    /// The one that a label is at.
+    /// The version that a label points to.
     Label(&'a str),
-    /// The one of this number.
+    /// The version with this number.
     Number(u64),
 }
 
@@ -34,20 +34,20 @@ pub(crate) enum VersionRequest<'a> {
 #[derive(Debug)]
 pub(crate) struct PromptView<'c> {
     call: &'c RequestContext,
-    /// Its id.
+    /// The id of the prompt.
     pub(crate) id: String,
     /// The newest version in the store.
     pub(crate) newest: ResolvedVersion,
-    /// Labels that clients see.
+    /// The labels visible to clients.
     pub(crate) labels: Labels,
     hidden: BTreeSet<u64>,
 }
 
 impl<'c> PromptView<'c> {
-    /// The prompt of that id.
+    /// Returns the prompt with this id.
     ///
     /// # Errors
-    /// There is none; the store does not answer.
+    /// Fails if the prompt does not exist or the store is unavailable.
     pub(crate) async fn of(call: &'c RequestContext, id: &str) -> Result<Self, ApiError> {
         let definitions = &call.app.definitions;
         let latest = VersionSelector::Label(LATEST.to_owned());
@@ -65,21 +65,20 @@ impl<'c> PromptView<'c> {
         })
     }
 
-    /// All versions that clients see, newest first.
+    /// Returns all versions visible to clients, newest first.
     ///
     /// # Errors
-    /// The store does not answer.
+    /// Fails if the store is unavailable.
     pub(crate) async fn versions(&self) -> Result<Vec<Version>, ApiError> {
         self.down_to(|_| false).await
     }
 
-    /// The newest version that clients see.
+    /// Returns the newest version visible to clients.
     ///
     /// # Errors
-    /// The store does not answer.
+    /// Fails if the store is unavailable.
     pub(crate) async fn latest(&self) -> Result<Option<u64>, ApiError> {
-        // The newest version is known already, which avoids reading the history in nearly all
-        // cases.
+        // The newest version is known, so the history is rarely read.
         let newest = self.newest.version.as_ref().map(|version| version.number);
         if newest.is_some_and(|number| !self.hidden.contains(&number)) {
             return Ok(newest);
@@ -88,10 +87,10 @@ impl<'c> PromptView<'c> {
         Ok(seen.first().map(|version| version.number))
     }
 
-    /// The version that a client wants; `None` where there is none for it.
+    /// Returns the requested version, or `None` if it does not exist or is hidden.
     ///
     /// # Errors
-    /// The store does not answer.
+    /// Fails if the store is unavailable.
     pub(crate) async fn find(
         &self,
         wish: VersionRequest<'_>,
@@ -120,10 +119,10 @@ impl<'c> PromptView<'c> {
         Ok(Some(found))
     }
 
-    /// The labels of a version as clients see them; `latest` is the last.
+    /// Returns the labels of a version that clients see, with `latest` last.
     ///
     /// # Errors
-    /// The store does not answer.
+    /// Fails if the store is unavailable.
     pub(crate) async fn labels_of(&self, number: u64) -> Result<Vec<String>, ApiError> {
         let at = self
             .labels
@@ -137,7 +136,7 @@ impl<'c> PromptView<'c> {
         Ok(labels)
     }
 
-    /// Versions that clients no longer see, and these.
+    /// Returns the hidden versions together with these.
     pub(crate) fn hidden_with(&self, numbers: &[u64]) -> BTreeSet<u64> {
         self.hidden.iter().chain(numbers).copied().collect()
     }
@@ -152,7 +151,7 @@ impl<'c> PromptView<'c> {
         Ok(seen.iter().any(|version| version.number == number))
     }
 
-    /// Versions from the newest until these are enough, or until the prompt was removed as a whole.
+    /// Reads versions from the newest on until `enough` returns true or a removal is reached.
     async fn down_to(&self, enough: impl Fn(&[Version]) -> bool) -> Result<Vec<Version>, ApiError> {
         let definitions = &self.call.app.definitions;
         let (mut seen, mut before) = (Vec::new(), None);

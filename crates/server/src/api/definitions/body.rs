@@ -16,16 +16,16 @@ use crate::api::{body, json_error};
 use crate::error::{ApiError, problem};
 use crate::request_context::RequestContext;
 
-/// The form in which a definition is sent.
+/// Query parameters that select the format of a definition.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct DefinitionFormatQuery {
-    /// `file`: the body is the text of the prompt file, front matter and template; the file keeps
-    /// its name.
+    /// `file`: the body is the text of the prompt file with front matter and template. The name of
+    /// the file stays the same.
     form: Option<String>,
 }
 
-/// A definition as it is stored.
+/// Reads a definition in the form in which it is stored.
 pub(super) async fn definition(
     call: &RequestContext,
     (kind, id): (EntryKind, &str),
@@ -42,7 +42,7 @@ pub(super) async fn definition(
             return Err(problem(ErrorCode::RequestQuery, message).with_param("form"));
         }
     }
-    // JSON is parsed only to reject errors early; the text is stored as sent.
+    // The text is stored as sent. JSON is only parsed to reject errors early.
     let text = match kind {
         EntryKind::Agent if is_text => text,
         EntryKind::Prompt if is_text => script_definition(&text),
@@ -51,7 +51,7 @@ pub(super) async fn definition(
     Ok(DefinitionContent::new(text))
 }
 
-/// The text in place of that of the file that the definition is now.
+/// Reads a new text for the prompt file of the current definition.
 async fn file(
     call: &RequestContext,
     kind: EntryKind,
@@ -75,7 +75,7 @@ async fn file(
     })
 }
 
-/// The changes to a definition: a JSON object.
+/// Reads the changes to a definition, a JSON object.
 pub(super) async fn changes(
     call: &RequestContext,
     request: Request,
@@ -88,7 +88,7 @@ async fn bytes(call: &RequestContext, request: Request) -> Result<Bytes, ApiErro
     body::read(request.into_body(), config.body_bytes, config.body_time).await
 }
 
-/// Returns whether the body is declared as YAML or text. Everything else is read as JSON, because
+/// Returns whether the body is declared as YAML or text. Any other body is read as JSON, because
 /// `curl -d` declares a form.
 fn is_text(headers: &HeaderMap) -> bool {
     let kind = headers
@@ -147,7 +147,7 @@ pub(super) fn merge(over: &mut Map<String, Tree>, changes: Map<String, Tree>) {
 mod tests {
     use super::*;
 
-    /// The examples of RFC 7386, appendix A, of which both sides are objects.
+    /// The examples of RFC 7386, appendix A, with objects on both sides.
     #[test]
     fn changes_are_laid_over_as_the_standard_says() {
         for (original, patch, result) in [

@@ -16,7 +16,7 @@ use crate::request_context::RequestContext;
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Findings)]
 pub(crate) struct CheckResponse {
-    /// Errors, which make it unusable, and warnings.
+    /// Errors, which make the definition unusable, and warnings.
     #[schema(value_type = Vec<Object>)]
     diagnostics: Vec<Diagnostic>,
 }

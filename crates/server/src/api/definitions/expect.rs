@@ -12,23 +12,23 @@ use crate::api::catalogue;
 use crate::error::{ApiError, problem};
 use crate::request_context::RequestContext;
 
-/// One of the things that the definition may be.
+/// A condition on the current definition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum EntityTag {
-    /// Whatever it is, it is there.
+    /// Any existing definition.
     Any,
     /// The newest version, by its number.
     Version(u64),
-    /// A digest, whole or its beginning.
+    /// A digest or its prefix.
     Digest(String),
-    /// A revision of the stored text, or the entity tag of an answer.
+    /// A revision of the stored text, or the entity tag of a response.
     Revision(Revision),
 }
 
-/// What has to be there for a request to be done.
+/// Returns the precondition of a write.
 ///
 /// # Errors
-/// A header cannot be read, or the definition is something else already.
+/// Fails if a header is invalid or the current definition does not match.
 pub(super) async fn expected(
     call: &RequestContext,
     headers: &HeaderMap,
@@ -45,7 +45,7 @@ pub(super) async fn expected(
         return Ok(WritePrecondition::Anything);
     };
     let tags = tags.split(',').map(tag).collect::<Result<Vec<_>, _>>()?;
-    // A single number is checked by the store itself, which saves a read and closes the race.
+    // The store checks a single number itself, which saves a read and avoids a race.
     if let [EntityTag::Version(number)] = tags.as_slice() {
         return Ok(WritePrecondition::Version(*number));
     }
@@ -130,7 +130,7 @@ fn is(
     }
 }
 
-/// Whether a tag is of what `GET` answers of this definition now.
+/// Returns whether a tag matches the response that `GET` returns for the definition now.
 fn is_answer(
     call: &RequestContext,
     kind: EntryKind,

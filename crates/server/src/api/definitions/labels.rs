@@ -28,25 +28,25 @@ pub(crate) struct LabelBody {
     /// A version number, another label or `sha256:…`.
     #[schema(value_type = Option<Object>)]
     version: Option<Tree>,
-    /// Weights by the numbers of versions: `{"3": 90, "4": 10}`.
+    /// Weights by version number: `{"3": 90, "4": 10}`.
     #[schema(value_type = Option<Object>)]
     versions: Option<BTreeMap<String, u32>>,
-    /// What selects among `versions`: `user`, `session` or a variable. Without it, each request is
-    /// assigned at random.
+    /// The key that assigns a request to one of `versions`: `user`, `session` or a variable.
+    /// Without a key, each request is assigned at random.
     by: Option<String>,
-    /// Mixed into the selection. Two labels with the same salt select alike.
+    /// Mixed into the selection. Labels with the same salt select the same way.
     salt: Option<String>,
     /// The expected current target, as `GET` shows it: a number, an object with `versions`, or
     /// `null` if the label is not set.
     #[serde(default, deserialize_with = "deserialize_nullable")]
     #[schema(value_type = Option<Object>)]
     expect: Option<Tree>,
-    /// Why.
+    /// The reason for the change.
     #[serde(default)]
     message: String,
 }
 
-/// Tells `null` from what is not there.
+/// Distinguishes `null` from a missing member.
 fn deserialize_nullable<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<Tree>, D::Error> {
@@ -100,7 +100,7 @@ pub(crate) async fn delete(
     part: VersionPath,
     QueryParams(why): QueryParams<RemoveParams>,
 ) -> Result<Response, ApiError> {
-    // Removing a label that does not exist is probably a typo, so it is an error.
+    // A request to remove an unknown label probably has a typo, so it fails.
     let named = VersionSelector::Label(part.name.clone());
     let definitions = &call.app.definitions;
     definitions.find(part.kind, &part.id, Some(&named)).await?;
@@ -125,7 +125,7 @@ pub(crate) async fn rollback(
     let now = definitions.labels(*kind, &key).await?;
     let earlier = definitions.before(*kind, id, name).await?;
     let wanted = LabelChange::Target(LabelTarget::Version(earlier));
-    // If the label moves in the meantime, the rollback fails instead of undoing the other change.
+    // If the label moves in the meantime, the rollback fails and does not undo the other change.
     let expect = Some(now.get(name).cloned());
     let message = match why.message.as_str() {
         "" => format!("rolled back to {earlier}"),

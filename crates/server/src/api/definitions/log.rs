@@ -23,25 +23,25 @@ const USUAL: usize = 100;
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct LogQuery {
-    /// Of one kind: `prompt`, `tool`, `extension`, `agent`, `database`.
+    /// Only entries for one kind: `prompt`, `tool`, `extension`, `agent` or `database`.
     kind: Option<String>,
-    /// Of the definition of this id.
+    /// Only entries for the definition with this id.
     id: Option<String>,
-    /// By this writer.
+    /// Only entries of this author.
     who: Option<String>,
-    /// Only what is below this number: `next` of the page before.
+    /// Only entries with a lower number. Use `next` of the previous page.
     before: Option<u64>,
-    /// From 1 to 1000; 100.
+    /// Entries per page, from 1 to 1000. Default: 100.
     limit: Option<usize>,
 }
 
-/// Lines of the log.
+/// A page of the audit log.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Log)]
 pub(crate) struct LogResponse {
-    /// The newest first.
+    /// The entries, newest first.
     lines: Vec<AuditLogItem>,
-    /// `before` of the next page, if there may be one.
+    /// The value of `before` for the next page, if there may be one.
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<u64>,
 }
@@ -50,30 +50,30 @@ pub(crate) struct LogResponse {
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = LogLine)]
 pub(crate) struct AuditLogItem {
-    /// Grows with time.
+    /// The number of the entry. Later entries have higher numbers.
     number: u64,
-    /// When, as RFC 3339 writes it.
+    /// The time in RFC 3339 format.
     #[schema(value_type = String)]
     at: Timestamp,
-    /// Who: the name of a token, a user of this machine, `anonymous`.
+    /// The author: the name of a token, a user of this machine, or `anonymous`.
     who: String,
-    /// From where: an address, or `command line`.
+    /// The origin: an address or `command line`.
     from: String,
     /// `write`, `remove`, `label`, `import`, `collect` or `refused`.
     action: &'static str,
-    /// The kind of the definition; absent where a request was refused that named none.
+    /// The kind of the definition, absent if a rejected request did not name one.
     #[serde(skip_serializing_if = "String::is_empty")]
     kind: String,
-    /// Its id; absent as `kind`.
+    /// The id of the definition, absent under the same condition as `kind`.
     #[serde(skip_serializing_if = "String::is_empty")]
     id: String,
-    /// The version that was made, or that a label points at since.
+    /// The version that was created or that the label now points to.
     #[serde(skip_serializing_if = "Option::is_none")]
     version: Option<u64>,
     /// The label that was moved.
     #[serde(skip_serializing_if = "Option::is_none")]
     label: Option<String>,
-    /// Why, or what was refused.
+    /// The reason for the change, or the rejected action.
     #[serde(skip_serializing_if = "String::is_empty")]
     message: String,
 }
@@ -97,7 +97,7 @@ impl From<LogEntry> for AuditLogItem {
 
 /// Returns the audit log, newest first, including rejected requests
 ///
-/// Requires `admin` for everything, or for the definition that `id` names.
+/// Requires `admin` for everything, or for the definition with this `id`.
 #[utoipa::path(get, path = "/log", operation_id = "read_log", tag = "definitions", params(LogQuery), responses(
     (status = 200, body = LogResponse),
     (status = 501, body = ProblemDetails, content_type = "application/problem+json", description = "The store keeps no history"),

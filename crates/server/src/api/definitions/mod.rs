@@ -1,5 +1,5 @@
-//! Routes for definitions of every kind: writing, removing, versions and labels. One handler per
-//! operation serves all kinds; `{kind}` in its path is the kind it is mounted for.
+//! Routes for definitions of every kind: writes, removals, versions and labels. One handler per
+//! operation serves all kinds, and `{kind}` in its path is the kind that it is mounted for.
 //!
 //! Permissions and checks are in [`quillet_host::definitions`].
 
@@ -25,22 +25,22 @@ use crate::request_context::RouteState;
 
 pub(super) use response::with_version_headers;
 
-/// Most lines of a page.
+/// The maximum number of entries per page.
 const MOST_LINES: usize = 1000;
 
-/// The definition that a path names.
+/// The definition that a path selects.
 #[derive(Debug)]
 pub(crate) struct DefinitionPath {
     kind: EntryKind,
     id: String,
 }
 
-/// The definition and the version or the label that a path names.
+/// The definition and the version or label that a path selects.
 #[derive(Debug)]
 pub(crate) struct VersionPath {
     kind: EntryKind,
     id: String,
-    /// What stands in the last place of the path, or before `rollback`.
+    /// The last segment of the path, or the one before `rollback`.
     name: String,
 }
 
@@ -78,7 +78,7 @@ fn kind(at: &RouteState) -> Result<EntryKind, ApiError> {
     at.kind.ok_or_else(none)
 }
 
-/// Reads a mark that stands alone.
+/// Parses a version selector without an id.
 pub(crate) fn mark(text: &str) -> Result<VersionSelector, ApiError> {
     let wrong = |why| DefinitionError::Mark {
         text: text.to_owned(),
@@ -87,7 +87,7 @@ pub(crate) fn mark(text: &str) -> Result<VersionSelector, ApiError> {
     Ok(VersionSelector::parse(text).map_err(wrong)?)
 }
 
-/// How many lines a page has that a request asks for.
+/// Returns the number of entries per page.
 fn limit(given: Option<usize>, usual: usize) -> Result<usize, ApiError> {
     match given.unwrap_or(usual) {
         limit @ 1..=MOST_LINES => Ok(limit),
@@ -98,12 +98,12 @@ fn limit(given: Option<usize>, usual: usize) -> Result<usize, ApiError> {
     }
 }
 
-/// A stored text as JSON, or as it is if it is not JSON.
+/// Parses a stored text as JSON, or returns it as a string if it is not JSON.
 pub(super) fn tree(text: &str) -> Tree {
     serde_json::from_str(text).unwrap_or_else(|_| Tree::from(text))
 }
 
-/// Whether a definition of these findings can be used, in a word.
+/// Returns `valid` or `invalid` for these diagnostics.
 pub(super) fn status(found: &[Diagnostic]) -> &'static str {
     let is_broken = found.iter().any(|one| one.severity == Severity::Error);
     if is_broken { "invalid" } else { "valid" }

@@ -19,43 +19,43 @@ static VERSION: HeaderName = HeaderName::from_static("quillet-version");
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = DefinitionVersion)]
 pub(crate) struct VersionResponse {
-    /// Its number, from 1.
+    /// The number of the version, from 1.
     version: u64,
-    /// `sha256:` and 64 hexadecimal digits: of the definition in canonical form. Not of a
-    /// connection to a database, whose password could be guessed by it.
+    /// `sha256:` and 64 hexadecimal digits, computed from the definition in canonical form. Absent
+    /// for database connections, because the digest would help to guess the password.
     #[serde(skip_serializing_if = "Option::is_none")]
     digest: Option<String>,
-    /// The version that it was made from.
+    /// The version that this one is based on.
     #[serde(skip_serializing_if = "Option::is_none")]
     parent: Option<u64>,
-    /// Who made it: the name of a token, `store` where somebody wrote into the store by other
-    /// means, `anonymous` where no tokens are set.
+    /// The author: the name of a token, `store` for a write made directly in the store, or
+    /// `anonymous` if no tokens are configured.
     author: String,
-    /// Why.
+    /// The reason for the change.
     #[serde(skip_serializing_if = "String::is_empty")]
     message: String,
-    /// When, as RFC 3339 writes it.
+    /// The time of creation in RFC 3339 format.
     #[schema(value_type = String)]
     created: Timestamp,
-    /// Bytes of its texts; not of a connection to a database.
+    /// The size of the texts in bytes, absent for database connections.
     #[serde(skip_serializing_if = "Option::is_none")]
     bytes: Option<u64>,
     /// Whether the definition was removed.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     removed: bool,
-    /// The labels that point at it alone; `latest` of the newest one.
+    /// The labels that point only to this version. The newest version also has `latest`.
     labels: Vec<String>,
 }
 
 impl VersionResponse {
-    /// `is_latest` says whether it is what stands in the store.
+    /// Creates the response. `is_latest` is true if this version is the current definition.
     pub(super) fn new(
         kind: EntryKind,
         version: &Version,
         labels: &Labels,
         is_latest: bool,
     ) -> Self {
-        // Digest and length of a connection would help to guess its password.
+        // The digest and length of a connection would help to guess its password.
         let is_open = !has_secrets(kind);
         let own = labels.labels_at(version.number).map(str::to_owned);
         let latest = (is_latest && !version.removed).then(|| LATEST.to_owned());
@@ -73,12 +73,13 @@ impl VersionResponse {
     }
 }
 
-/// Whether definitions of a kind hold secrets, so that no more is told of their texts than is shown.
+/// Returns whether definitions of a kind hold secrets, so that details of their texts must stay
+/// hidden.
 pub(super) fn has_secrets(kind: EntryKind) -> bool {
     kind == EntryKind::Database
 }
 
-/// A time in milliseconds since 1970.
+/// Converts a time in milliseconds since 1970.
 pub(super) fn time(milliseconds: u64) -> Timestamp {
     let milliseconds = i64::try_from(milliseconds).unwrap_or(i64::MAX);
     Timestamp::from_millisecond(milliseconds).unwrap_or_default()
@@ -88,13 +89,12 @@ pub(super) fn time(milliseconds: u64) -> Timestamp {
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = DefinitionLabels)]
 pub(crate) struct AllLabels {
-    /// The definition.
+    /// The id of the definition.
     id: String,
-    /// Its newest version; absent while the store keeps none.
+    /// The newest version, absent if the store does not store versions.
     #[serde(skip_serializing_if = "Option::is_none")]
     latest: Option<u64>,
-    /// Each label with the number of a version, or with `versions` (weights by number), `by` and
-    /// `salt`.
+    /// Each label with a version number, or with `versions` (weights by number), `by` and `salt`.
     #[schema(value_type = Object)]
     labels: BTreeMap<String, Tree>,
 }
@@ -113,7 +113,7 @@ impl AllLabels {
     }
 }
 
-/// Says in the headers which version an answer is about, and which text it has.
+/// Adds headers with the version and the revision of a definition.
 pub(crate) fn with_version_headers(
     mut response: Response,
     version: Option<u64>,

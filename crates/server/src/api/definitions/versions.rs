@@ -23,50 +23,50 @@ pub(crate) use super::response::with_version_headers;
 /// Default number of entries per page.
 const USUAL: usize = 50;
 
-/// Which part of a list is wanted.
+/// Query parameters of a list of versions.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct VersionsQuery {
-    /// Only what is below this number: `next` of the page before.
+    /// Only versions with a lower number. Use `next` of the previous page.
     before: Option<u64>,
-    /// From 1 to 1000; 50.
+    /// Versions per page, from 1 to 1000. Default: 50.
     limit: Option<usize>,
 }
 
-/// Versions of a definition.
+/// A page of the versions of a definition.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Versions {
-    /// The definition.
+    /// The id of the definition.
     id: String,
-    /// The newest first.
+    /// The versions, newest first.
     versions: Vec<VersionResponse>,
-    /// `before` of the next page, if there may be one.
+    /// The value of `before` for the next page, if there may be one.
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<u64>,
 }
 
-/// A version with what it holds.
+/// A version with its definition.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct VersionDetail {
-    /// The definition.
+    /// The id of the definition.
     id: String,
     /// The version.
     #[serde(flatten)]
     version: VersionResponse,
-    /// The definition as it was then; a text if it is no JSON.
+    /// The definition in this version, or a string if it is not JSON.
     definition: Tree,
-    /// The name of the file that it was read from, of a prompt file.
+    /// The name of the prompt file, if the definition was read from one.
     #[serde(skip_serializing_if = "String::is_empty")]
     file: String,
 }
 
-/// Which versions are compared.
+/// Query parameters of a comparison.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct CompareQuery {
-    /// A number, a label or `sha256:…`; the version before `to`.
+    /// A version number, a label or `sha256:…`. Default: the version before `to`.
     pub(crate) from: Option<String>,
-    /// The same; `latest`.
+    /// A version number, a label or `sha256:…`. Default: `latest`.
     pub(crate) to: Option<String>,
 }
 
@@ -84,7 +84,7 @@ pub(crate) async fn list(
     list_page(&call, kind, &id, &page).await
 }
 
-/// A page of the versions of a definition.
+/// Returns a page of the versions of a definition.
 pub(crate) async fn list_page(
     call: &RequestContext,
     kind: EntryKind,
@@ -110,7 +110,7 @@ pub(crate) async fn list_page(
     })
 }
 
-/// Returns a version by its number, a label or `sha256:` and at least eight digits
+/// Returns a version by its number, its label, or `sha256:` and at least eight digits
 #[utoipa::path(get, path = "/{kind}/{id}/versions/{mark}", operation_id = "get_{kind}_version", tag = "definitions",
     params(("id" = String, Path), ("mark" = String, Path)), responses(
     (status = 200, body = VersionDetail),
@@ -122,7 +122,7 @@ pub(crate) async fn get(call: RequestContext, part: VersionPath) -> Result<Respo
     version_response(&call, kind, &id, &mark(&name)?, whole).await
 }
 
-/// A version with what is shown of it.
+/// Returns a version in the form shown to clients.
 pub(crate) async fn version_response(
     call: &RequestContext,
     kind: EntryKind,
@@ -165,7 +165,7 @@ pub(crate) async fn diff(
     Ok(plain(text))
 }
 
-/// The two versions that are compared, each with its id and mark.
+/// Returns the two versions to compare, each with its id and version selector.
 pub(crate) async fn resolve_sides(
     call: &RequestContext,
     kind: EntryKind,
@@ -187,7 +187,7 @@ pub(crate) async fn resolve_sides(
     Ok([(name(&from), from_found), (name(&to), to_found)])
 }
 
-/// An answer that is a text.
+/// Returns a plain text response.
 pub(crate) fn plain(text: String) -> Response {
     let mut response = text.into_response();
     let plain = HeaderValue::from_static("text/plain; charset=utf-8");
@@ -195,7 +195,7 @@ pub(crate) fn plain(text: String) -> Response {
     response
 }
 
-/// The version that stood before another one.
+/// Returns the version before another one.
 pub(crate) async fn previous_version(
     call: &RequestContext,
     kind: EntryKind,

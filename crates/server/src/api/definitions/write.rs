@@ -18,17 +18,17 @@ use crate::error::{ApiError, ProblemDetails, problem};
 use crate::extract::QueryParams;
 use crate::request_context::RequestContext;
 
-/// Attempts to apply a patch when other writers interfere.
+/// The maximum number of attempts to apply a patch while other writers interfere.
 const ATTEMPTS: usize = 8;
 
 /// Query parameters of a write.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct WriteParams {
-    /// Why: the message of the version.
+    /// The message of the version, such as the reason for the change.
     #[serde(default)]
     message: String,
-    /// Labels, separated by commas, that are moved to the new version.
+    /// Labels to move to the new version, separated by commas.
     label: Option<String>,
     /// `allow` writes the definition even if it is invalid.
     broken: Option<String>,
@@ -38,22 +38,22 @@ pub(crate) struct WriteParams {
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct RemoveParams {
-    /// Why.
+    /// The reason for the change.
     #[serde(default)]
     pub(super) message: String,
 }
 
-/// A definition that was written.
+/// The result of a write.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct WrittenDefinition {
-    /// Its id.
+    /// The id of the definition.
     id: String,
-    /// Its newest version.
+    /// The newest version.
     #[serde(flatten)]
     version: VersionResponse,
-    /// Whether this request made that version; `false` where the definition was the same before.
+    /// Whether this request created that version; `false` if the definition was unchanged.
     new: bool,
-    /// What is wrong with the definition.
+    /// Errors and warnings about the definition.
     #[schema(value_type = Vec<Object>)]
     diagnostics: Vec<Diagnostic>,
 }
@@ -158,8 +158,8 @@ pub(crate) async fn patch(
         };
         left -= 1;
         match definitions.write(&actor, write).await {
-            // Another writer was faster: apply the patch to its version. With `If-Match` the client
-            // wants to know instead.
+            // Another writer was faster, so apply the patch to its version. With `If-Match` the
+            // client expects an error instead.
             Err(error) if is_lost(&error) && wanted == WritePrecondition::Anything && left > 0 => {}
             done => return answer(kind, &id, done?, Some(&text)),
         }

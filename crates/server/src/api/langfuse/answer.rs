@@ -10,7 +10,7 @@ use crate::api::client_fill::{
 };
 use crate::error::{ApiError, problem};
 
-/// The only project.
+/// The id and name of the only project.
 pub(super) const PROJECT: &str = "quillet";
 
 /// Returns a version as Langfuse's prompt object.
@@ -59,7 +59,7 @@ fn turn(turn: &PromptMessage) -> Value {
     }
 }
 
-/// When a version was made, as Langfuse writes times.
+/// Returns the creation time of a version in Langfuse's format.
 pub(super) fn created(version: &Version) -> String {
     let millis = i64::try_from(version.created_ms).unwrap_or(i64::MAX);
     let time = jiff::Timestamp::from_millisecond(millis).unwrap_or_default();

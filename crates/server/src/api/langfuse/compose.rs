@@ -18,10 +18,11 @@ const DEEPEST: usize = 5;
 /// The included prompts, for the member `resolutionGraph`.
 type Graph = Map<String, Value>;
 
-/// Resolves all references of a prompt, and returns the included prompts; `null` for none.
+/// Resolves all references of a prompt and returns the included prompts, or `null` if there are
+/// none.
 ///
 /// # Errors
-/// One does not exist, is no text, or they name each other too deep.
+/// Fails if a referenced prompt does not exist or is not a text, or if the nesting is too deep.
 pub(super) async fn compose(
     call: &RequestContext,
     name: &str,
@@ -91,7 +92,7 @@ fn expand<'a>(
     })
 }
 
-/// The text of another prompt, and its version.
+/// Returns the text and the version of a referenced prompt.
 async fn other(
     call: &RequestContext,
     name: &str,
@@ -111,7 +112,7 @@ async fn other(
     }
 }
 
-/// What a tag says: `name=header|version=3`.
+/// Parses a reference such as `name=header|version=3`.
 fn read(tag: &str) -> Result<(&str, VersionRequest<'_>), ApiError> {
     let unread = || {
         wrong(format!(

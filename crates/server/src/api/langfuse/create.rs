@@ -1,4 +1,4 @@
-//! `POST /api/public/v2/prompts`: a new version of a prompt, which may be its first.
+//! `POST /api/public/v2/prompts`: creates a version of a prompt, possibly its first.
 
 use axum::extract::Request;
 use axum::http::StatusCode;
@@ -18,10 +18,10 @@ use crate::api::{body, json_body};
 use crate::error::{ApiError, problem};
 use crate::request_context::RequestContext;
 
-/// Options in `config` that this server supports, too.
+/// Options in `config` that this server supports as well.
 const OPTIONS: [&str; 4] = ["temperature", "top_p", "max_tokens", "stop"];
 
-/// What a client wants written.
+/// The version that a client wants to create.
 struct CreatePromptRequest {
     name: String,
     said: PromptBody,
@@ -31,7 +31,7 @@ struct CreatePromptRequest {
     message: String,
 }
 
-/// Writes a version.
+/// Creates a version.
 pub(super) async fn create(call: RequestContext, request: Request) -> Result<Response, ApiError> {
     let wanted = parse_request(&object(&call, request).await?)?;
     let CreatePromptRequest {
@@ -55,7 +55,7 @@ pub(super) async fn create(call: RequestContext, request: Request) -> Result<Res
         let message = "Previous versions have different prompt type. Create a new prompt with a different name.";
         return Err(problem(ErrorCode::DoorRequest, message));
     }
-    // Resolve the references first, so that a prompt with missing ones is not written.
+    // Resolve the references first, so that a prompt with missing references is not written.
     compose(&call, name, said.clone()).await?;
     let mut stored = StoredPrompt::from_body(said, MUSTACHE, (id != *name).then_some(name));
     let tags = tags.clone().or(before.as_ref().map(StoredPrompt::tags));
@@ -69,7 +69,7 @@ pub(super) async fn create(call: RequestContext, request: Request) -> Result<Res
         // Langfuse creates a version even if nothing changed.
         always: true,
         labels,
-        // The clients fill in the text themselves, so invalid Mustache is no error for them.
+        // The clients fill in the text themselves, so they accept invalid Mustache.
         broken: true,
         ..Write::new(EntryKind::Prompt, &id, "")
     };
@@ -84,10 +84,10 @@ pub(super) async fn create(call: RequestContext, request: Request) -> Result<Res
     Ok((StatusCode::CREATED, json_body(&answer)?).into_response())
 }
 
-/// The body, which has to be a JSON object.
+/// Reads the body as a JSON object.
 ///
 /// # Errors
-/// It is none.
+/// Fails if the body is not a JSON object.
 pub(super) async fn object(
     call: &RequestContext,
     request: Request,
@@ -196,7 +196,7 @@ fn distinct(turns: &[PromptMessage]) -> Result<(), ApiError> {
     Err(problem(ErrorCode::DoorRequest, message))
 }
 
-/// A member that is a text, if it is there.
+/// Returns an optional string member.
 fn text<'b>(body: &'b Map<String, Value>, name: &str) -> Result<Option<&'b str>, ApiError> {
     match body.get(name) {
         None | Some(Value::Null) => Ok(None),
@@ -205,10 +205,10 @@ fn text<'b>(body: &'b Map<String, Value>, name: &str) -> Result<Option<&'b str>,
     }
 }
 
-/// A member that is a list of texts, if it is there.
+/// Returns an optional member with a list of strings.
 ///
 /// # Errors
-/// It is something else.
+/// Fails if the member has another type.
 pub(super) fn texts(
     body: &Map<String, Value>,
     name: &str,
@@ -224,7 +224,7 @@ pub(super) fn texts(
     }
 }
 
-/// A member of a request that does not fit.
+/// Returns the error for an invalid member.
 pub(super) fn wrong(member: &str, why: &str) -> ApiError {
     problem(ErrorCode::DoorRequest, format!("{member}: {why}")).with_param(member)
 }

@@ -1,4 +1,4 @@
-//! `DELETE /api/public/v2/prompts/{name}`: a prompt as a whole, or one version of it.
+//! `DELETE /api/public/v2/prompts/{name}`: deletes a prompt or one version of it.
 
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
@@ -15,8 +15,7 @@ use crate::error::{ApiError, problem};
 use crate::extract::QueryParams;
 use crate::request_context::RequestContext;
 
-/// Deletes a prompt or a version. Versions stay in the history, which this server's own routes
-/// show.
+/// Deletes a prompt or a version. Its versions stay in the history and in this server's own routes.
 pub(super) async fn delete(
     call: RequestContext,
     Id(name): Id,
@@ -57,8 +56,8 @@ async fn remove(call: &RequestContext, id: &str) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// Hides a version. If it is the newest one, the previous version is written again on top, so that
-/// the deleted one is no longer used.
+/// Hides a version. If it is the newest one, the previous version is written again as the newest,
+/// so that the deleted one is no longer used.
 async fn version(
     call: &RequestContext,
     view: &PromptView<'_>,
@@ -82,7 +81,8 @@ async fn version(
         .iter()
         .filter(|(_, to)| heaviest(to) == number);
     let mut moves: Vec<LabelMove> = of_it.map(|(name, _)| moved(name, None)).collect();
-    // A label points at one target, so a split holds all hidden versions; its weights mean nothing.
+    // A label has only one target, so a split holds all hidden versions. Its weights have no
+    // meaning.
     moves.push(moved(HIDDEN, Some(LabelTarget::Split(hidden))));
     let (definitions, actor) = (&call.app.definitions, call.actor());
     let message = format!("version {number} deleted");

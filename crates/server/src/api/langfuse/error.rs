@@ -1,5 +1,5 @@
-//! Errors in Langfuse's format: `{"message", "error"}`, where `error` is the kind, or the list of
-//! invalid members.
+//! Errors in Langfuse's format: `{"message", "error"}`, where `error` is the kind of the error or
+//! the list of invalid members.
 
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;

@@ -1,4 +1,4 @@
-//! `POST /api/public/otel/v1/traces`: spans of Langfuse's clients.
+//! `POST /api/public/otel/v1/traces`: receives spans from Langfuse's clients.
 
 use std::sync::Arc;
 
@@ -13,8 +13,8 @@ use crate::api::{body, json_body};
 use crate::error::{ApiError, problem};
 use crate::request_context::RequestContext;
 
-/// Records spans, if traces are enabled. Otherwise they are read and dropped, so that the queues of
-/// clients do not fill up.
+/// Records spans if traces are enabled. Otherwise it discards them, so that the queues of clients
+/// do not fill up.
 pub(super) async fn ingest_spans(
     call: RequestContext,
     request: Request,

@@ -1,4 +1,4 @@
-//! `PATCH /api/public/v2/prompts/{name}/versions/{version}`: labels come to a version.
+//! `PATCH /api/public/v2/prompts/{name}/versions/{version}`: adds labels to a version.
 
 use axum::extract::{Path, Request};
 use axum::response::Response;

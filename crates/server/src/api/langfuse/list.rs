@@ -1,4 +1,4 @@
-//! `GET /api/public/v2/prompts`: which prompts there are.
+//! `GET /api/public/v2/prompts`: lists prompts.
 
 use axum::response::Response;
 use quillet_core::ErrorCode;
@@ -16,7 +16,7 @@ use crate::error::ApiError;
 use crate::extract::QueryParams;
 use crate::request_context::RequestContext;
 
-/// Most prompts on a page.
+/// The maximum number of prompts per page.
 const MOST: usize = 100;
 
 /// Query parameters.
@@ -40,7 +40,7 @@ struct PromptFilter {
     to: Option<jiff::Timestamp>,
 }
 
-/// Prompts with their versions, labels and tags, in the order of their names.
+/// Lists prompts by name, with their versions, labels and tags.
 pub(super) async fn list(
     call: RequestContext,
     QueryParams(query): QueryParams<ListQuery>,
@@ -81,7 +81,7 @@ pub(super) async fn list(
     }))
 }
 
-/// The prompts that the caller may read, by the order of their names.
+/// Returns the ids of the prompts that the caller may read, sorted by name.
 async fn ids(call: &RequestContext, name: Option<&str>) -> Result<Vec<String>, ApiError> {
     let keys = call
         .app
@@ -103,7 +103,7 @@ async fn ids(call: &RequestContext, name: Option<&str>) -> Result<Vec<String>, A
     Ok(named.into_iter().map(|(_, id)| id).collect())
 }
 
-/// A prompt, if it fits.
+/// Returns a prompt if it matches the filter.
 async fn row(
     call: &RequestContext,
     id: &str,
@@ -111,7 +111,7 @@ async fn row(
 ) -> Result<Option<Value>, ApiError> {
     let view = match PromptView::of(call, id).await {
         Ok(view) => view,
-        // It was removed after the names were read.
+        // The prompt was removed after the names were read.
         Err(error) if error.code() == ErrorCode::NotFound => return Ok(None),
         Err(error) => return Err(error),
     };
@@ -161,7 +161,7 @@ impl PromptFilter {
         self.label.is_some() || self.tag.is_some() || self.from.is_some() || self.to.is_some()
     }
 
-    /// Whether a time is between the two that are asked for.
+    /// Returns whether a time is in the requested range.
     fn is_then(&self, millis: u64) -> bool {
         let time = i64::try_from(millis).unwrap_or(i64::MAX);
         let from = self.from.is_none_or(|from| from.as_millisecond() <= time);

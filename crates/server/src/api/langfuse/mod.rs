@@ -1,8 +1,8 @@
-//! The API that Langfuse's clients for Python and Node need when only their host is changed:
-//! prompts with versions and labels, and traces.
+//! The API that Langfuse's clients for Python and Node need: prompts with versions and labels, and
+//! traces. Users of these clients only change the host.
 //!
-//! They are not in the OpenAPI document: the formats are Langfuse's own, and clients generated from
-//! that document should not use them. `docs/doors.md` lists them all.
+//! The routes are not in the OpenAPI document: the formats are Langfuse's, and clients generated
+//! from that document should not use them. `docs/doors.md` lists all of them.
 
 mod answer;
 mod compose;
@@ -33,8 +33,8 @@ pub(crate) const ROUTES: &[CompatRoute] = &[
     }),
     (READ, "GET", ONE, || get(read::read)),
     (WRITE, "DELETE", ONE, || delete(delete::delete)),
-    // Tokens with only `promote` move labels, too, and every response contains the version, so
-    // require `read` here and check the rest in the handler.
+    // A token with only the permission `promote` can also move labels, but every response contains
+    // the version. So these routes require `read`, and the handler checks the other permissions.
     (READ, "PATCH", VERSION, || patch(labels::relabel)),
     (
         RouteRequirements::Entry,

@@ -1,4 +1,4 @@
-//! What Langfuse's clients ask of the project that their keys are for.
+//! The project that Langfuse's clients request for their API key.
 
 use axum::response::Response;
 use serde_json::json;
@@ -19,7 +19,7 @@ pub(super) async fn projects(_: RequestContext) -> Result<Response, ApiError> {
     }]}))
 }
 
-/// Whether the service answers.
+/// Returns the status of the service.
 pub(super) async fn health(_: RequestContext) -> Result<Response, ApiError> {
     json_body(&json!({"status": "OK", "version": env!("CARGO_PKG_VERSION")}))
 }

@@ -1,16 +1,17 @@
-//! A minimal protobuf reader for spans. Written by hand, because the protobuf crates come with the
-//! gRPC feature and this route exists without it.
+//! A minimal protobuf reader for spans. The protobuf crates belong to the gRPC feature, and this
+//! route must work without it.
 
-/// A field: its number and what it holds.
+/// The value of a field.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum ProtoField<'b> {
-    /// A number of any kind, as its bits.
+    /// A number of any type, as its bits.
     Number(u64),
-    /// A text, bytes, or a message.
+    /// A string, bytes or a message.
     Bytes(&'b [u8]),
 }
 
-/// Reads the fields of a message. Ends early with an error where it is cut or none.
+/// Iterates over the fields of a message. Ends with an error if the message is truncated or
+/// invalid.
 pub(super) struct ProtoReader<'b>(&'b [u8]);
 
 /// The bytes are not a valid message.
@@ -19,7 +20,7 @@ pub(super) struct ProtoReader<'b>(&'b [u8]);
 pub(super) struct ProtoDecodeError;
 
 impl<'b> ProtoReader<'b> {
-    /// The fields of a message.
+    /// Creates a reader for the fields of a message.
     pub(super) fn of(message: &'b [u8]) -> Self {
         ProtoReader(message)
     }

@@ -1,4 +1,4 @@
-//! `GET /api/public/v2/prompts/{name}`.
+//! `GET /api/public/v2/prompts/{name}`: returns a prompt.
 
 use axum::response::Response;
 use quillet_core::ErrorCode;
@@ -23,10 +23,10 @@ pub(super) struct LangfusePromptQuery {
 }
 
 impl LangfusePromptQuery {
-    /// Which version is wanted.
+    /// Returns the requested version.
     ///
     /// # Errors
-    /// The version is no number; there is a label as well.
+    /// Fails if the version is not a number or if both a version and a label are set.
     pub(super) fn version_request(&self) -> Result<VersionRequest<'_>, ApiError> {
         let version = self.version.as_deref().filter(|text| !text.is_empty());
         let label = self.label.as_deref().filter(|text| !text.is_empty());
@@ -43,7 +43,7 @@ impl LangfusePromptQuery {
                 let message = "Cannot specify both version and label";
                 Err(problem(ErrorCode::DoorRequest, message))
             }
-            // No version has a number below 1; map it to one that never exists.
+            // Versions below 1 do not exist, so map the number to one that cannot exist either.
             (number, None) => Ok(VersionRequest::Number(
                 u64::try_from(number).unwrap_or(u64::MAX),
             )),
@@ -55,7 +55,7 @@ impl LangfusePromptQuery {
     }
 }
 
-/// One version of a prompt.
+/// Returns a version of a prompt.
 pub(super) async fn read(
     call: RequestContext,
     Id(name): Id,

@@ -10,10 +10,10 @@ use super::protobuf::{ProtoDecodeError, ProtoField, ProtoReader};
 /// Maximum nesting of an attribute value.
 const DEEPEST: usize = 16;
 
-/// The attribute by which Langfuse's clients say what a span is.
+/// The attribute with the kind of a span in Langfuse's clients.
 pub(super) const KIND: &str = "langfuse.observation.type";
 
-/// What a span says, whichever way it came.
+/// A span, independent of its encoding.
 #[derive(Debug, Default, PartialEq)]
 struct IngestedSpan {
     trace: String,
@@ -23,13 +23,13 @@ struct IngestedSpan {
     start_ns: u64,
     end_ns: u64,
     attributes: Map<String, Value>,
-    /// Whether it failed, and why.
+    /// Whether the span failed. The reason is in `message`.
     failed: bool,
     message: String,
 }
 
-/// The traces of a request in protobuf. Spans of one trace that come in several requests are as
-/// many traces with one id.
+/// Decodes the traces of a protobuf request. If the spans of a trace are sent in several requests,
+/// each request yields a trace with the same id.
 pub(super) fn of_protobuf(bytes: &[u8]) -> Result<Vec<Trace>, ProtoDecodeError> {
     let mut sent = Vec::new();
     for resource in messages(bytes, 1)? {
@@ -42,7 +42,7 @@ pub(super) fn of_protobuf(bytes: &[u8]) -> Result<Vec<Trace>, ProtoDecodeError> 
     Ok(traces(sent))
 }
 
-/// The traces of a request in JSON. What has no form of a span is left out.
+/// Reads the traces of a JSON request and skips invalid spans.
 pub(super) fn of_json(body: &Value) -> Vec<Trace> {
     let list = |value: &Value, name: &str| value[name].as_array().cloned().unwrap_or_default();
     let resources = list(body, "resourceSpans");
@@ -89,7 +89,7 @@ impl From<IngestedSpan> for Span {
     }
 }
 
-/// The messages in the fields of a number.
+/// Returns all messages in fields with this number.
 fn messages(bytes: &[u8], wanted: u64) -> Result<Vec<&[u8]>, ProtoDecodeError> {
     let mut found = Vec::new();
     for field in ProtoReader::of(bytes) {
@@ -204,7 +204,7 @@ fn span_of_json(span: &Value) -> IngestedSpan {
     }
 }
 
-/// A whole number, which JSON of protobuf writes as a text.
+/// Reads an integer, which protobuf's JSON format writes as a string.
 fn number(value: &Value) -> u64 {
     let of_text = || value.as_str()?.parse().ok();
     value.as_u64().or_else(of_text).unwrap_or_default()
@@ -246,7 +246,7 @@ mod tests {
 
     use super::*;
 
-    /// A field of bytes.
+    /// Encodes a field of bytes.
     fn field(number: u8, bytes: &[u8]) -> Vec<u8> {
         let (low, high) = (bytes.len() as u8 & 0x7F, (bytes.len() >> 7) as u8);
         [&[number << 3 | 2, low | 0x80, high][..], bytes].concat()

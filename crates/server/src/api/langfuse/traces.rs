@@ -1,6 +1,6 @@
-//! Traces and observations in Langfuse's format: `GET /api/public/traces/{id}` and `GET
-//! /api/public/observations/{id}`, and `GET /api/public/v2/observations`, the only one in clients
-//! from version 5 on. Runs of this server's own agents are included.
+//! Traces and observations in Langfuse's format: `GET /api/public/traces/{id}`, `GET
+//! /api/public/observations/{id}` and `GET /api/public/v2/observations`. Clients from version 5 on
+//! only use the last one. Runs of this server's own agents are included.
 
 use std::collections::BTreeMap;
 
@@ -20,19 +20,19 @@ use crate::error::{ApiError, problem};
 use crate::extract::QueryParams;
 use crate::request_context::RequestContext;
 
-/// Observations on a page, unless the request says so, and at most.
+/// The default and the maximum number of observations per page.
 const PAGE: (usize, usize) = (50, 1000);
 
-/// What stands before each member of an observation's metadata.
+/// The prefix of attributes with metadata of an observation.
 const METADATA: &str = "langfuse.observation.metadata";
-/// The same of a trace's.
+/// The prefix of attributes with metadata of a trace.
 const TRACE_METADATA: &str = "langfuse.trace.metadata";
-/// Whatever nobody has put into another one.
+/// The environment of spans that do not set one.
 const ENVIRONMENT: &str = "default";
 const INPUT: &str = "langfuse.observation.input";
 const OUTPUT: &str = "langfuse.observation.output";
 
-/// A trace with all of its observations.
+/// Returns a trace with all of its observations.
 pub(super) async fn trace(call: RequestContext, Id(id): Id) -> Result<Response, ApiError> {
     let found = trace_reader(&call).await?.trace(&id).await;
     let found = found.map_err(DefinitionError::Store)?;
@@ -40,7 +40,7 @@ pub(super) async fn trace(call: RequestContext, Id(id): Id) -> Result<Response, 
     answer(&trace_object(&call, &found))
 }
 
-/// One observation.
+/// Returns one observation.
 pub(super) async fn observation(call: RequestContext, Id(id): Id) -> Result<Response, ApiError> {
     let found = trace_reader(&call).await?.trace_of_span(&id).await;
     let found = found.map_err(DefinitionError::Store)?;
@@ -50,8 +50,8 @@ pub(super) async fn observation(call: RequestContext, Id(id): Id) -> Result<Resp
     answer(&observation_object(&call, &trace.id, span))
 }
 
-/// What stands behind `?`. All groups of members are given, whichever `fields` names, and
-/// metadata whole.
+/// Query parameters of a list of observations. The response always contains all groups of members,
+/// regardless of `fields`, and the complete metadata.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct LangfuseTracesQuery {
@@ -62,7 +62,8 @@ pub(super) struct LangfuseTracesQuery {
     others: BTreeMap<String, String>,
 }
 
-/// The observations of a trace, by pages. Inputs and outputs are the texts that were sent.
+/// Lists the observations of a trace, page by page. Inputs and outputs are the texts that were
+/// sent.
 pub(super) async fn observations(
     call: RequestContext,
     QueryParams(query): QueryParams<LangfuseTracesQuery>,
@@ -103,7 +104,8 @@ pub(super) async fn observations(
     answer(&json!({"data": data, "meta": {"cursor": cursor}}))
 }
 
-/// The store of traces. A trace may have anything in it, of whatever prompt.
+/// Returns the store of traces. Requires `read` for all prompts, because a trace can contain any of
+/// them.
 async fn trace_reader(call: &RequestContext) -> Result<&dyn TraceReader, ApiError> {
     call.require_everywhere(Permission::Read).await?;
     let none = || {
@@ -239,7 +241,7 @@ fn prompt(call: &RequestContext, span: &Span) -> Option<(String, String, u64)> {
     Some((id.to_owned(), id.to_owned(), version))
 }
 
-/// What a span is, in Langfuse's words.
+/// Returns the kind of a span in Langfuse's terms.
 fn kind(span: &Span) -> String {
     let said = span.attributes.get(KIND).and_then(Value::as_str);
     let own = match span.kind {
@@ -250,7 +252,7 @@ fn kind(span: &Span) -> String {
     said.unwrap_or(own).to_ascii_uppercase()
 }
 
-/// The tokens that a call of a model counted.
+/// Returns the token usage of a model call.
 fn usage(span: &Span) -> Value {
     let count = |name: &str| span.attributes.get(name)?.as_u64();
     let input = count("gen_ai.usage.input_tokens");
@@ -264,7 +266,7 @@ fn usage(span: &Span) -> Value {
     }
 }
 
-/// Attributes whose names begin so, by what follows.
+/// Returns the attributes below a prefix, with the names after it.
 fn below<'a>(span: &'a Span, begin: &str) -> impl Iterator<Item = (String, Value)> + use<'a> {
     let begin = format!("{begin}.");
     span.attributes.iter().filter_map(move |(name, value)| {
@@ -289,7 +291,7 @@ fn seconds(microseconds: u64) -> f64 {
     std::time::Duration::from_micros(microseconds).as_secs_f64()
 }
 
-/// A time in microseconds since 1970, as Langfuse writes times.
+/// Converts a time in microseconds since 1970 to Langfuse's format.
 fn time(microseconds: u64) -> String {
     let microseconds = i64::try_from(microseconds).unwrap_or(i64::MAX);
     let time = jiff::Timestamp::from_microsecond(microseconds).unwrap_or_default();

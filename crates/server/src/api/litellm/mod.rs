@@ -1,8 +1,8 @@
-//! The one route of LiteLLM's generic prompt management.
+//! The route of LiteLLM's generic prompt management.
 //!
-//! Its client replaces `{name}` one variable after the other, so a value that contains another
-//! variable's name in braces is replaced in turn; no server response can prevent that. The format
-//! is LiteLLM's, so the route is not in the OpenAPI document.
+//! LiteLLM's client replaces variables such as `{name}` one after the other. If a value contains
+//! the name of a later variable in braces, that is replaced as well, and a server cannot prevent
+//! it. The format is LiteLLM's, so the route is not in the OpenAPI document.
 
 use axum::response::Response;
 use axum::routing::get;
@@ -32,7 +32,7 @@ pub(crate) const ROUTES: &[CompatRoute] = &[(
     || get(read),
 )];
 
-/// What stands behind `?`. A client sends `prompt_id`, and what is set for it as
+/// Query parameters. A client sends `prompt_id` and the parameters that its user configured as
 /// `provider_specific_query_params`.
 #[derive(Debug, Default, Deserialize)]
 struct LitellmPromptQuery {
@@ -57,7 +57,7 @@ async fn read(
         return Err(wrong(message.to_owned()));
     }
     let snapshot = call.app.service.catalogue().snapshot();
-    // Aliases work here, too, such as the id that a prompt had at OpenAI.
+    // Aliases are supported here as well, such as the id of a prompt at OpenAI.
     let resolved = call.app.aliases.resolve(&snapshot, &named);
     let (name, mark) = match (version.or(label), VersionSelector::split_id(&resolved)) {
         (Some(mark), _) => (

@@ -1,4 +1,4 @@
-//! Aliases of the registry, which are our labels.
+//! Aliases of MLflow's registry, which are labels here.
 
 use axum::extract::Request;
 use axum::response::Response;
@@ -24,7 +24,7 @@ pub(super) async fn set(call: RequestContext, request: Request) -> Result<Respon
     let name = body.text("name")?;
     let id = client_fill::known_id(&call, &name)?;
     let view = PromptView::of(&call, &id).await?;
-    // Hidden versions must not come back through an alias.
+    // An alias must not make a hidden version visible again.
     if view.find(VersionRequest::Number(number)).await?.is_none() {
         let message = format!("{name} has no version {number}");
         return Err(problem(ErrorCode::HistoryVersion, message));
@@ -32,7 +32,7 @@ pub(super) async fn set(call: RequestContext, request: Request) -> Result<Respon
     moved(&call, &body, &id, Some(LabelTarget::Version(number))).await
 }
 
-/// Takes an alias away.
+/// Removes an alias.
 pub(super) async fn remove(call: RequestContext, request: Request) -> Result<Response, ApiError> {
     let body = body(&call, request).await?;
     let id = client_fill::known_id(&call, &body.text("name")?)?;

@@ -1,4 +1,4 @@
-//! Prompts as MLflow's clients read them.
+//! Prompts in the format of MLflow's clients.
 
 use quillet_core::ErrorCode;
 use quillet_host::definitions::{ResolvedVersion, heaviest};
@@ -9,17 +9,16 @@ use crate::api::client_fill::{self, PromptBody, PromptMessage, PromptView, Store
 use crate::error::{ApiError, problem};
 use crate::request_context::RequestContext;
 
-/// The tag that says that a model is a prompt.
+/// The tag that marks a model as a prompt.
 pub(super) const IS_PROMPT: &str = "mlflow.prompt.is_prompt";
-/// The tag that holds what it says.
+/// The tag that holds the content of a prompt.
 pub(super) const TEXT: &str = "mlflow.prompt.text";
-/// The tag that says whether that is a text or messages.
+/// The tag with the type of the content, text or chat.
 pub(super) const KIND: &str = "_mlflow_prompt_type";
-/// Under which name the other tags are kept in a definition.
+/// The metadata member for the other tags.
 pub(super) const TAGS: &str = "mlflowTags";
 
-/// What stands before a statement of Jinja: a client that finds it in a text takes it for a
-/// template of Jinja.
+/// The start of a Jinja statement. A client treats any text that contains it as a Jinja template.
 pub(super) const STATEMENT: &str = "{%";
 
 /// Returns a prompt without its content.

@@ -1,4 +1,4 @@
-//! Writing prompts of the registry.
+//! Creates prompts of the registry.
 
 use axum::extract::Request;
 use axum::response::Response;
@@ -16,19 +16,19 @@ use crate::api::{body as bytes, json_body};
 use crate::error::{ApiError, problem};
 use crate::request_context::RequestContext;
 
-/// The tag that says which model answers, and how.
+/// The tag with the model and its options.
 const MODEL: &str = "_mlflow_prompt_model_config";
 
-/// Jinja as MLflow's client has it.
+/// The Jinja format of MLflow's client.
 const JINJA: &str = "jinja-plain";
 
-/// A body, which is a JSON object.
+/// The JSON object in a request body.
 pub(super) struct JsonObjectBody(Map<String, Value>);
 
-/// The body of a request.
+/// Reads the body of a request.
 ///
 /// # Errors
-/// It is no JSON object.
+/// Fails if the body is not a JSON object.
 pub(super) async fn body(
     call: &RequestContext,
     request: Request,
@@ -44,7 +44,7 @@ pub(super) async fn body(
 }
 
 impl JsonObjectBody {
-    /// A member that has to be there, a text or a number.
+    /// Returns a required member, which is a string or a number.
     pub(super) fn text(&self, name: &str) -> Result<String, ApiError> {
         match self.0.get(name) {
             Some(Value::String(text)) if !text.is_empty() => Ok(text.clone()),
@@ -68,8 +68,8 @@ impl JsonObjectBody {
     }
 }
 
-/// `registered-models/create`. A prompt exists with its first version, which the client writes
-/// next, so nothing is stored yet.
+/// `registered-models/create`: stores nothing, because a prompt exists from its first version on,
+/// which the client creates next.
 pub(super) async fn model(call: RequestContext, request: Request) -> Result<Response, ApiError> {
     let body = body(&call, request).await?;
     let name = body.text("name")?;
@@ -85,8 +85,8 @@ pub(super) async fn model(call: RequestContext, request: Request) -> Result<Resp
     json_body(&json!({"registered_model": {"name": name, "tags": tags}}))
 }
 
-/// `registered-models/set-tag`. The tags of a prompt are those of its newest version. Clients set
-/// them before they write a version with them, so nothing needs to be done.
+/// `registered-models/set-tag`: does nothing. The tags of a prompt are those of its newest version,
+/// and clients set them just before they create a version with the same tags.
 pub(super) async fn tag(call: RequestContext, request: Request) -> Result<Response, ApiError> {
     let body = body(&call, request).await?;
     body.text("key")?;
@@ -95,7 +95,7 @@ pub(super) async fn tag(call: RequestContext, request: Request) -> Result<Respon
     json_body(&json!({}))
 }
 
-/// `model-versions/create`.
+/// `model-versions/create`: creates a version.
 pub(super) async fn version(call: RequestContext, request: Request) -> Result<Response, ApiError> {
     let body = body(&call, request).await?;
     let name = body.text("name")?;
@@ -103,7 +103,7 @@ pub(super) async fn version(call: RequestContext, request: Request) -> Result<Re
     let mut tags = body.tags()?;
     let said = prompt_body(&mut tags)?;
     tags.shift_remove(IS_PROMPT);
-    // MLflow's client decides by the text itself, so do the same.
+    // MLflow's client detects the format from the text, so do the same.
     let format = if is_jinja(&said) { JINJA } else { MUSTACHE };
     let mut stored = StoredPrompt::from_body(&said, format, (id != name).then_some(&name));
     copy_model_options(&mut stored, &tags);
@@ -133,7 +133,7 @@ pub(super) async fn version(call: RequestContext, request: Request) -> Result<Re
     json_body(&json!({"model_version": answer::version(&call, &view, &found).await?}))
 }
 
-/// What the tags of a version say.
+/// Returns the content of a prompt from the tags of a version.
 fn prompt_body(tags: &mut Map<String, Value>) -> Result<PromptBody, ApiError> {
     let kind = tags.shift_remove(KIND).unwrap_or_else(|| "text".into());
     let text = match tags.shift_remove(TEXT) {
@@ -179,7 +179,7 @@ fn is_jinja(said: &PromptBody) -> bool {
     }
 }
 
-/// The model that the tags say, and the temperature and limit that every model takes.
+/// Copies the model from the tags, and the temperature and token limit, which every model supports.
 fn copy_model_options(stored: &mut StoredPrompt, tags: &Map<String, Value>) {
     let config = tags.get(MODEL).and_then(Value::as_str);
     let config: Option<Value> = config.and_then(|text| serde_json::from_str(text).ok());

@@ -1,6 +1,6 @@
-//! The routes of MLflow's prompt registry, where a prompt is a registered model with tags and a
-//! version of it a version of a model. They are not in the OpenAPI document, since their shapes are
-//! MLflow's. `docs/doors.md` has them all.
+//! The routes of MLflow's prompt registry. There a prompt is a registered model with tags, and its
+//! versions are model versions. The formats are MLflow's, so the routes are not in the OpenAPI
+//! document. `docs/doors.md` lists all of them.
 
 mod alias;
 mod answer;
@@ -42,7 +42,7 @@ pub(crate) const ROUTES: &[CompatRoute] = &[
         "/api/2.0/mlflow/model-versions/create",
         || post(create::version),
     ),
-    // Tokens with only `promote` move labels, too; the handler checks the permission.
+    // A token with only the permission `promote` can also move labels, so the handler checks it.
     (RouteRequirements::Entry, "POST", ALIAS, || post(alias::set)),
     (RouteRequirements::Entry, "DELETE", ALIAS, || {
         delete(alias::remove)

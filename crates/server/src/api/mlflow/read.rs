@@ -1,4 +1,4 @@
-//! Reading prompts of the registry.
+//! Reads prompts of the registry.
 
 use axum::response::Response;
 use quillet_core::ErrorCode;
@@ -20,7 +20,7 @@ pub(super) struct VersionQuery {
     alias: Option<String>,
 }
 
-/// `registered-models/get`.
+/// `registered-models/get`: returns a prompt.
 pub(super) async fn model(
     call: RequestContext,
     QueryParams(query): QueryParams<VersionQuery>,
@@ -31,7 +31,7 @@ pub(super) async fn model(
     json_body(&json!({"registered_model": answer::model(&view).await?}))
 }
 
-/// `model-versions/get`.
+/// `model-versions/get`: returns a version.
 pub(super) async fn version(
     call: RequestContext,
     QueryParams(query): QueryParams<VersionQuery>,
@@ -47,7 +47,7 @@ pub(super) async fn version(
     found(&call, &name, VersionRequest::Number(number)).await
 }
 
-/// `registered-models/alias`.
+/// `registered-models/alias`: returns the version of an alias.
 pub(super) async fn by_alias(
     call: RequestContext,
     QueryParams(query): QueryParams<VersionQuery>,

@@ -1,5 +1,5 @@
-//! Agents as models: the events of a run as those of a model. Calls of the agent's own tools are
-//! internal; calls of tools that the client offered are returned.
+//! Agents as models: converts the events of a run to those of a model. Calls of the agent's own
+//! tools are internal, and calls of tools from the request are returned to the client.
 
 use std::sync::Arc;
 
@@ -41,7 +41,8 @@ pub(super) async fn ask(
     Ok(begin(agents, request, (who, id), call.exchange.is_row()))
 }
 
-/// Starts a run as the events of a model. A batch row resumes its earlier run, if it has one.
+/// Starts a run and returns its events as those of a model. A batch row resumes its earlier run, if
+/// there is one.
 pub(crate) fn begin(
     agents: Arc<AgentService>,
     request: AgentRequest,
@@ -75,7 +76,7 @@ pub(super) fn resume_run(
 ) -> Result<PendingReply, ApiError> {
     let response = decisions.first().map(|answered| answered.response.clone());
     let response = response.unwrap_or_default();
-    // A request can resume one run only.
+    // A request can only resume one run.
     if decisions.iter().any(|other| other.response != response) {
         let message = "messages: the last results belong to calls of more than one response";
         return Err(problem(ErrorCode::InvalidValue, message).with_param("messages"));

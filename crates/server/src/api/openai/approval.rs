@@ -1,12 +1,12 @@
-//! Pending approvals of a durable run as ordinary tool calls of OpenAI's clients. The id of such a
-//! call names its response; a tool result for it is the decision, and the run resumes.
+//! Pending approvals of a durable run as tool calls for OpenAI's clients. The call id contains the
+//! response id. A tool result for it is the decision, and the run resumes.
 
 use quillet_core::journal::{Decision, DecisionInput};
 use quillet_core::{Message, Role};
 
 /// The decision about one call.
 pub(super) struct ApprovalResponse {
-    /// The id of the answer that the call is of.
+    /// The id of the response with the call.
     pub(super) response: String,
     pub(super) call: String,
     pub(super) decision: Decision,
@@ -17,7 +17,8 @@ pub(super) fn public(response: &str, call: &str) -> String {
     format!("{response}.{call}")
 }
 
-/// Returns the decisions in the last messages of a conversation: results of pending calls.
+/// Returns the decisions in the last messages of a conversation, which are results of pending
+/// calls.
 pub(super) fn decisions(messages: &[Message]) -> Vec<ApprovalResponse> {
     let results = messages.iter().rev();
     let results = results.take_while(|message| message.role == Role::Tool);
@@ -30,7 +31,7 @@ fn answered(message: &Message) -> Option<ApprovalResponse> {
     let id = message.tool_call_id.as_deref()?;
     let (response, call) = id.split_once('.')?;
     let hex = response.strip_prefix("resp-")?;
-    // Ids of other calls may contain dots, too; only the exact form of ours is a decision.
+    // Other call ids may contain dots as well, so check the exact form.
     let is_ours = hex.len() == 12 && hex.bytes().all(|byte| byte.is_ascii_hexdigit());
     is_ours.then(|| ApprovalResponse {
         response: response.to_owned(),
@@ -39,8 +40,8 @@ fn answered(message: &Message) -> Option<ApprovalResponse> {
     })
 }
 
-/// Parses a word, or an object as for the decision route. Only an explicit approval permits the
-/// call; any other text denies it and becomes the reason.
+/// Parses a word, or an object like that of the decision route. Only an explicit approval permits
+/// the call. Any other text denies it and becomes the reason.
 fn read(content: &str) -> Decision {
     let text = content.trim();
     if let Ok(words) = serde_json::from_str::<DecisionInput>(text) {

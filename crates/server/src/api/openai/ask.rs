@@ -46,7 +46,7 @@ pub(super) async fn send_request(
     }
     // Agents always stream internally, because their tool calls are events.
     if !stream && !matches!(target, ModelTarget::Agent(_)) {
-        // No client reads deltas, so ask the provider for a complete reply.
+        // The client does not read deltas, so request a complete reply from the provider.
         request.options.extra.insert("stream".into(), false.into());
     }
     match (target, prompted) {
@@ -70,7 +70,7 @@ pub(super) async fn send_request(
     }
 }
 
-/// Returns the model name for the response, where the target is not a model.
+/// Returns the model name for the response if the target is not a model.
 pub(super) fn name(request: &ChatRequest) -> Option<String> {
     match ModelTarget::of(request.model.as_deref()) {
         ModelTarget::Model => None,
@@ -133,7 +133,8 @@ fn model(call: &RequestContext, request: ChatRequest) -> PendingReply {
     })
 }
 
-/// Returns the error for targets that call a model repeatedly, which a provider's batch API cannot.
+/// Returns the error for targets with repeated model calls, which a provider's batch API cannot
+/// make.
 fn needs_a_loop(what: &str) -> ApiError {
     let message =
         format!("model: {what} calls models in a loop, which no provider's batch API supports");
@@ -142,8 +143,8 @@ fn needs_a_loop(what: &str) -> ApiError {
         .with_hint("omit provider_batch for such rows")
 }
 
-/// Runs a script with the conversation: the last user message is its input, and the messages before
-/// are its history.
+/// Runs a script with the conversation. The last user message is its input, and the earlier
+/// messages are its history.
 async fn script(
     app: &App,
     job: ScriptJob,
@@ -163,7 +164,7 @@ async fn script(
 }
 
 /// Sends the rendered prompt followed by the conversation, unless the prompt has a placeholder for
-/// it. The prompt's model and options are defaults; those of the request override them.
+/// it. Options of the request override the model and options of the prompt.
 async fn prompt(
     call: &RequestContext,
     wanted: PromptReference,

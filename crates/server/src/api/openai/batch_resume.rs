@@ -1,5 +1,5 @@
-//! Resumes durable runs of batch rows. A row that is leased again continues its earlier run, so
-//! that tool calls are not repeated.
+//! Resumes durable runs of batch rows. A row that is leased again resumes its earlier run, so that
+//! tool calls are not repeated.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,10 +19,11 @@ use crate::error::ApiError;
 /// Polling interval for a run in another process.
 const LOOK: Duration = Duration::from_millis(250);
 
-/// Returns the reply of the earlier run of a row; `None` if there is none.
+/// Returns the reply of the earlier run of a row, or `None` if there is none.
 ///
-/// A run whose process is gone is resumed here; one that runs elsewhere is awaited; one with
-/// pending approvals returns them as calls again; one that has ended returns its result.
+/// If the process of the run has ended, the run is resumed here. If it is active elsewhere, this
+/// function waits for it. Pending approvals are returned as calls again, and a finished run returns
+/// its result.
 pub(super) async fn before(
     agents: &Arc<AgentService>,
     who: &Principal,
@@ -48,7 +49,7 @@ pub(super) async fn before(
                 return Ok(Some(replay_stream(&head, ended(&entries)?)));
             }
         }
-        // Only one process gets the lease of the run; the others keep polling until it ends.
+        // Only one process gets the lease of the run. The others poll until it ends.
         let taken = agents.resume_run(&who.run_id(id)).await;
         if let Some(running) = taken.map_err(ServiceError::Store)? {
             return Ok(Some(start_stream(running, true).await?));

@@ -21,7 +21,7 @@ use crate::request_context::RequestContext;
 ///
 /// `model` is the name of a model, `prompt/ID` (a stored prompt, with its `variables` in the body
 /// or in `metadata`) or `agent/NAME` (a stored agent). All of OpenAI's parameters are passed on.
-/// `prompt_id` names a stored prompt in addition to the model, with `prompt_version` or
+/// `prompt_id` selects a stored prompt in addition to the model, with `prompt_version` or
 /// `prompt_label` and `prompt_variables`. With `stream` the response is a stream of chunks that
 /// ends with `[DONE]`; a failed stream ends with an `error` instead.
 #[utoipa::path(post, path = "/chat/completions", tag = "openai", request_body = Object, responses(
@@ -42,8 +42,8 @@ where
     B: HttpBody<Data = Bytes, Error: Into<BoxError>> + Unpin,
 {
     let body = request::bytes(&call, body).await?;
-    // Tried first, and without side effects if it declines: most requests of proxies go through as
-    // bytes.
+    // Most requests of proxies can be forwarded as bytes. The attempt has no side effects if it is
+    // not possible.
     if let Some(response) = passthrough::answer(&call, &body).await? {
         return Ok(response);
     }

@@ -29,7 +29,7 @@ impl ChatEncoder {
     }
 }
 
-/// Chunks in OpenAI's format are passed through unchanged; other events are encoded.
+/// Chunks in OpenAI's format are passed through unchanged. Other events are encoded.
 impl EventEncoder<WireItem> for ChatEncoder {
     fn begin(&mut self, warnings: Vec<Warning>, out: &mut Vec<u8>) {
         EventEncoder::<ChatEvent>::begin(self, warnings, out);

@@ -17,18 +17,18 @@ use crate::error::ApiError;
 pub(crate) enum ErrorFormat {
     /// Problem details.
     Problem,
-    /// `{"error": {…}}`, as OpenAI.
+    /// `{"error": {…}}`, OpenAI's format.
     OpenAi,
     /// Problem details with the members that clients of table-chat read.
     Databases,
-    /// `{"message", "error"}`, as Langfuse.
+    /// `{"message", "error"}`, Langfuse's format.
     Langfuse,
-    /// `{"error_code", "message"}`, as MLflow.
+    /// `{"error_code", "message"}`, MLflow's format.
     Mlflow,
 }
 
-/// First path segments of OpenAI's own routes below `/v1`, served here or not: its clients read no
-/// other error format.
+/// The first path segments of OpenAI's routes below `/v1`, including those that this server does
+/// not implement. OpenAI's clients do not understand other error formats.
 const OPENAIS: [&str; 22] = [
     "assistants",
     "audio",
@@ -54,7 +54,7 @@ const OPENAIS: [&str; 22] = [
     "videos",
 ];
 
-/// Returns the error format of a path, even of requests that match no route.
+/// Returns the error format of a path, even if it does not match a route.
 pub(crate) fn shape(prefix: &str, path: &str) -> ErrorFormat {
     let path = path.strip_prefix(prefix);
     if path.is_some_and(crate::sql::has_path) {
@@ -74,8 +74,8 @@ pub(crate) fn shape(prefix: &str, path: &str) -> ErrorFormat {
     }
 }
 
-/// Returns status and type of an error. Statuses of the provider are kept, so that clients react as
-/// they would there: wait, choose another model, or give up.
+/// Returns the status and type of an error. The status of the provider is preserved, so that
+/// clients react to it in the usual way: wait, choose another model, or give up.
 fn of(error: &ApiError) -> OpenAi {
     let passes = |status: &u16| match error.root_code() {
         ErrorCode::ModelRefused => [400, 409, 413, 422].contains(status),
@@ -90,7 +90,7 @@ fn of(error: &ApiError) -> OpenAi {
     }
 }
 
-/// Returns the body of an error, which a stream sends as an event.
+/// Returns the body of an error, which is also the data of an error event.
 pub(crate) fn body(error: &ApiError) -> ErrorBody {
     let class = of(error);
     // Some messages already contain the suggestion.
@@ -125,14 +125,14 @@ pub(crate) fn answer(error: &ApiError) -> Response {
     let status = StatusCode::from_u16(class.status);
     *response.status_mut() = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     error.set_retry_headers(&mut response);
-    // The SDKs retry by status, which is wrong where waiting does not help.
+    // The SDKs retry by status, which is wrong if the error is permanent.
     let is_final = [
         ErrorCode::ModelQuota,
         ErrorCode::ModelConfiguration,
         ErrorCode::BudgetExceeded,
     ]
     .contains(&error.root_code());
-    // OpenAI's SDKs read this header before they look at the status.
+    // OpenAI's SDKs check this header before the status.
     let again = if matches!(class.status, 429 | 500..) && !is_final {
         "true"
     } else {

@@ -17,12 +17,12 @@ pub(super) fn batching(app: &App) -> Result<&BatchService, ApiError> {
     app.batching.as_ref().ok_or_else(missing)
 }
 
-/// A failure of the store.
+/// Converts an error of the store.
 pub(super) fn stored(error: StoreError) -> ApiError {
     ServiceError::Store(error).into()
 }
 
-/// Returns a file of the caller; files of others are reported as unknown.
+/// Returns a file of the caller. Files of other callers are reported as unknown.
 pub(super) async fn owned_file(
     call: &RequestContext,
     id: &str,

@@ -1,6 +1,6 @@
-//! Routes for OpenAI's clients: chat completions, responses, models, files and batches in OpenAI's
-//! formats, so that its SDKs work unchanged. The model name selects a model, a stored prompt, an
-//! agent or a database ([`target`]).
+//! Routes for OpenAI's clients: chat completions, responses, models, files and batches. They use
+//! OpenAI's formats, so that its SDKs work unchanged. The model name selects a model, a stored
+//! prompt, an agent or a database ([`target`]).
 
 pub(super) mod agent;
 mod approval;

@@ -15,8 +15,8 @@ use crate::request_context::RequestContext;
 
 /// Lists the valid model names
 ///
-/// These are the configured model, the models of providers that have a key or an address, every
-/// usable prompt as `prompt/ID` and every agent as `agent/NAME`.
+/// The list contains the configured model, the models of providers with a key or an address, every
+/// valid prompt as `prompt/ID` and every agent as `agent/NAME`.
 #[utoipa::path(get, path = "/models", tag = "openai", responses(
     (status = 200, body = ModelList),
     (status = 401, body = ErrorBody),
@@ -61,7 +61,7 @@ pub(super) fn unknown(id: &str, near: Option<&str>) -> ApiError {
 /// Returns all model names that the caller may use.
 async fn all(call: &RequestContext) -> Vec<Model> {
     let (app, rights) = (&call.app, call.rights());
-    // OpenAI's format requires a time; the start of the server at least stays constant.
+    // OpenAI's format requires a time. The start time of the server is at least constant.
     let created = began(app);
     let model = |id: String, owned_by: &str| Model {
         id,
@@ -91,7 +91,7 @@ async fn all(call: &RequestContext) -> Vec<Model> {
     models
 }
 
-/// Names of the stored agents; none while the store does not answer.
+/// Returns the names of the stored agents, or none while the store is unavailable.
 pub(super) async fn agents(app: &App) -> Vec<String> {
     if app.agents.is_none() {
         return Vec::new();

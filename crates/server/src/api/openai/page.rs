@@ -1,16 +1,16 @@
-//! Lists in pages, as OpenAI's clients go through them.
+//! Pages of lists for OpenAI's clients.
 
 use quillet_core::ErrorCode;
 
 use crate::error::{ApiError, problem};
 
-/// How many where nobody says.
+/// The default number of items per page.
 const USUAL: usize = 20;
 
-/// Longest id that was ever given.
+/// The maximum length of an id.
 const LONGEST_ID: usize = 128;
 
-/// Which part of a list.
+/// The position and size of a page.
 #[derive(Debug)]
 pub(super) struct PageParams<'a> {
     pub(super) after: Option<&'a str>,
@@ -18,7 +18,7 @@ pub(super) struct PageParams<'a> {
 }
 
 impl PageParams<'_> {
-    /// That part, and whether more follow.
+    /// Returns the items of the page, and whether more follow.
     pub(super) fn of<T>(&self, all: Vec<T>, id: impl Fn(&T) -> &String) -> (Vec<T>, bool) {
         let place = self
             .after
@@ -31,7 +31,7 @@ impl PageParams<'_> {
     }
 }
 
-/// A limit that may be.
+/// Validates a page limit.
 pub(super) fn limit(limit: Option<usize>, most: usize) -> Result<usize, ApiError> {
     let limit = limit.unwrap_or(USUAL);
     if (1..=most).contains(&limit) {
@@ -41,7 +41,7 @@ pub(super) fn limit(limit: Option<usize>, most: usize) -> Result<usize, ApiError
     Err(problem(ErrorCode::InvalidValue, message).with_param("limit"))
 }
 
-/// Whether an id may be one of ours.
+/// Returns whether an id has the format of ids of this server.
 pub(super) fn is_id(id: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
     (1..=LONGEST_ID).contains(&id.len()) && id.bytes().all(plain)

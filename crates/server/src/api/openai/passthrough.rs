@@ -1,9 +1,9 @@
 //! Pass-through of requests and responses between client and provider.
 //!
-//! If the provider has the same API as the route, parsing a request and writing it again gives the
-//! same bytes, and so for the response. Then both are forwarded as bytes, after a scan that finds
-//! what parsing would. Anything unusual takes the normal path: a request before it is sent, a
-//! response from the first unusual event on.
+//! If the provider has the same API as the route, parsing and encoding a body yields the same
+//! bytes. Such bodies are forwarded as bytes, after a scan for anything that parsing would change.
+//! If the scan finds something in a request, the request is parsed. A response is parsed from the
+//! first such event on.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -21,7 +21,7 @@ use crate::api::{json_body, json_response};
 use crate::error::ApiError;
 use crate::request_context::RequestContext;
 
-/// Forwards a body if possible; `None` if not, without any side effect.
+/// Forwards a body if possible. Otherwise returns `None` without side effects.
 pub(super) async fn answer(
     call: &RequestContext,
     body: &[u8],
@@ -68,15 +68,15 @@ pub(super) async fn answer(
     answered.await.map(Some)
 }
 
-/// The same as events. The model is asked in the future that the answer is made of, so that the
-/// client gets signs of life while the provider lets it wait.
+/// Forwards a body and streams the response. The model is called inside the stream, so that the
+/// client receives pings while the provider is silent.
 async fn streamed(
     call: &RequestContext,
     request: WireRequest,
 ) -> Result<Option<Response>, ApiError> {
     let app = Arc::clone(&call.app);
-    // Building the call tells whether the model accepts it; the call itself is dropped and repeated
-    // inside of the stream, where pings cover the wait.
+    // Building the call shows whether the model accepts it. This call is dropped and repeated
+    // inside the stream, where pings cover the wait.
     let takes = app
         .service
         .model()
@@ -98,7 +98,7 @@ async fn streamed(
     event_stream::answer(call, asking, told).await.map(Some)
 }
 
-/// The model took the request a moment ago.
+/// Returns the error for a model that accepted the request in the first check only.
 fn model_changed() -> ModelError {
     let message = "the model no longer accepts the request unchanged";
     ModelError::new(ModelErrorKind::Configuration, message)

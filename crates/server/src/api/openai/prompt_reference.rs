@@ -1,5 +1,6 @@
-//! A stored prompt that a request names in addition to the model, with variables that may be texts,
-//! images and files: `prompt` of a Responses request, `prompt_id` and related members of a chat.
+//! A stored prompt that a request selects in addition to the model: `prompt` of a Responses
+//! request, `prompt_id` and related members of a chat. Its variables can be texts, images and
+//! files.
 
 use std::sync::Arc;
 
@@ -14,19 +15,19 @@ use crate::error::{ApiError, problem};
 /// URL prefix of placeholders for media during rendering.
 const MEDIUM: &str = "variable:";
 
-/// A prompt that a request names.
+/// A prompt selected by a request.
 #[derive(Debug, Default)]
 pub(super) struct PromptReference {
-    /// Its id or an alias, with a mark or not.
+    /// The id or an alias, optionally with a version selector.
     pub(super) id: String,
-    /// Its variables. Media are replaced by placeholders that only this process can create.
+    /// The variables. Media are replaced by placeholders that only this process can create.
     pub(super) variables: Map,
-    /// Images and files, by the number in their mark.
+    /// Images and files, indexed by the number in their placeholder.
     media: Vec<ContentPart>,
 }
 
 impl PromptReference {
-    /// A prompt with plain variables.
+    /// Creates a reference with variables other than media.
     pub(super) fn plain(id: &str, variables: Map) -> Self {
         PromptReference {
             id: id.to_owned(),
@@ -35,17 +36,17 @@ impl PromptReference {
         }
     }
 
-    /// Takes `prompt` out of a Responses request.
+    /// Removes `prompt` from a Responses request and parses it.
     ///
     /// # Errors
-    /// It, its version or one of its variables does not fit.
+    /// Fails if the prompt, its version or one of its variables is invalid.
     pub(super) fn of_response(body: &mut Object<String, Tree>) -> Result<Option<Self>, ApiError> {
         let said = match body.shift_remove("prompt") {
             None | Some(Tree::Null) => return Ok(None),
             Some(Tree::Object(said)) => said,
             Some(_) => return Err(wrong("prompt", "expected an object with id")),
         };
-        // OpenAI's guide calls it prompt_id, its API reference id.
+        // OpenAI's guide calls the member `prompt_id`, its API reference `id`.
         let id = match text(&said, "id", "prompt.id")? {
             Some(id) => Some(id),
             None => text(&said, "prompt_id", "prompt.prompt_id")?,
@@ -57,10 +58,11 @@ impl PromptReference {
         PromptReference::read(id, variables, "prompt.variables").map(Some)
     }
 
-    /// Takes `prompt_id`, `prompt_version`, `prompt_label` and `prompt_variables` out of a chat.
+    /// Removes `prompt_id`, `prompt_version`, `prompt_label` and `prompt_variables` from a chat and
+    /// parses them.
     ///
     /// # Errors
-    /// One of them does not fit, or is there without an id.
+    /// Fails if a member is invalid, or if the others are set without an id.
     pub(super) fn of_chat(body: &mut Object<String, Tree>) -> Result<Option<Self>, ApiError> {
         let names = ["prompt_version", "prompt_label", "prompt_variables"];
         let Some(Tree::String(id)) = body.shift_remove("prompt_id").filter(|id| !id.is_null())
@@ -117,7 +119,7 @@ impl PromptReference {
         Ok(prompted)
     }
 
-    /// A variable: a text or a part of a message as the Responses API has it, else any JSON.
+    /// Parses a variable: a text, a content part of the Responses API, or any other JSON.
     fn value(&mut self, value: &Tree, place: &str) -> Result<Value, ApiError> {
         let kind = value.get("type").and_then(Tree::as_str);
         let kind = match kind {
@@ -147,7 +149,7 @@ impl PromptReference {
             }
             Some(part) => {
                 let kind = kind.strip_prefix("input_");
-                // A template can print only text, so media travel as a private URL and are put back
+                // A template can only print text, so media become a private URL and are inserted
                 // after rendering.
                 let address = format!("{MEDIUM}{}", self.media.len());
                 self.media.push(part);
@@ -157,7 +159,7 @@ impl PromptReference {
         }
     }
 
-    /// Replaces placeholders by their images and files.
+    /// Replaces placeholders with their images and files.
     pub(super) fn insert_media(&self, messages: &mut [Message]) {
         if self.media.is_empty() {
             return;
@@ -177,7 +179,7 @@ impl PromptReference {
     }
 }
 
-/// An id with its mark.
+/// Returns an id with its version selector.
 fn marked(id: &str, mark: Option<&str>, place: &str) -> Result<String, ApiError> {
     let Some(mark) = mark else {
         return Ok(id.to_owned());

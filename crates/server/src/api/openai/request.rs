@@ -12,22 +12,21 @@ use crate::api::body;
 use crate::error::{ApiError, problem};
 use crate::request_context::RequestContext;
 
-/// A parsed request, without the members that only this server reads.
+/// A parsed request, without members that only this server uses.
 #[derive(Debug)]
 pub(super) struct ParsedRequest {
     pub(super) request: ChatRequest,
-    /// Whether the answer comes as events.
+    /// Whether the response is a stream of events.
     pub(super) stream: bool,
-    /// Whether what it cost comes as the last of them.
+    /// Whether the last event contains the usage.
     pub(super) include_usage: bool,
-    /// Variables of a stored prompt that is named as the model: the body's `variables`, over its
-    /// `metadata`.
+    /// Variables of a stored prompt that is the model. `variables` of the body override `metadata`.
     pub(super) variables: Map,
-    /// A stored prompt that is named beside the model.
+    /// A stored prompt in addition to the model.
     pub(super) prompted: Option<PromptReference>,
 }
 
-/// The body as JSON.
+/// Reads the body as JSON.
 pub(super) async fn json<B>(call: &RequestContext, body: B) -> Result<Value, ApiError>
 where
     B: HttpBody<Data = Bytes, Error: Into<BoxError>> + Unpin,
@@ -35,13 +34,14 @@ where
     tree(&bytes(call, body).await?)
 }
 
-/// The body, which has something in it.
+/// Reads the body, which must not be empty.
 pub(super) async fn bytes<B>(call: &RequestContext, body: B) -> Result<Bytes, ApiError>
 where
     B: HttpBody<Data = Bytes, Error: Into<BoxError>> + Unpin,
 {
     let config = &call.app.config;
-    // Agents have a limit of their own, and the target is unknown before the body is parsed.
+    // Agents have their own limit, and the target is unknown before the body is parsed, so the
+    // larger limit applies.
     let most = match &call.app.agents {
         Some(agents) => agents.options().body_bytes.max(config.body_bytes),
         None => config.body_bytes,
@@ -56,7 +56,7 @@ where
     Ok(bytes)
 }
 
-/// A body as a tree.
+/// Parses a body as a tree.
 pub(super) fn tree(bytes: &[u8]) -> Result<Value, ApiError> {
     serde_json::from_slice(bytes).map_err(|error| {
         let message = format!("the body is not JSON: {error}");
@@ -64,8 +64,8 @@ pub(super) fn tree(bytes: &[u8]) -> Result<Value, ApiError> {
     })
 }
 
-/// Parses a body by the rules of a provider API. A prompt in addition to the model provides
-/// messages, so the member `said` may be missing.
+/// Parses a body by the rules of a provider API. The member `said` may be missing if a prompt in
+/// addition to the model provides messages.
 pub(super) fn read(
     wire: &impl Protocol,
     mut json: Value,
@@ -104,7 +104,7 @@ fn flag(json: &Value, name: &str) -> Result<bool, ApiError> {
     }
 }
 
-/// Takes out the variables of a prompt, so that they are not sent to a provider.
+/// Removes the variables of a prompt, which must not be sent to a provider.
 fn variables(json: &mut Value) -> Result<Map, ApiError> {
     let is_prompt = json
         .get("model")
@@ -128,7 +128,7 @@ fn variables(json: &mut Value) -> Result<Map, ApiError> {
     Ok(all.into_iter().map(value).collect())
 }
 
-/// Converts a parse error and names the member.
+/// Converts a parse error and names the invalid member.
 pub(super) fn refused(error: &ModelError) -> ApiError {
     let place = place(&error.message);
     let answer = problem(ErrorCode::InvalidValue, error.message.clone());
@@ -139,7 +139,7 @@ pub(super) fn refused(error: &ModelError) -> ApiError {
     }
 }
 
-/// The path that a reader's message begins with: `messages[0]: role: …`.
+/// Returns the path at the start of a parser's message, as in `messages[0]: role: …`.
 fn place(message: &str) -> String {
     let is_name = |part: &&str| {
         let allowed = |b: u8| b.is_ascii_alphanumeric() || b"_[]".contains(&b);

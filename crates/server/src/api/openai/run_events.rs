@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use super::approval;
 use crate::error::ApiError;
 
-/// The beginning of an answer.
+/// Returns the start event of a response.
 pub(super) fn start(model: &str) -> ChatEvent {
     ChatEvent::Start {
         id: format!("chatcmpl-{}", uuid::Uuid::new_v4().simple()),
@@ -21,8 +21,8 @@ pub(super) fn start(model: &str) -> ChatEvent {
     }
 }
 
-/// Waits for the first event of the run, so that earlier failures still get their own HTTP status.
-/// `whole` makes a resumed run repeat the text from before.
+/// Waits for the first event of the run, so that earlier failures still have their own HTTP status.
+/// With `whole`, a resumed run repeats its earlier text.
 pub(super) async fn start_stream(
     mut running: RunHandle,
     whole: bool,
@@ -33,7 +33,7 @@ pub(super) async fn start_stream(
         calls: 0,
         id: running.id().to_owned(),
     };
-    // An error of the first event becomes the HTTP status.
+    // A failure in the first event determines the HTTP status.
     if let Some(event) = running.next().await {
         told.take(event)?;
     }
@@ -51,7 +51,7 @@ pub(super) async fn start_stream(
     Ok(Box::pin(stream))
 }
 
-/// What a run has reported and nobody has read.
+/// Events of a run that are not read yet.
 struct EventQueue {
     pending: VecDeque<ChatEvent>,
     whole: bool,
@@ -123,7 +123,7 @@ impl EventQueue {
     }
 }
 
-/// Converts a failed run to a model error, which it is to the client.
+/// Converts the error of a failed run to a model error.
 fn failed(error: AgentError) -> ModelError {
     let kind = match &error {
         AgentError::Model(_) => ModelErrorKind::Provider,

@@ -3,44 +3,44 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// The body of every error.
+/// The body of an error response.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ErrorBody {
-    /// What went wrong.
+    /// The error.
     pub(crate) error: ErrorObject,
 }
 
-/// What went wrong.
+/// An error.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Failure)]
 pub(crate) struct ErrorObject {
-    /// What happened and how to fix it, for people.
+    /// A description for people of the error and its fix.
     pub(crate) message: String,
     /// `invalid_request_error`, `requests`, `insufficient_quota` or `server_error`.
     pub(crate) r#type: &'static str,
-    /// The member of the request that it is about: `messages[0].role`.
+    /// The invalid member of the request, such as `messages[0].role`.
     pub(crate) param: Option<String>,
     /// Stable code, such as `model_not_found`.
     pub(crate) code: Option<String>,
 }
 
-/// A list.
+/// A list of models.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ModelList {
     /// Always `list`.
     pub(crate) object: &'static str,
-    /// What can be named as a model.
+    /// The valid model names.
     pub(crate) data: Vec<Model>,
 }
 
-/// Something that can be named as a model.
+/// A valid model name.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Model {
-    /// The name: a model's, `prompt/ID` or `agent/NAME`.
+    /// The name of a model, `prompt/ID` or `agent/NAME`.
     pub(crate) id: String,
     /// Always `model`.
     pub(crate) object: &'static str,
-    /// When this server began, in seconds since 1970.
+    /// The start time of this server, in seconds since 1970.
     pub(crate) created: u64,
     /// The owner: a provider, or `quillet` for prompts and agents.
     pub(crate) owned_by: String,

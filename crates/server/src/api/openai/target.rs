@@ -1,25 +1,25 @@
-//! The target that a model name selects.
+//! Resolves model names.
 
 /// The target of a model name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ModelTarget<'a> {
-    /// A model of this server, by its name; the configured one where there is none.
+    /// A model by name, or the configured model if there is no name.
     Model,
-    /// A stored prompt: what it renders to goes before the conversation.
+    /// A stored prompt. Its rendered messages precede the conversation.
     Prompt(&'a str),
     /// A stored agent.
     Agent(&'a str),
-    /// A database, which is asked a question.
+    /// A database. The last user message is the question.
     Database(&'a str),
 }
 
-/// What the names of stored prompts begin with.
+/// The prefix of stored prompts.
 pub(super) const PROMPT: &str = "prompt/";
 
-/// What the names of stored agents begin with.
+/// The prefix of stored agents.
 pub(super) const AGENT: &str = "agent/";
 
-/// What the names of databases begin with.
+/// The prefix of databases.
 pub(super) const DATABASE: &str = "database/";
 
 impl<'a> ModelTarget<'a> {

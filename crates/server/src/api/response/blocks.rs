@@ -1,6 +1,6 @@
-//! The answer as a list of blocks, for clients that show text and calls in their order. A text
-//! block is open until a call or the end closes it, and is never empty; a call's block goes from
-//! `pending` to `done` or `error`, even when the run is cut.
+//! The response as a list of blocks, for clients that show text and calls in order. A text block is
+//! open until a call or the end closes it, and is never empty. The block of a call goes from
+//! `pending` to `done` or `error`, even if the run is interrupted.
 
 use std::sync::Arc;
 
@@ -8,17 +8,17 @@ use quillet_core::{Value, clock};
 use serde::Serialize;
 use serde_json::Map;
 
-/// What is shown of calls. Events carry all blocks so far, so that what one block
-/// holds is sent again with every call after it.
+/// Options for the blocks of calls. Events carry all blocks so far, so the content of a block is
+/// sent again with every later call.
 #[derive(Clone, Debug)]
 pub(crate) struct BlockOptions {
-    /// Arguments and results are shown for tools whose names contain one of these.
+    /// Arguments and results are only shown for tools whose names contain one of these.
     pub(crate) shown_tools: Arc<[String]>,
-    /// Most bytes of a result in a block.
+    /// The maximum number of result bytes in a block.
     pub(crate) output_bytes: usize,
 }
 
-/// How a block is.
+/// The status of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum Status {
@@ -36,7 +36,7 @@ enum ContentBlock {
         content: String,
         status: Status,
         timestamp: u64,
-        /// Characters of the content.
+        /// The length of the content in characters.
         #[serde(skip)]
         characters: usize,
     },
@@ -54,7 +54,7 @@ enum ContentBlock {
     },
 }
 
-/// The blocks of an answer.
+/// The blocks of a response.
 #[derive(Debug, Serialize)]
 #[serde(transparent)]
 pub(crate) struct Blocks {
@@ -71,7 +71,7 @@ impl Blocks {
         }
     }
 
-    /// Adds a piece of text; the block that it went into, and where in it, in characters.
+    /// Adds text. Returns the id of its block and the offset in it, in characters.
     pub(crate) fn text(&mut self, text: &str) -> (&str, usize) {
         let open = |block: &ContentBlock| {
             matches!(
@@ -107,12 +107,12 @@ impl Blocks {
         (id, offset)
     }
 
-    /// A call begins.
+    /// Adds a block for a call.
     pub(crate) fn call(&mut self, id: &str, name: &str, input: &Map<String, serde_json::Value>) {
         self.close_text();
         self.blocks.push(ContentBlock::Tool {
-            // Block ids must be unique in a response, but some providers restart their call ids in
-            // every turn.
+            // Block ids must be unique in a response, but some providers reuse call ids in every
+            // turn.
             id: self.unused(id),
             tool_use_id: id.to_owned(),
             tool_name: name.to_owned(),
@@ -124,7 +124,7 @@ impl Blocks {
         });
     }
 
-    /// A call has ended.
+    /// Sets the result of a call.
     pub(crate) fn result(&mut self, call: &str, name: &str, output: &Value, failed: bool) {
         let text = self
             .shows(name)
@@ -144,7 +144,7 @@ impl Blocks {
         }
     }
 
-    /// The answer is over: nothing stays open.
+    /// Closes all blocks at the end of the response.
     pub(crate) fn close(&mut self, failed: bool) {
         self.close_text();
         for block in &mut self.blocks {
@@ -164,7 +164,7 @@ impl Blocks {
         }
     }
 
-    /// Returns the id, or a variant if a block already has it.
+    /// Returns the id, or a variant if another block has it.
     fn unused(&self, id: &str) -> String {
         let taken = |block: &ContentBlock| matches!(block, ContentBlock::Tool { id: other, .. } if other == id);
         if self.blocks.iter().any(taken) {
@@ -180,7 +180,7 @@ impl Blocks {
     }
 }
 
-/// `web_search` is shown as `Web search`.
+/// Returns a tool name for display, such as `Web search` for `web_search`.
 pub(crate) fn display_name(tool: &str) -> String {
     let spaced = tool.replace('_', " ");
     let mut letters = spaced.chars();

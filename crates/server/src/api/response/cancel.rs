@@ -1,12 +1,12 @@
-//! What a client asks to have stopped.
+//! Request bodies for cancellation.
 
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-/// Which answer is to stop.
+/// The response to cancel.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 pub(crate) struct CancelBody {
-    /// The request's `X-Request-ID`, or the id of its answer.
+    /// The request's `X-Request-ID`, or the id of its response.
     #[serde(default)]
     pub(super) request_id: String,
 }

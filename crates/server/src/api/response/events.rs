@@ -1,6 +1,6 @@
-//! The events of a run, with Chat Shell's names and payloads (`docs/agent/response.md`). Order:
-//! `response.start`, then any mix, then exactly one of `response.done`, `response.cancelled` and
-//! `response.error`.
+//! The events of a run, with Chat Shell's names and payloads (`docs/agent/response.md`).
+//! `response.start` is first. The last event is one of `response.done`, `response.cancelled` and
+//! `response.error`. Other events are in any order between them.
 
 use quillet_agent::{AgentError, AgentEvent, AgentOutcome, Citation, CompactionReport, EndReason};
 use quillet_core::chat::{FinishReason, Usage};
@@ -11,28 +11,27 @@ use serde_json::{Map, json};
 
 use super::blocks::{BlockOptions, Blocks, display_name};
 
-/// The event of a run that failed.
+/// The event of a failed run.
 pub(super) const ERROR: &str = "response.error";
 
-/// One event as it goes over the wire.
+/// An encoded event.
 #[derive(Clone, Debug)]
 pub(super) struct WireEvent {
     pub(super) name: &'static str,
-    /// JSON, in one line.
+    /// The JSON data, on one line.
     pub(super) data: String,
 }
 
-/// Turns what a run reports into events.
+/// Encodes the events of a run.
 #[derive(Debug)]
 pub(super) struct AgentEncoder {
     id: String,
     provider: Option<String>,
     blocks: Blocks,
-    /// Events that are only sent to clients that ask for them: `tool_limit_reached`,
-    /// `sources.update`.
+    /// Events that are only sent on request: `tool_limit_reached`, `sources.update`.
     wanted: Vec<String>,
     sources: Vec<Citation>,
-    /// US dollars; known at the end.
+    /// The cost in US dollars, known at the end.
     cost: Option<f64>,
     warnings: Vec<String>,
 }
@@ -87,8 +86,8 @@ struct WireUsage {
     reasoning_tokens: u64,
 }
 
-/// The payload of `response.done`, and with `content` the whole answer of a client that does not
-/// stream.
+/// The payload of `response.done`. With `content` it is the complete response for a client that
+/// does not stream.
 #[derive(Serialize)]
 pub(super) struct ResponseDone<'a> {
     id: &'a str,
@@ -124,12 +123,12 @@ pub(super) struct ResponseError {
     pub(super) code: ErrorCode,
     pub(super) message: String,
     pub(super) details: Details,
-    /// What the run had cost until then, if it had begun.
+    /// The usage so far, if the run had begun.
     #[serde(skip_serializing_if = "Option::is_none")]
     usage: Option<WireUsage>,
 }
 
-/// What is known about a failure.
+/// Details of a failure.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Details {
     provider: Option<String>,
@@ -153,33 +152,33 @@ impl AgentEncoder {
         }
     }
 
-    /// What the run has cost in US dollars, if that is known; before its last event is sent.
+    /// Sets the cost of the run in US dollars, if known. Must be called before the last event.
     pub(super) fn cost(&mut self, dollars: Option<f64>) {
         self.cost = dollars;
     }
 
-    /// The provider, for errors; known when the run is prepared.
+    /// Sets the provider for error events. It is known when the run is prepared.
     pub(super) fn provider(&mut self, name: Option<&str>) {
         if self.provider.is_none() {
             self.provider = name.map(str::to_owned);
         }
     }
 
-    /// What whoever asks should know; known when the run is prepared.
+    /// Sets the warnings for the caller. They are known when the run is prepared.
     pub(super) fn warn(&mut self, warnings: &[String]) {
         if self.warnings.len() != warnings.len() {
             self.warnings = warnings.to_vec();
         }
     }
 
-    /// The first event.
+    /// Returns the first event.
     pub(super) fn start(&self, model: &str) -> WireEvent {
         let created = clock::since_epoch().as_secs();
         let start = json!({"id": self.id, "model": model, "created": created});
         wire_event("response.start", &start)
     }
 
-    /// The events about one; the last of a run is a terminal one.
+    /// Encodes an event of the run. The last event of a run yields a terminal event.
     pub(super) fn encode(&mut self, event: &AgentEvent, into: &mut Vec<WireEvent>) {
         match event {
             AgentEvent::Text(text) if text.is_empty() => {}
@@ -261,7 +260,7 @@ impl AgentEncoder {
             return;
         };
         self.blocks.result(id, name, output, error.is_some());
-        // What is nested too deeply for JSON is given as the text that the model reads.
+        // If the value is nested too deeply for JSON, send the text that the model receives.
         let written = Value::from(for_model.as_str());
         let output = if output.depth() > quillet_core::value::MAX_DEPTH {
             &written
@@ -317,7 +316,8 @@ impl AgentEncoder {
         }
     }
 
-    /// The payload of `response.done`, `whole` for clients that did not get the events before it.
+    /// Returns the payload of `response.done`. `whole` is true for clients that did not receive the
+    /// earlier events.
     pub(super) fn done<'a>(
         &'a mut self,
         outcome: &'a AgentOutcome,
@@ -346,7 +346,7 @@ impl AgentEncoder {
         }
     }
 
-    /// The payload of `response.error`.
+    /// Returns the payload of `response.error`.
     pub(super) fn failure(&self, error: &AgentError) -> ResponseError {
         let details = match error {
             AgentError::Model(model) => Details {
@@ -371,7 +371,7 @@ impl AgentEncoder {
     }
 }
 
-/// The payload of [`ERROR`] for a run whose end nobody reported.
+/// Returns the payload of [`ERROR`] for a run that ended without a terminal event.
 pub(super) fn interrupted(message: &str) -> String {
     let failure = ResponseError {
         code: ErrorCode::RunInterrupted,
@@ -385,7 +385,7 @@ pub(super) fn interrupted(message: &str) -> String {
     wire_event(ERROR, &failure).data
 }
 
-/// An error always says something: a reset connection has no text of its own.
+/// Returns a message that is never empty, although a reset connection has no message.
 fn error_message(error: &AgentError) -> String {
     let text = error.to_string();
     if text.trim().is_empty() {
@@ -395,7 +395,7 @@ fn error_message(error: &AgentError) -> String {
     }
 }
 
-/// The model asks the user back by a call of a tool of ours.
+/// Encodes the model's question to the user, which is a call of a built-in tool.
 fn call_required(id: &str, name: &str, input: &Map<String, serde_json::Value>) -> WireEvent {
     if name != CLARIFY {
         return wire_event("tool.call_required", &CallRequired { id, name, input });
@@ -453,7 +453,7 @@ fn wire_event(name: &'static str, payload: &impl Serialize) -> WireEvent {
     WireEvent { name, data }
 }
 
-/// The bytes of an event.
+/// Encodes an event as bytes.
 pub(super) fn frame(sequence: u64, name: &str, data: &str) -> String {
     let number = sequence.to_string();
     ["id: ", &number, "\nevent: ", name, "\ndata: ", data, "\n\n"].concat()

@@ -1,4 +1,5 @@
-//! What is asked: messages, else content, else text, each with images.
+//! Reads the input of a run. `messages` precedes `content`, which precedes `text`. Each of them can
+//! contain images.
 
 use quillet_core::{ContentPart, Message, MessageContent, Role, ToolCall};
 use quillet_host::agent::RunInput;
@@ -7,14 +8,14 @@ use serde_json::Value;
 use super::reader::ObjectReader;
 use super::validation::PathSegment;
 
-/// Roles of messages.
+/// The valid roles of messages.
 const ROLES: [&str; 5] = ["system", "developer", "user", "assistant", "tool"];
-/// What an image is where nobody says.
+/// The default media type of an image.
 const IMAGE: &str = "image/png";
 
-/// Reads `input`; nothing where it says nothing.
+/// Reads `input`. Returns `None` if it is empty.
 pub(super) fn read(object: &mut ObjectReader<'_>) -> Option<RunInput> {
-    // All three are read before one is chosen, so that errors in each are reported.
+    // Read all three before choosing one, so that errors in each are reported.
     let messages = object.objects("messages", message);
     let content = parts(object, "content");
     let text = text(object);
@@ -30,7 +31,7 @@ pub(super) fn read(object: &mut ObjectReader<'_>) -> Option<RunInput> {
     (!says_nothing).then_some(RunInput::Content(content))
 }
 
-/// A text, or one with images.
+/// Reads a text, or a text with images.
 fn text(object: &mut ObjectReader<'_>) -> Option<MessageContent> {
     match object.take("text")? {
         Value::String(text) => Some(MessageContent::Text(text)),
@@ -48,7 +49,7 @@ fn text(object: &mut ObjectReader<'_>) -> Option<MessageContent> {
     }
 }
 
-/// `{"type": "vision", …}` or `{"type": "multi_vision", …}`.
+/// Reads `{"type": "vision", …}` or `{"type": "multi_vision", …}`.
 fn seen(mut vision: ObjectReader<'_>) -> Option<MessageContent> {
     vision.require(&["type", "text"]);
     let kind = vision.word("type", &["vision", "multi_vision"])?;
@@ -83,7 +84,7 @@ fn parts(object: &mut ObjectReader<'_>, name: &str) -> Vec<ContentPart> {
     object.objects(name, part)
 }
 
-/// A part of a message, in Chat Shell's form, OpenAI's or Anthropic's.
+/// Reads a content part in the format of Chat Shell, OpenAI or Anthropic.
 fn part(object: &mut ObjectReader<'_>) -> Option<ContentPart> {
     object.require(&["type"]);
     match object
@@ -109,7 +110,7 @@ fn part(object: &mut ObjectReader<'_>) -> Option<ContentPart> {
     }
 }
 
-/// `{"data": …, "media_type": …}` or `{"url": …}`.
+/// Reads `{"data": …, "media_type": …}` or `{"url": …}`.
 fn source(mut source: ObjectReader<'_>) -> Option<ContentPart> {
     if let Some(url) = source.text("url") {
         return Some(ContentPart::media(&url, Some("image"), None));
@@ -126,7 +127,7 @@ fn source(mut source: ObjectReader<'_>) -> Option<ContentPart> {
     ))
 }
 
-/// `"https://…"` or `{"url": "https://…"}`.
+/// Reads `"https://…"` or `{"url": "https://…"}`.
 fn address(object: &mut ObjectReader<'_>) -> Option<ContentPart> {
     let url = match object.take("image_url")? {
         Value::String(url) => url,
@@ -140,7 +141,7 @@ fn address(object: &mut ObjectReader<'_>) -> Option<ContentPart> {
     Some(ContentPart::media(&url, Some("image"), None))
 }
 
-/// A part that has our own form already.
+/// Reads a content part in the native format.
 fn native(object: &mut ObjectReader<'_>, kind: &str) -> Option<ContentPart> {
     object.require(&[kind]);
     let inner = object.take(kind)?;
@@ -162,7 +163,7 @@ fn native(object: &mut ObjectReader<'_>, kind: &str) -> Option<ContentPart> {
     }
 }
 
-/// One message of a conversation.
+/// Reads a message of a conversation.
 fn message(object: &mut ObjectReader<'_>) -> Option<Message> {
     object.require(&["role"]);
     let content = content(object);
@@ -199,7 +200,7 @@ fn content(object: &mut ObjectReader<'_>) -> MessageContent {
     }
 }
 
-/// A call as OpenAI's chat wire has it; arguments may be an object, too.
+/// Reads a call in the format of OpenAI's Chat API. The arguments may also be an object.
 fn call(object: &mut ObjectReader<'_>) -> Option<ToolCall> {
     object.require(&["id", "function"]);
     let id = object.text("id").unwrap_or_default();
@@ -212,7 +213,7 @@ fn call(object: &mut ObjectReader<'_>) -> Option<ToolCall> {
     })
 }
 
-/// A text as it is, anything else as JSON.
+/// Returns a string unchanged, and any other value as JSON.
 pub(super) fn text_of(value: Value) -> String {
     match value {
         Value::String(text) => text,

@@ -1,5 +1,5 @@
-//! Resumable runs: the events go into a log that every replica can read, so runs survive their
-//! readers and readers can return.
+//! Resumable runs. Their events go into a log that every replica can read, so a run continues
+//! without its reader, and a reader can return.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -17,16 +17,17 @@ use tokio::time::Instant;
 use super::events::{self, ERROR, WireEvent, frame};
 use super::stream::{AgentEventStream, PING, response};
 
-/// Events that wait for a log that cannot be written; of more, the oldest are lost to it.
+/// The maximum number of events that wait for an unavailable log. The oldest ones are dropped
+/// first.
 const MOST_WAITING: usize = 10_000;
-/// Bytes of those events.
+/// The maximum size of these events in bytes.
 const MOST_BYTES: usize = 4 << 20;
-/// Time between two attempts to write what could not be written.
+/// The pause between two attempts to write to the log.
 const PAUSE: Duration = Duration::from_millis(250);
 
 /// Drives a run to its end and writes its log, with or without readers. Events of a burst are
-/// written together, and a pause flushes them. Events that cannot be written wait: a run continues
-/// while its log store is unavailable.
+/// written together, and a pause flushes them. If the log store is unavailable, the events wait and
+/// the run continues.
 pub(super) async fn write(service: Arc<AgentService>, mut telling: AgentEventStream) {
     let run = telling.running().run_id().to_owned();
     let runs = service.parts().runs.clone();
@@ -38,7 +39,7 @@ pub(super) async fn write(service: Arc<AgentService>, mut telling: AgentEventStr
         if ended.is_none() && gather(&mut telling, &mut waiting, &mut sequence).await {
             ended = Some(Instant::now());
         }
-        // Another process owns the run now and writes its log; two writers would mix their events.
+        // Another process owns the run and writes its log. Two writers would mix their events.
         if telling.running().is_lost() {
             return;
         }
@@ -51,8 +52,8 @@ pub(super) async fn write(service: Arc<AgentService>, mut telling: AgentEventStr
             }
             Err(error) => error,
         };
-        // A refused write never succeeds later. After the run has ended, keep trying only for
-        // `log_patience`, or shutdown would wait forever.
+        // A rejected write never succeeds later. After the end of the run, retry only for
+        // `log_patience`, so that shutdown does not wait forever.
         let is_over = error.kind == StoreErrorKind::Refused
             || ended.is_some_and(|since| since.elapsed() > patience);
         if is_over || !std::mem::replace(&mut is_told, true) {
@@ -68,7 +69,7 @@ pub(super) async fn write(service: Arc<AgentService>, mut telling: AgentEventStr
     }
 }
 
-/// Keeps the newest events, as the log itself does.
+/// Drops the oldest events, like the log itself.
 fn forget_oldest(waiting: &mut Vec<LoggedEvent>) {
     let mut bytes: usize = waiting.iter().map(|event| event.data.len()).sum();
     let too_many = waiting.len().saturating_sub(MOST_WAITING);
@@ -83,7 +84,7 @@ fn forget_oldest(waiting: &mut Vec<LoggedEvent>) {
     waiting.drain(..gone);
 }
 
-/// Adds events until the run pauses; whether it has ended.
+/// Adds events until the run pauses. Returns whether it has ended.
 async fn gather(
     telling: &mut AgentEventStream,
     batch: &mut Vec<LoggedEvent>,
@@ -94,7 +95,7 @@ async fn gather(
     while batch.len() < before + MOST {
         let patience = match (batch.len() > before, before > 0) {
             (true, _) => Some(Duration::ZERO),
-            // What could not be written is tried again, even if nothing comes.
+            // Retry failed writes even without new events.
             (false, true) => Some(PAUSE),
             (false, false) => None,
         };
@@ -118,31 +119,31 @@ async fn gather(
     false
 }
 
-/// A reader of a log.
+/// Reads a log.
 struct LogReader {
     runs: Arc<dyn Runs>,
-    /// What knows of runs that somebody else may go on with.
+    /// The journal with the runs that another process may resume.
     journal: Option<Arc<dyn Journal>>,
     run: String,
     after: u64,
-    /// A page that was read already.
+    /// A page that is already read.
     page: Option<LogPage>,
-    /// Since when the log cannot be read.
+    /// The time since which the log is unavailable.
     unread: Option<Instant>,
     waits: PollTimeouts,
     ended: bool,
 }
 
-/// How long a reader waits.
+/// Timeouts of a reader.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PollTimeouts {
-    /// For an event, before it sends a comment.
+    /// The time without an event after which a comment is sent.
     pub(super) ping: Duration,
-    /// For a log that cannot be read.
+    /// The time for which an unavailable log is retried.
     pub(super) patience: Duration,
 }
 
-/// Answers with the events of a run after a number, and follows it to its end.
+/// Returns a stream of the events of a run after a number, up to its end.
 pub(super) fn answer(
     agents: &AgentService,
     run: String,
@@ -168,7 +169,7 @@ pub(super) fn answer(
 }
 
 impl LogReader {
-    /// The next bytes; nothing after the event that ended the run, or that says why there is none.
+    /// Returns the next bytes, or `None` after the last event of the run or an error event.
     async fn next(&mut self) -> Option<Bytes> {
         if self.ended {
             return None;
@@ -210,16 +211,16 @@ impl LogReader {
                 self.unread = None;
                 Ok(page)
             }
-            // A store that came back empty is filled again by whoever runs the run; one that takes
-            // it up begins its log anew.
+            // If the store lost its data, the owner of the run writes the log again. A process that
+            // resumes the run begins a new log.
             Ok(None) => Err("it no longer exists".to_owned()),
             Err(error) => Err(error.to_string()),
         }
     }
 
-    /// Waits a moment; or says, as the last event, that the log cannot be read. That event has no
-    /// number: it is none of the run, which goes on, and a client that comes back gets those that
-    /// it missed.
+    /// Waits for a moment. If the log is unavailable for too long, returns an error event as the
+    /// last one. That event has no number because it does not belong to the run. The run continues,
+    /// and a client that reconnects receives the missed events.
     async fn wait_for_log(&mut self, why: &str, left: Duration) -> Option<Bytes> {
         let since = *self.unread.get_or_insert_with(Instant::now);
         if since.elapsed() < self.waits.patience {
@@ -233,17 +234,18 @@ impl LogReader {
         Some(format!("event: {ERROR}\ndata: {data}\n\n").into())
     }
 
-    /// Writes the last event of a run whose replica is gone, so that every reader has the same.
+    /// Writes the last event of a run whose replica is gone, so that all readers receive the same
+    /// one.
     async fn give_up(&self) {
         if self.is_resumable().await {
             return tokio::time::sleep(PAUSE).await;
         }
-        // Written by the first reader that notices, so that all readers see the same last event.
+        // The first reader that notices writes it, so that all readers receive the same last event.
         let message = "the replica that ran this response is gone, and unwritten events are lost: send the request again";
         let data = events::interrupted(message);
         match self.runs.give_up(&self.run, ERROR, &data).await {
             Ok(true) => tracing::warn!(run = self.run, "abandoned a run: its replica is gone"),
-            // Somebody else wrote it; or it cannot be written, and the next look says so.
+            // Another reader wrote it. If the write failed, the next read reports the error.
             Ok(false) => {}
             Err(error) => {
                 tracing::debug!(run = self.run, %error, "cannot write the last event of a lost run yet")
@@ -251,7 +253,7 @@ impl LogReader {
         }
     }
 
-    /// Whether the run's journal says that it is not over: then somebody takes it up again.
+    /// Returns whether the journal has the run as unfinished, so that another process resumes it.
     async fn is_resumable(&self) -> bool {
         let Some(journal) = &self.journal else {
             return false;
@@ -259,7 +261,7 @@ impl LogReader {
         match journal.head(&self.run).await {
             Ok(Some(head)) => matches!(head.standing.state, RunState::Running | RunState::Ready),
             Ok(None) => false,
-            // While it is away nobody can tell.
+            // The state of the run is unknown while the journal is unavailable.
             Err(_) => true,
         }
     }
@@ -268,7 +270,7 @@ impl LogReader {
         let mut out = String::new();
         for event in &page.events {
             let missing = self.after + 1;
-            // The events of whoever goes on with a run begin with a number of their own.
+            // A resumed run begins with a later number, which is not a gap.
             if event.sequence > missing && &*event.name != "response.start" {
                 let last = event.sequence - 1;
                 out.push_str(&format!(

@@ -1,7 +1,7 @@
 //! `POST /v1/response` and its companions.
 //!
-//! The request is checked whole, the run begins, and its events go out as they come:
-//! as server-sent events, or folded into one answer where `features.streaming` is off.
+//! The request is validated completely before the run begins. Events are sent as they occur, as
+//! server-sent events, or collected into one response if `features.streaming` is off.
 
 mod blocks;
 mod cancel;

@@ -1,5 +1,5 @@
-//! Reads a JSON object member by member, as pydantic's lax mode does (`"5"` is a
-//! number, `"true"` a boolean, `null` is absent), and notes every fault on the way.
+//! Reads the members of a JSON object, with the conversions of pydantic's lax mode (`"5"` is a
+//! number, `"true"` a boolean, `null` is absent), and collects all errors.
 
 use std::fmt::Display;
 
@@ -8,20 +8,20 @@ use serde_json::{Map, Value, json};
 
 use super::validation::{PathSegment, ValidationReport};
 
-/// Characters of an unknown member's name that are shown.
+/// The maximum number of characters reported of an unknown member's name.
 const LONGEST_NAME: usize = 64;
 
-/// An object that is being read.
+/// Reads a JSON object.
 pub(super) struct ObjectReader<'f> {
     members: Map<String, Value>,
     path: Vec<PathSegment>,
     faults: &'f mut ValidationReport,
-    /// Members that somebody asked for.
+    /// The names of the members that were read.
     asked: Vec<String>,
 }
 
 impl<'f> ObjectReader<'f> {
-    /// The object at a place; says so if it is none.
+    /// Creates a reader for the object at a path. Reports an error if the value is not an object.
     pub(super) fn read(
         value: Value,
         path: Vec<PathSegment>,
@@ -42,7 +42,7 @@ impl<'f> ObjectReader<'f> {
         }
     }
 
-    /// Notes members that have to be there and are not.
+    /// Reports required members that are missing.
     pub(super) fn require(&mut self, names: &[&str]) {
         for name in names {
             if !self.members.contains_key(*name) {
@@ -58,7 +58,7 @@ impl<'f> ObjectReader<'f> {
         self.members.get(name).is_some_and(|value| !value.is_null())
     }
 
-    /// A member as it is; nothing for `null`.
+    /// Takes a member without conversion. Returns `None` for `null`.
     pub(super) fn take(&mut self, name: &str) -> Option<Value> {
         self.asked.push(name.to_owned());
         // The key stays with `null`, so that the member counts as known afterwards.
@@ -66,12 +66,12 @@ impl<'f> ObjectReader<'f> {
         (!value.is_null()).then_some(value)
     }
 
-    /// The object as it is, as far as nothing was taken.
+    /// Returns the object without the members taken so far.
     pub(super) fn to_value(&self) -> Value {
         Value::Object(self.members.clone())
     }
 
-    /// Notes the members that nobody asked for, once all have been read.
+    /// Reports members that were not read. Call it after all members are read.
     pub(super) fn note_unknown(&mut self) {
         for name in self.members.keys() {
             if self.asked.contains(name) {
@@ -87,17 +87,17 @@ impl<'f> ObjectReader<'f> {
         }
     }
 
-    /// Names of the members, in their order.
+    /// Returns the names of the members, in order.
     pub(super) fn names(&self) -> Vec<String> {
         self.members.keys().cloned().collect()
     }
 
-    /// Puts back what was taken.
+    /// Puts a taken member back.
     pub(super) fn put(&mut self, name: &str, value: Value) {
         self.members.insert(name.to_owned(), value);
     }
 
-    /// The way to a member.
+    /// Returns the path of a member.
     pub(super) fn place(&self, name: &str) -> Vec<PathSegment> {
         let mut path = self.path.clone();
         path.push(name.into());
@@ -108,7 +108,7 @@ impl<'f> ObjectReader<'f> {
         self.faults
     }
 
-    /// Notes that a member is not what it should be.
+    /// Reports an invalid member.
     pub(super) fn fault(&mut self, kind: &'static str, name: &str, msg: &str, input: &Value) {
         let at = self.place(name);
         self.faults.add(kind, &at, msg.to_owned(), input);
@@ -129,7 +129,7 @@ impl<'f> ObjectReader<'f> {
         }
     }
 
-    /// An id, which may be a number.
+    /// Reads an id, which may be a number.
     pub(super) fn id(&mut self, name: &str) -> Option<String> {
         match self.take(name)? {
             Value::String(text) => Some(text),
@@ -150,7 +150,7 @@ impl<'f> ObjectReader<'f> {
         self.choice(name).unwrap_or(default)
     }
 
-    /// A boolean, or one of the words and numbers that mean one.
+    /// Reads a boolean, or one of the words and numbers that stand for one.
     pub(super) fn choice(&mut self, name: &str) -> Option<bool> {
         let given = self.take(name)?;
         let known = match &given {
@@ -180,7 +180,7 @@ impl<'f> ObjectReader<'f> {
         known
     }
 
-    /// A number from `least` to `most`.
+    /// Reads a number from `least` to `most`.
     pub(super) fn number(&mut self, name: &str, least: f64, most: f64) -> Option<f64> {
         let given = self.take(name)?;
         let number = match &given {
@@ -203,7 +203,7 @@ impl<'f> ObjectReader<'f> {
         self.bounded(name, &given, number, least, most)
     }
 
-    /// A whole number of at least `least`.
+    /// Reads an integer that is at least `least`.
     pub(super) fn integer(&mut self, name: &str, least: u64) -> Option<u64> {
         let given = self.take(name)?;
         let (whole, kind, msg) = match &given {
@@ -273,7 +273,7 @@ impl<'f> ObjectReader<'f> {
             .add_with(kind, &at, msg, given, Some(json!({key: bound})));
     }
 
-    /// One of some words.
+    /// Reads one of several words.
     pub(super) fn word(&mut self, name: &str, words: &[&str]) -> Option<String> {
         let given = self.take(name)?;
         if let Some(word) = given.as_str().filter(|word| words.contains(word)) {
@@ -284,7 +284,7 @@ impl<'f> ObjectReader<'f> {
         None
     }
 
-    /// The items of a list, with their places.
+    /// Reads the items of a list, with their paths.
     pub(super) fn list(&mut self, name: &str) -> Vec<(Value, Vec<PathSegment>)> {
         match self.take(name) {
             None => Vec::new(),
@@ -304,7 +304,7 @@ impl<'f> ObjectReader<'f> {
         }
     }
 
-    /// Reads each item of a list of objects.
+    /// Reads the items of a list of objects.
     pub(super) fn objects<T>(
         &mut self,
         name: &str,
@@ -316,7 +316,7 @@ impl<'f> ObjectReader<'f> {
         items.into_iter().filter_map(item).collect()
     }
 
-    /// A list of texts; numbers count as their digits, as in [`ObjectReader::id`].
+    /// Reads a list of strings. Numbers are converted to digits, as in [`ObjectReader::id`].
     pub(super) fn texts(&mut self, name: &str) -> Vec<String> {
         let items = self.list(name);
         let mut texts = Vec::with_capacity(items.len());
@@ -333,7 +333,7 @@ impl<'f> ObjectReader<'f> {
         texts
     }
 
-    /// The members of a member that is any object.
+    /// Reads the members of an object with any names.
     pub(super) fn table(&mut self, name: &str) -> Map<String, Value> {
         match self.take(name) {
             None => Map::new(),
@@ -350,7 +350,7 @@ impl<'f> ObjectReader<'f> {
         }
     }
 
-    /// An object in a member.
+    /// Reads a member that is an object.
     pub(super) fn object(&mut self, name: &str) -> Option<ObjectReader<'_>> {
         let value = self.take(name)?;
         let path = self.place(name);
@@ -358,7 +358,7 @@ impl<'f> ObjectReader<'f> {
     }
 }
 
-/// Notes that a value is none of the words that it may be.
+/// Reports a value that is not one of the valid words.
 pub(super) fn not_one_of(
     faults: &mut ValidationReport,
     at: &[PathSegment],
@@ -375,7 +375,7 @@ pub(super) fn not_one_of(
     faults.add_with("literal_error", at, msg, given, Some(ctx));
 }
 
-/// The integer that a float is, if it is one.
+/// Converts a float to an integer, if the value is integral.
 fn exact(float: f64) -> Option<i64> {
     (float.fract() == 0.0 && float.abs() < 9e15).then_some(float as i64)
 }

@@ -1,4 +1,4 @@
-//! Answers to requests that do not get a run. Their bodies have Chat Shell's shape,
+//! Error responses of requests that do not start a run. Their bodies have Chat Shell's format,
 //! `{"error": {"code", "message", "details"}}`.
 
 use std::time::Duration;
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::events::ResponseError;
 use crate::error::set_retry_after;
 
-/// A JSON answer with this status.
+/// Returns a JSON response with this status.
 pub(super) fn answer(status: u16, body: &impl Serialize) -> Response {
     let bytes = serde_json::to_vec(body).unwrap_or_default();
     let mut response = Response::new(Body::from(bytes));
@@ -26,12 +26,12 @@ pub(super) fn answer(status: u16, body: &impl Serialize) -> Response {
     response
 }
 
-/// What is wrong with a request.
+/// Returns the response to an invalid request.
 pub(super) fn unprocessable(body: &Value) -> Response {
     answer(422, body)
 }
 
-/// `{"error": {"code", "message", "details"}}`.
+/// Returns an error response: `{"error": {"code", "message", "details"}}`.
 pub(super) fn error(
     status: u16,
     code: ErrorCode,
@@ -43,18 +43,18 @@ pub(super) fn error(
         "retryable": retry_after.is_some(),
     }}});
     let mut response = answer(status, &body);
-    // The body has seconds with fractions, the header whole seconds.
+    // The body has fractions of seconds, the header whole seconds.
     set_retry_after(&mut response, retry_after);
     response
 }
 
-/// A run that does not begin.
+/// Returns the response for a run that was not admitted.
 pub(super) fn refused(refused: &AdmissionError) -> Response {
     let (status, code) = (refused.code().status(), refused.event_code());
     error(status, code, &refused.to_string(), refused.retry_after())
 }
 
-/// A run that failed, for clients that do not stream.
+/// Returns the response for a failed run, for clients that do not stream.
 pub(super) fn failed(failure: &ResponseError) -> Response {
     let mut response = answer(failure.code.status(), &json!({"error": failure}));
     let wait = failure.details.retry_after_s;

@@ -1,4 +1,4 @@
-//! The routes: what they take, and which part answers.
+//! The routes of agent runs.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ use crate::request_context::RequestContext;
 ///
 /// The response is a stream of server-sent events (`response.start`, `content.delta`,
 /// `reasoning.delta`, `tool.start`, `tool.done`, …) that ends with `response.done`,
-/// `response.cancelled` or `response.error`; with `features.streaming` off it is one object.
+/// `response.cancelled` or `response.error`. If `features.streaming` is off, it is a single object.
 #[utoipa::path(post, path = "/response", tag = "agent", request_body = Object, responses(
     (status = 200, body = String, content_type = "text/event-stream"),
     (status = 409, body = Object, description = "A request with this id is in progress"),
@@ -49,7 +49,7 @@ pub(crate) async fn respond(call: RequestContext, request: Request) -> Result<Re
         Ok(json) => json,
         Err(error) => return Ok(refuse::unprocessable(&validation::not_json(&error))),
     };
-    // A request may be megabytes long; it is not held along with what is read from it.
+    // A request can be megabytes long, so free its bytes before the run begins.
     drop(bytes);
     match schema::read(json, agents.parts().models.default_model().is_some()) {
         Ok(request) => {
@@ -60,11 +60,12 @@ pub(crate) async fn respond(call: RequestContext, request: Request) -> Result<Re
     }
 }
 
-/// Nothing if whoever asks may have all definitions rendered that the request itself names: an
-/// agent, tools, prompts as tools. What an agent may use is for its author to say.
+/// Checks that the caller may render all definitions that the request itself names: an agent,
+/// tools, and prompts as tools. Definitions used by the agent are not checked, because its author
+/// chose them.
 ///
 /// # Errors
-/// `auth.forbidden`.
+/// Fails with `auth.forbidden`.
 pub(crate) async fn check_permissions(
     call: &RequestContext,
     agents: &AgentService,
@@ -91,7 +92,7 @@ async fn begin(
     let who = call.principal();
     let streaming = request.features.streaming;
     let options = agents.options();
-    // A run that outlives its process outlives its reader, too.
+    // A run that survives its process must also survive the loss of its reader.
     let is_durable =
         request.features.durable.unwrap_or(options.durable) || !request.tools.ask.is_empty();
     let resumable = is_durable || request.features.resumable.unwrap_or(options.resumable);
@@ -112,7 +113,7 @@ async fn begin(
         return stream::answer(telling, ping);
     }
     let run = telling.running().run_id().to_owned();
-    // A task of its own: the run must survive the disconnect of this client.
+    // A separate task, because the run must survive the disconnect of this client.
     agents.spawn(log::write(agents.clone(), telling));
     log::answer(
         agents,
@@ -136,8 +137,8 @@ fn encode_run(agents: &AgentService, running: RunHandle, wanted: Vec<String>) ->
     AgentEventStream::new(running, teller)
 }
 
-/// Resumes abandoned durable runs while it is polled. Their events go into their logs, where their
-/// readers are.
+/// Resumes abandoned durable runs while it is polled. Their events go to their logs, where readers
+/// find them.
 pub(crate) async fn watch(agents: Arc<AgentService>) {
     let service = agents.clone();
     let go = move |running: RunHandle| {
@@ -147,17 +148,17 @@ pub(crate) async fn watch(agents: Arc<AgentService>) {
     agents.watch(go).await;
 }
 
-/// Whether a request was stopped.
+/// The result of a cancellation.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Cancelled)]
 pub(crate) struct CancelResponse {
     /// Always `true`.
     success: bool,
-    /// The message for people.
+    /// A message for people.
     message: &'static str,
 }
 
-/// Cancels a response, whichever replica runs it
+/// Cancels a response on any replica
 #[utoipa::path(post, path = "/response/cancel", tag = "agent", request_body = CancelBody, responses(
     (status = 200, body = CancelResponse),
     (status = 404, body = Object, description = "No such request is in progress"),
@@ -190,16 +191,16 @@ fn not_found(detail: &str) -> Response {
     refuse::answer(404, &json!({"detail": detail}))
 }
 
-/// From where a stream is taken up again.
+/// The position from which a stream is resumed.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct ResumeQuery {
-    /// Number of the last event that the client has; the header `Last-Event-ID` says the same.
+    /// The number of the last event that the client has. The header `Last-Event-ID` has the same
+    /// meaning.
     after: Option<u64>,
 }
 
-/// Resumes a dropped stream: the events of a resumable response after the last one that the client
-/// has
+/// Resumes a dropped stream with the events of a resumable response after the last received one
 #[utoipa::path(get, path = "/response/{id}/events", tag = "agent", params(
     ("id" = String, Path, description = "Id of the response or of its request"), ResumeQuery,
 ), responses(
@@ -235,33 +236,33 @@ pub(crate) async fn resume(
     }
 }
 
-/// `7`, or with the answer's id before it.
+/// Parses `7`, or the same number after the id of the response.
 fn last_event(headers: &HeaderMap) -> Option<u64> {
     let text = headers.get("last-event-id")?.to_str().ok()?;
     text.rsplit(':').next()?.trim().parse().ok()
 }
 
-/// How the agents are.
+/// The health of the agents.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct AgentHealth {
-    /// `ok`, or `degraded` while the store is away.
+    /// `ok`, or `degraded` while the store is unavailable.
     status: &'static str,
     /// The version of this program.
     version: &'static str,
-    /// Time since the start.
+    /// Seconds since the start.
     uptime_seconds: u64,
-    /// Answers on their way.
+    /// The number of responses in progress.
     active_streams: u64,
-    /// Where conversations are stored.
+    /// The store of conversations.
     storage: Storage,
-    /// Providers that can be asked.
+    /// The available providers.
     model_providers: Vec<String>,
 }
 
-/// Where conversations are stored.
+/// The store of conversations.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Storage {
-    /// What and where it is.
+    /// The type and location of the store.
     #[serde(rename = "type")]
     kind: String,
     /// `ok` or `error`.
@@ -290,7 +291,7 @@ pub(crate) async fn health(call: RequestContext) -> Result<Response, ApiError> {
     })
 }
 
-/// Whether this process serves, as probes written for Chat Shell ask.
+/// The state of this process, in the format of probes for Chat Shell.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Serving)]
 pub(crate) struct ReadinessState {
@@ -300,7 +301,7 @@ pub(crate) struct ReadinessState {
     version: &'static str,
     /// Whether it is shutting down.
     shutting_down: bool,
-    /// Answers on their way.
+    /// The number of responses in progress.
     active_streams: u64,
 }
 
@@ -313,7 +314,7 @@ fn serving(call: &RequestContext, status: &'static str) -> ReadinessState {
     }
 }
 
-/// Reports that the process is alive, also during shutdown
+/// Reports that the process is alive, even during shutdown
 #[utoipa::path(get, path = "/health", tag = "agent", operation_id = "process_health", responses((status = 200, body = ReadinessState)))]
 pub(crate) async fn alive(call: RequestContext) -> Result<Response, ApiError> {
     answer_json(&serving(&call, "healthy"))
@@ -352,7 +353,7 @@ pub(crate) fn agents(call: &RequestContext) -> Result<Arc<AgentService>, ApiErro
 }
 
 impl RequestContext {
-    /// The client, as limits and runs know it.
+    /// Returns the principal of the client, for limits and runs.
     pub(crate) fn principal(&self) -> Principal {
         self.app.auth.principal(self.client)
     }

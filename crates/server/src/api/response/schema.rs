@@ -1,5 +1,5 @@
-//! The request of `POST /v1/response`, field by field: JSON in,
-//! an [`AgentRequest`] or everything that is wrong out. Unknown members are warnings.
+//! Reads the request of `POST /v1/response` into an [`AgentRequest`], or returns all of its errors.
+//! Unknown members yield warnings.
 
 use std::time::Duration;
 
@@ -16,10 +16,10 @@ use super::input::{self, text_of};
 use super::reader::{ObjectReader, not_one_of};
 use super::validation::ValidationReport;
 
-/// Longest time that a request may set, in seconds: a day.
+/// The longest timeout in a request, in seconds: one day.
 const LONGEST: f64 = 86_400.0;
 
-/// Reads a request. `has_model` says whether there is a model for requests that name none.
+/// Reads a request. `has_model` is true if there is a default model.
 pub(super) fn read(body: Value, has_model: bool) -> Result<AgentRequest, ValidationReport> {
     let mut faults = ValidationReport::default();
     let request = request(body, has_model, &mut faults);
@@ -45,7 +45,7 @@ fn request(body: Value, has_model: bool, faults: &mut ValidationReport) -> Optio
     let model = body.object("model_config").map(|mut o| model(&mut o));
     let before = body.faults().count();
     let input = body.object("input").map(|mut o| input::read(&mut o));
-    // An error inside `input` is more helpful than that nothing is left.
+    // An error inside `input` is more helpful than a report that `input` is empty.
     let wrong_inside = body.faults().count() > before;
     if !continues && !wrong_inside && matches!(input, Some(None)) {
         let msg = "Value error, one of messages, content and text must not be empty";
@@ -83,7 +83,7 @@ fn request(body: Value, has_model: bool, faults: &mut ValidationReport) -> Optio
     Some(request)
 }
 
-/// Parameters of generation that are sent to the provider as they are, which it may refuse.
+/// Reads generation parameters. They are sent to the provider unchanged, and it may reject them.
 fn options(body: &mut ObjectReader<'_>) -> ChatOptions {
     const EFFORTS: [&str; 7] = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
     let mut extra = Map::new();
@@ -99,7 +99,7 @@ fn options(body: &mut ObjectReader<'_>) -> ChatOptions {
     }
 }
 
-/// The form of the last answer, as OpenAI's chat wire writes it.
+/// Reads the format of the last reply, as in OpenAI's Chat API.
 fn response_format(body: &mut ObjectReader<'_>) -> Option<Value> {
     const KINDS: [&str; 3] = ["text", "json_object", "json_schema"];
     let mut format = body.object("response_format")?;
@@ -143,7 +143,7 @@ fn seconds(object: &mut ObjectReader<'_>, name: &str) -> Option<Duration> {
     Duration::try_from_secs_f64(seconds).ok()
 }
 
-/// Headers: texts as they are, numbers and booleans in their JSON form.
+/// Converts headers: strings unchanged, numbers and booleans as JSON.
 fn secrets(headers: Map<String, Value>) -> Vec<(String, SecretString)> {
     let text = |(name, value)| match value {
         Value::Null => None,
@@ -217,8 +217,8 @@ fn tools(object: &mut ObjectReader<'_>) -> ToolSettings {
     settings
 }
 
-/// What switches a tool off has to be read as it was meant: if it were skipped, the tool would be
-/// offered.
+/// Reads the switch that disables a tool. Reports an invalid value, because ignoring it would leave
+/// the tool enabled.
 fn switch(listed: &mut ObjectReader<'_>, tool: &str, settings: &mut Map<String, Value>) {
     const SWITCH: &str = "enabled";
     let at = listed.place(tool);
@@ -235,8 +235,8 @@ fn switch(listed: &mut ObjectReader<'_>, tool: &str, settings: &mut Map<String, 
     }
 }
 
-/// `{"type": "function", "function": {"name": …, "description": …, "parameters": …}}`, or a
-/// tool that the provider runs, in its own words.
+/// Reads `{"type": "function", "function": {"name": …, "description": …, "parameters": …}}`, or a
+/// tool that the provider runs, in the provider's format.
 fn offer(object: &mut ObjectReader<'_>) -> Option<ToolOffer> {
     let Value::Object(mut extra) = object.to_value() else {
         return None;
@@ -268,7 +268,8 @@ fn offer(object: &mut ObjectReader<'_>) -> Option<ToolOffer> {
     })
 }
 
-/// A server as it is; who connects to it reads the rest.
+/// Reads a server. Only its name and URL are checked here, because the connection parses the other
+/// members.
 fn server(object: &mut ObjectReader<'_>) -> Option<RawJson> {
     object.require(&["name", "url"]);
     let whole = object.to_value();
@@ -300,7 +301,7 @@ fn metadata(object: &mut ObjectReader<'_>) -> Metadata {
     }
 }
 
-/// A skill as it is; who loads it reads the rest.
+/// Reads a skill. Only its name is checked here, because the loader parses the other members.
 fn skill(object: &mut ObjectReader<'_>) -> Option<RawJson> {
     object.require(&["name"]);
     let whole = object.to_value();

@@ -1,8 +1,8 @@
 //! A run as server-sent events.
 //!
-//! Nothing is read ahead: the next event of the run is asked for when the connection
-//! has taken the ones before, so a reader that stalls stalls the model. A client that
-//! leaves drops the body, and with it the run.
+//! The next event of the run is requested only when the connection has accepted the previous bytes,
+//! so a stalled reader stalls the model. A client that disconnects drops the body and with it the
+//! run.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -17,10 +17,10 @@ use quillet_host::agent::RunHandle;
 
 use super::events::{AgentEncoder, WireEvent, frame};
 
-/// A comment, so that no proxy takes a silent stream for dead.
+/// A comment that keeps proxies from closing a silent connection.
 pub(super) const PING: &[u8] = b": ping\n\n";
 
-/// A run and the words for it: events in their order, numbered from 1.
+/// A run and the encoder of its events, which are numbered from 1.
 pub(super) struct AgentEventStream {
     running: RunHandle,
     teller: AgentEncoder,
@@ -42,10 +42,9 @@ impl AgentEventStream {
         &self.running
     }
 
-    /// The next events, at least one; nothing after the terminal one. May be dropped and called
-    /// again.
+    /// Returns the next events, at least one, or `None` after the terminal event. Cancel safe.
     pub(super) async fn next(&mut self) -> Option<&mut Vec<WireEvent>> {
-        // The buffer is reused, since most calls produce one event.
+        // Most calls produce one event, so the buffer is reused.
         self.told.clear();
         if !self.started {
             self.started = true;
@@ -64,7 +63,7 @@ impl AgentEventStream {
         Some(&mut self.told)
     }
 
-    /// The next event of the run as it is, for those who fold them.
+    /// Returns the next event of the run without encoding it.
     pub(super) async fn next_event(&mut self) -> Option<AgentEvent> {
         self.running.next().await
     }
@@ -74,7 +73,7 @@ impl AgentEventStream {
     }
 }
 
-/// Answers with the events of a run, which ends when the client leaves.
+/// Returns a stream of the events of a run. The run ends when the client disconnects.
 pub(super) fn answer(telling: AgentEventStream, ping: Duration) -> Response {
     let frames = unfold(
         (telling, 0),

@@ -1,22 +1,22 @@
-//! What is wrong with a request, all of it at once: HTTP 422 and a list in the shape that clients
-//! of Chat Shell read (FastAPI's).
+//! All validation errors of a request: HTTP 422 with a list in FastAPI's format, which clients of
+//! Chat Shell parse.
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-/// Most faults that are reported for one request: a list of a million wrong items is not answered
-/// with a million faults.
+/// The maximum number of errors reported for one request. A list with a million invalid items must
+/// not cause a million errors.
 const MOST_FAULTS: usize = 100;
-/// Characters of a text that are shown.
+/// The maximum number of characters shown per text.
 const SHOWN_CHARACTERS: usize = 100;
-/// Members and items of a container that are shown.
+/// The maximum number of members or items shown per container.
 const SHOWN_ITEMS: usize = 8;
-/// Levels of containers that are shown.
+/// The maximum nesting of the shown containers.
 const SHOWN_LEVELS: usize = 2;
 /// Members whose values are never shown.
 const SECRETS: [&str; 4] = ["api_key", "auth", "auth_token", "default_headers"];
 
-/// A step on the way to a value.
+/// A segment of the path to a value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub(super) enum PathSegment {
@@ -45,28 +45,28 @@ impl From<usize> for PathSegment {
     }
 }
 
-/// One thing that is wrong.
+/// An error in a request.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct ValidationIssue {
-    /// What kind of fault, in pydantic's word.
+    /// The kind of error, as pydantic names it.
     #[serde(rename = "type")]
     kind: &'static str,
-    /// The way to the value, from `body`.
+    /// The path of the value, starting with `body`.
     loc: Vec<PathSegment>,
-    /// What is wrong.
+    /// The message.
     msg: String,
-    /// What was given, shortened and without secrets.
+    /// The invalid value, shortened and without secrets.
     input: Value,
-    /// The bounds that were broken.
+    /// The limits that the value violates.
     #[serde(skip_serializing_if = "Option::is_none")]
     ctx: Option<Value>,
 }
 
-/// Everything that is wrong, and what is reported without being refused.
+/// All errors of a request, and its unknown members, which are only reported.
 #[derive(Debug, Default)]
 pub(super) struct ValidationReport {
     found: Vec<ValidationIssue>,
-    /// Members that nobody reads, in words.
+    /// Descriptions of unknown members.
     unknown: Vec<String>,
 }
 
@@ -79,24 +79,24 @@ impl ValidationReport {
         self.found.len()
     }
 
-    /// Notes a member that nobody reads.
+    /// Adds a description of an unknown member.
     pub(super) fn note(&mut self, unknown: String) {
         if self.unknown.len() < MOST_FAULTS {
             self.unknown.push(unknown);
         }
     }
 
-    /// Members that nobody reads, in words.
+    /// Returns the descriptions of unknown members.
     pub(super) fn unknown(self) -> Vec<String> {
         self.unknown
     }
 
-    /// The body of the answer.
+    /// Returns the response body.
     pub(super) fn body(&self) -> Value {
         json!({"detail": self.found})
     }
 
-    /// Notes that the value at a place is not what it should be.
+    /// Adds an error for the value at a path.
     pub(super) fn add(
         &mut self,
         kind: &'static str,
@@ -118,7 +118,7 @@ impl ValidationReport {
         if self.found.len() == MOST_FAULTS {
             return;
         }
-        // Errors echo the input, as FastAPI does; values below these members must never be echoed.
+        // Errors contain the input, like FastAPI's. Values below these members must never be shown.
         let is_secret = |step: &PathSegment| matches!(step, PathSegment::Name(n) if SECRETS.contains(&n.as_str()));
         let input = if at.iter().any(is_secret) {
             hidden(input)
@@ -135,7 +135,7 @@ impl ValidationReport {
     }
 }
 
-/// The body is not JSON.
+/// Returns the body for a request that is not JSON.
 pub(super) fn not_json(error: &serde_json::Error) -> Value {
     json!({"detail": [{
         "type": "json_invalid", "loc": ["body"], "msg": "JSON decode error", "input": {},
@@ -143,12 +143,12 @@ pub(super) fn not_json(error: &serde_json::Error) -> Value {
     }]})
 }
 
-/// There is no body.
+/// Returns the body for a request without a body.
 pub(super) fn no_body() -> Value {
     json!({"detail": [{"type": "missing", "loc": ["body"], "msg": "Field required", "input": null}]})
 }
 
-/// A value, short enough for people and without secrets.
+/// Shortens a value for error messages and removes secrets.
 fn shown(value: &Value, levels: usize) -> Value {
     match value {
         Value::String(text) => short(text),

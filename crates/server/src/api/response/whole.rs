@@ -1,4 +1,4 @@
-//! A run as one answer, for clients that do not stream.
+//! A run as one response, for clients that do not stream.
 
 use axum::response::Response;
 use quillet_agent::{AgentEvent, EndReason};
@@ -7,8 +7,8 @@ use quillet_core::ErrorCode;
 use super::refuse;
 use super::stream::AgentEventStream;
 
-/// Reads a run to its end: the payload of `response.done` with `content` and
-/// `reasoning`, or an error with its own status.
+/// Reads a run to its end. Returns the payload of `response.done` with `content` and `reasoning`,
+/// or an error with its status.
 pub(super) async fn answer(mut telling: AgentEventStream) -> Response {
     let mut said = Vec::new();
     loop {
@@ -22,12 +22,12 @@ pub(super) async fn answer(mut telling: AgentEventStream) -> Response {
             AgentEvent::Ended(outcome) => telling.running().cost(outcome),
             _ => None,
         };
-        // Copied, because the encoder is borrowed mutably from the same stream.
+        // Copied, because the encoder borrows the same stream mutably.
         let warnings = telling.running().warnings().to_vec();
         let teller = telling.encoder();
         teller.warn(&warnings);
         let AgentEvent::Ended(outcome) = &event else {
-            // The blocks of the answer come from the events that are not sent.
+            // The blocks of the response are built from events that are not sent.
             teller.encode(&event, &mut said);
             said.clear();
             continue;

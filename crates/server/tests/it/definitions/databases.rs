@@ -1,4 +1,4 @@
-//! Versions of connections to databases, which hold passwords.
+//! Versions of database connections, which contain passwords.
 
 use quillet_core::store::{EntryKey, EntryKind};
 use quillet_test_support::TempDir;
@@ -9,7 +9,7 @@ use crate::test_server::eventually;
 
 const SHOP: &str = "/api/v1/dbs/shop";
 
-/// Writes a connection past the server, and waits until it is a version.
+/// Writes a connection directly to the store and waits for its version.
 async fn write(place: &Place, text: &str, number: u64) {
     let (store, key) = (&place.served.store, EntryKey::new("shop"));
     store.put(EntryKind::Database, &key, text).await.unwrap();
@@ -24,7 +24,7 @@ async fn write(place: &Place, text: &str, number: u64) {
     .await;
 }
 
-/// A connection whose secrets all have this word in them.
+/// Returns a connection with this word in all of its secrets.
 fn secret(word: &str, description: &str) -> String {
     json!({
         "url": format!("postgresql://ada:{word}-a@127.0.0.1:1/shop"),
@@ -62,7 +62,7 @@ async fn versions_of_connections_are_read_without_a_secret() {
     let told: Vec<Value> = versions.iter().map(|one| one["version"].clone()).collect();
     assert_eq!(told, [4, 3, 2, 1]);
     for one in versions {
-        // By these a password could be guessed.
+        // These members would help to guess a password.
         assert_eq!(
             (&one["digest"], &one["bytes"]),
             (&Value::Null, &Value::Null)
@@ -102,7 +102,7 @@ async fn versions_of_connections_are_read_without_a_secret() {
         let refused = place.send("other", ("GET", &path, "")).await;
         assert_eq!(code(&refused), (403, "auth.forbidden".to_owned()), "{path}");
     }
-    // What is broken does not come back.
+    // An invalid version cannot be restored.
     let broken = place
         .send("other", ("POST", &format!("{SHOP}/rollback?to=4"), ""))
         .await;
@@ -137,7 +137,7 @@ async fn a_connection_is_put_back() {
     let put = place.ok("dba", ("POST", &to, "")).await;
     assert_eq!(put["description"], "two");
     place.send("dba", ("DELETE", SHOP, "")).await;
-    // What was removed comes back as it was last.
+    // A rollback restores the last version of a removed connection.
     let put = place.ok("dba", ("POST", &back, "")).await;
     assert_eq!(put["description"], "two");
     let now = place.ok("guest", ("GET", SHOP, "")).await;

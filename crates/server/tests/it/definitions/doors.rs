@@ -1,10 +1,11 @@
-//! Every door to a prompt, a tool and an agent, for a token that may have some of them rendered.
+//! Tests every route that uses a prompt, a tool or an agent, with a token that may render some of
+//! them.
 
 use serde_json::{Value, json};
 
 use super::place::{Place, start};
 
-/// Whether the right was missing, said in the way of the door: as a status, or by MCP.
+/// Returns whether the permission was missing, by HTTP status or MCP error.
 async fn refused(place: &Place, path: &str, body: &Value) -> bool {
     let answer = place.send("some", ("POST", path, &body.to_string())).await;
     if path != "/mcp" {
@@ -20,7 +21,7 @@ fn mcp(method: &str, params: &Value) -> Value {
     json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params})
 }
 
-/// Path and body of each door to something below a name: `greet` or `secret`.
+/// Returns the path and body for each route to a definition below `greet` or `secret`.
 fn doors(name: &str, prompt: &str) -> Vec<(&'static str, Value)> {
     let asked = json!({"name": "Ada"});
     let question = json!([{"role": "user", "content": "Hello"}]);
@@ -108,7 +109,7 @@ async fn no_door_opens_what_may_not_be_rendered() {
             assert!(refused(&place, &path, &json!({})).await, "{path}");
         }
     }
-    // A template of one's own could call anything.
+    // An inline template could call any definition.
     let inline = json!({"template": "{{template \"secret.plan\" .}}"});
     assert!(refused(&place, "/api/render", &inline).await);
     let call = mcp(

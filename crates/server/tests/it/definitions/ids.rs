@@ -1,4 +1,4 @@
-//! Ids with characters that mean something elsewhere.
+//! Ids with special characters.
 
 use serde_json::json;
 
@@ -7,7 +7,7 @@ use super::place::start;
 #[tokio::test]
 async fn odd_ids_pass_unharmed() {
     let place = start(&[("all", &["read", "render", "write", "admin"])]).await;
-    // As it is written in a path, and what it is.
+    // The id as written in a path, and the decoded id.
     for (written, id) in [
         ("team%2Fgreet", "team/greet"),
         ("team%252Fgreet", "team%2Fgreet"),

@@ -1,4 +1,4 @@
-//! Labels that are moved, and those that only some may move.
+//! Moves of labels, including protected ones.
 
 use serde_json::json;
 
@@ -76,7 +76,7 @@ async fn labels_are_moved_split_taken_away_and_put_back() {
         let answer = place.send("", ("PUT", &label(name), &body)).await;
         assert_eq!(code(&answer), (400, "history.mark".to_owned()), "{name}");
     }
-    // Back to where it was before, and nothing before that.
+    // A rollback returns the label to its previous version.
     let back = place.ok("", ("POST", &label("next/rollback"), "")).await;
     assert_eq!(back["labels"]["next"], 1);
     let listed = place.ok("", ("GET", LABELS, "")).await;
@@ -160,7 +160,7 @@ async fn a_protected_label_is_refused_at_every_door_that_writes() {
             (&json!({"production": 3}), &json!(3))
         );
     }
-    // What is not protected may be moved by who may write, and the others may all of it.
+    // A writer may move unprotected labels, and `boss` may move all labels.
     place
         .ok(
             "writer",

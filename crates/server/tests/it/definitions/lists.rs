@@ -1,4 +1,4 @@
-//! Lists have what whoever asks may read.
+//! Lists contain only definitions that the caller may read.
 
 use serde_json::{Value, json};
 
@@ -60,7 +60,7 @@ async fn lists_show_what_may_be_read() {
     );
     let found = place.ok("all", ("GET", "/api/agents?q=KIND%20secret", ""));
     assert_eq!(found.await, json!(["secret.helper"]));
-    // A tree of variables is not shown where one of them may not be read.
+    // A tree of variables is hidden if the caller may not read one of them.
     for (who, path, status) in [
         ("all", "/api/environs/greet", 200),
         ("some", "/api/environs/greet.lang", 200),

@@ -1,4 +1,4 @@
-//! Definitions with their histories over HTTP: who may, what is written, what is kept of it.
+//! Definitions and their histories over HTTP: permissions, writes and versions.
 
 mod databases;
 mod doors;

@@ -1,4 +1,4 @@
-//! A server with named tokens over a store that keeps histories.
+//! A server with named tokens and a store with histories.
 
 use std::net::SocketAddr;
 
@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::client::{self, Answer};
 use crate::sql::served::{Served, Setup};
 
-/// What is in the store at first.
+/// The initial definitions in the store.
 const ENTRIES: &[(EntryKind, &str, &str)] = &[
     (EntryKind::Environ, "greet:lang", r#""go""#),
     (EntryKind::Environ, "secret:lang", r#""go""#),
@@ -57,8 +57,8 @@ pub(super) struct Place {
     pub(super) served: Served,
 }
 
-/// A server whose tokens have these names and rights; without any, everybody may do everything.
-/// The secret of each is its name with `-secret` behind it.
+/// Starts a server with tokens of these names and permissions. Without tokens every request is
+/// permitted. The secret of a token is its name followed by `-secret`.
 pub(super) async fn start(tokens: &[(&str, &[&str])]) -> Place {
     let token = |(name, rights): &(&str, &[&str])| NamedToken {
         name: (*name).to_owned(),
@@ -90,7 +90,7 @@ pub(super) async fn start(tokens: &[(&str, &[&str])]) -> Place {
 }
 
 impl Place {
-    /// Sends a request as the owner of a token; as nobody where the name is empty.
+    /// Sends a request with the token of `who`, or without a token if the name is empty.
     pub(super) async fn send(&self, who: &str, request: (&str, &str, &str)) -> Answer {
         self.send_with(who, request, &[]).await
     }
@@ -116,14 +116,14 @@ impl Place {
         client::request(self.served.address, method, path, &headers, body).await
     }
 
-    /// The JSON of an answer that has to be a success.
+    /// Returns the JSON of a successful response.
     pub(super) async fn ok(&self, who: &str, request: (&str, &str, &str)) -> Value {
         let answer = self.send(who, request).await;
         assert!(answer.status < 300, "{request:?}: {answer:?}");
         answer.json()
     }
 
-    /// The lines of the log, newest first.
+    /// Returns the entries of the audit log, newest first.
     pub(super) async fn log(&self, who: &str, query: &str) -> Vec<Value> {
         let path = format!("/api/v1/log{query}");
         let log = self.ok(who, ("GET", &path, "")).await;
@@ -131,7 +131,7 @@ impl Place {
     }
 }
 
-/// Status and stable code of an answer.
+/// Returns the status and error code of a response.
 pub(super) fn code(answer: &Answer) -> (u16, String) {
     let error = answer.json()["error"].clone();
     (answer.status, error.as_str().unwrap_or_default().to_owned())

@@ -1,4 +1,4 @@
-//! Writers that do not know of each other.
+//! Concurrent writers.
 
 use serde_json::json;
 
@@ -39,7 +39,7 @@ async fn a_write_is_bound_to_what_is_there_in_every_form() {
         ("if-none-match", "*".to_owned(), false),
     ] {
         let headers = [(header, value.as_str())];
-        // What is there again, so that what fits changes nothing.
+        // The definition is unchanged, so a write with a matching precondition has no effect.
         for request in [("PUT", HELLO, one), ("PATCH", HELLO, "{}")] {
             let answer = place.send_with("", request, &headers).await;
             let expected = if fits { 200 } else { 412 };
@@ -67,7 +67,7 @@ async fn a_write_is_bound_to_what_is_there_in_every_form() {
         let answer = place.send_with("", ("PUT", path, one), &[header]).await;
         assert_eq!(answer.status, status, "{header:?}: {answer:?}");
     }
-    // A removal is bound in the same way.
+    // Preconditions also apply to a removal.
     let removed = place
         .send_with("", ("DELETE", HELLO, ""), &[("if-match", "\"1\"")])
         .await;
@@ -88,7 +88,7 @@ async fn of_two_writers_at_once_exactly_one_wins() {
         let headers = [("if-match", expected.as_str())];
         let (left, right) = (body("left"), body("right"));
         if round == 0 {
-            // Until here nobody has taken note of what stands there.
+            // The first read records the existing definition as version 1.
             place
                 .ok("", ("GET", "/api/v1/prompts/greet.hello/versions", ""))
                 .await;

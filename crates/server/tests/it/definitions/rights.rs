@@ -1,11 +1,11 @@
-//! Every route asks for a right, and for the right one.
+//! Every route requires the right permission.
 
 use quillet_core::store::{EntryKey, EntryKind};
 use serde_json::Value;
 
 use super::place::{code, start};
 
-/// Routes that every token may ask.
+/// Routes that accept every token.
 const OPEN: &[&str] = &[
     "/healthz",
     "/readyz",
@@ -58,7 +58,7 @@ async fn each_right_opens_what_it_is_for_and_for_its_ids_only() {
     ];
     let place = start(&tokens).await;
     let definition = r#"{"userPrompt":"Hello"}"#;
-    // Method, path and body; ID is the definition; the rights that open it.
+    // Method, path and body, with ID for the definition, and the permissions that grant access.
     let cases: &[(&str, &str, &str, &[&str])] = &[
         ("GET", "/api/prompts/ID", "", &["read"]),
         ("GET", "/api/v1/prompts/ID@1", "", &["read"]),
@@ -164,7 +164,7 @@ async fn who_was_refused_what_is_said_and_noted() {
         (&lines[1]["version"], &lines[1]["message"]),
         (&1.into(), &"why".into())
     );
-    // Pages, filters, and who may see how much.
+    // Pages, filters and visibility of entries.
     let path = format!("?before={}&limit=1", lines[0]["number"]);
     assert_eq!(place.log("boss", &path).await, lines[1..2]);
     assert_eq!(

@@ -1,4 +1,4 @@
-//! Definitions that are rendered and answered with, and are not stored.
+//! Definitions in requests, which are rendered and used for chats without being stored.
 
 use serde_json::json;
 
@@ -29,7 +29,7 @@ async fn who_may_write_an_id_may_answer_with_what_is_not_stored() {
         let answer = place.send(who, ("POST", "/api/v1/chat", body)).await;
         assert_eq!(answer.status, status, "{who} {body}: {answer:?}");
     }
-    // Whoever renders it asks nobody and changes nothing.
+    // A render of a definition in the request calls no model and writes nothing.
     let rendered = place.ok("reader", ("POST", "/api/v1/render", &here)).await;
     assert_eq!(rendered["rendered_prompt"], "Hello Ada");
     let broken = json!({"definition": {"userPrompt": "{{"}}).to_string();
@@ -59,7 +59,7 @@ async fn a_prompt_file_is_rendered_as_it_is_written() {
     let body = file("greet.txt", "Hi");
     let answer = place.send("", ("POST", "/api/render", &body)).await;
     assert_eq!(answer.status, 400, "{answer:?}");
-    // What is no prompt file does not become one.
+    // `form=file` is rejected for a prompt that is not a file.
     let answer = place
         .send("", ("PUT", "/api/prompts/greet.hello?form=file", "Hi"))
         .await;
@@ -68,7 +68,7 @@ async fn a_prompt_file_is_rendered_as_it_is_written() {
 
 #[tokio::test]
 async fn no_cost_is_told_where_no_price_is_known() {
-    // The models of this place have none; those of a program are in its own tests.
+    // The models in this test have no prices. Tests of the command-line program cover prices.
     let place = start(&[]).await;
     let asked = json!({"model": "any", "usage": {"prompt_tokens": 1000}}).to_string();
     let told = place.ok("", ("POST", "/api/v1/cost", &asked)).await;

@@ -1,10 +1,10 @@
-//! Versions that are listed, shown and compared.
+//! Lists, details and comparisons of versions.
 
 use serde_json::{Value, json};
 
 use super::place::{Place, code, start};
 
-/// A server with three versions of a prompt, and a label.
+/// Starts a server with three versions of a prompt and a label.
 async fn with_three() -> Place {
     let place = start(&[]).await;
     for (text, label) in [("Two", "?label=next"), ("Three\nlines", "")] {
@@ -56,7 +56,7 @@ async fn a_version_is_shown_by_every_mark() {
             (&json!("valid"), &json!("template"))
         );
     }
-    // The other kinds, each in its own form.
+    // Other kinds, each in its own format.
     for (path, member) in [
         ("/api/tools/greet.look@1", "parameters"),
         ("/api/extensions/greet.ext@latest", "contributes"),

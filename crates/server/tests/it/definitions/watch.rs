@@ -1,4 +1,4 @@
-//! What others write into the store becomes versions.
+//! Direct writes to the store become versions.
 
 use quillet_core::store::{EntryKey, EntryKind};
 use serde_json::json;
@@ -41,7 +41,7 @@ async fn what_is_there_and_what_is_written_later_are_versions_by_the_store() {
         authors(&place, EntryKind::Prompt, "greet:hello").await == two
     })
     .await;
-    // The same again is none, and a write over HTTP is its writer's alone.
+    // An identical write creates no version, and a write over HTTP has only its own author.
     store.put(EntryKind::Prompt, &key, raw).await.unwrap();
     let body = json!({"userPrompt": "Over HTTP"}).to_string();
     let path = "/api/v1/prompts/greet.hello";

@@ -1,4 +1,4 @@
-//! Definitions that are written and removed over HTTP.
+//! Writes and removals of definitions over HTTP.
 
 use serde_json::{Value, json};
 
@@ -41,7 +41,7 @@ async fn a_definition_is_replaced_changed_removed_and_comes_back() {
     assert_eq!(body["labels"], json!(["latest"]));
     assert!(body["created"].as_str().unwrap().ends_with('Z'), "{body}");
 
-    // The same again is no new version, however it is written; with POST it is one.
+    // An equivalent definition creates no new version with PUT, but it does with POST.
     let (status, version, body) = put(("PUT", new, "{ \"userPrompt\": \"One\" }")).await;
     assert_eq!(
         (status, version.as_str(), &body["new"]),

@@ -1,4 +1,4 @@
-//! Requests that do not fit, at each door: a status and a body that its clients understand.
+//! Invalid requests to each compatible API, with the status and body that its clients expect.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;

@@ -1,4 +1,4 @@
-//! Langfuse's routes, where their clients' own tests do not look.
+//! Cases of Langfuse's routes that the tests with its clients do not cover.
 
 use serde_json::{Value, json};
 
@@ -189,7 +189,7 @@ async fn a_version_that_was_deleted_is_used_by_nobody() {
         .ask("admin", "GET", &format!("{path}?version=2"), "")
         .await;
     assert_eq!(gone.status, 404, "{gone:?}");
-    // What is written again begins anew.
+    // A new write after a deletion starts a new history.
     create(&service, json!({"name": "d", "prompt": "again"})).await;
     let gone = service
         .ask("admin", "GET", &format!("{path}?version=2"), "")
@@ -224,7 +224,7 @@ async fn prompts_stand_inside_of_prompts() {
         .ask("admin", "POST", PROMPTS, &absent.to_string())
         .await;
     assert_eq!(absent.status, 404, "{absent:?}");
-    // A circle ends.
+    // A cycle of references ends with an error.
     create(
         &service,
         json!({"name": "in/ner", "labels": ["production"],

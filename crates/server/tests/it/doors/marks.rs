@@ -1,10 +1,11 @@
-//! Every door with no mark, a label, a number, a digest, and one that there is not.
+//! Every compatible API without a version selector, and with a label, a number, a digest and an
+//! unknown one.
 
 use serde_json::{Value, json};
 
 use super::service::{Service, open};
 
-/// What a door gives for a mark: the text, or the status of a refusal.
+/// Returns the text that an API returns for a version selector, or the error status.
 async fn given(service: &Service, door: &str, mark: &str) -> Result<String, u16> {
     let is_number = mark.parse::<u64>().is_ok();
     let parameter = |number: &str, label: &str| match mark {
@@ -69,7 +70,7 @@ async fn given(service: &Service, door: &str, mark: &str) -> Result<String, u16>
     }
     let answer = answer.json();
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    // The provider says what it was asked.
+    // The fake provider replies with the received request.
     let asked = |said: &Value| {
         let said: Value = serde_json::from_str(said.as_str().unwrap()).unwrap();
         text(&said["messages"][0]["content"])
@@ -120,7 +121,7 @@ async fn every_door_gives_the_version_that_is_asked_for() {
             ("2", Ok("two")),
             ("9", Err(404)),
             ("nobody", Err(404)),
-            // Langfuse's and MLflow's clients know numbers and labels alone.
+            // Clients of Langfuse and MLflow only support numbers and labels.
             (&digests[0], if is_plain { Err(404) } else { Ok("two") }),
             (&digests[1], if is_plain { Err(404) } else { Ok("two") }),
             ("sha256:0123456789", Err(404)),

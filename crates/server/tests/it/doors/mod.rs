@@ -1,4 +1,4 @@
-//! Clients of other prompt services at our server: what they write, read, and are refused.
+//! Clients of other prompt services: writes, reads and errors.
 
 mod bad_input;
 mod langfuse;

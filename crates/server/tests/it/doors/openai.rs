@@ -1,10 +1,10 @@
-//! Stored prompts that a request of OpenAI's clients names beside the model.
+//! Stored prompts that OpenAI's clients select in addition to the model.
 
 use serde_json::{Value, json};
 
 use super::service::{Service, open};
 
-/// What the provider was asked, and the answer.
+/// Returns the request that the provider received, and the response.
 async fn asked(service: &Service, path: &str, body: Value) -> (Value, Value) {
     let answer = service.done("POST", path, &body.to_string()).await;
     (service.provider.requests().last().unwrap().json(), answer)
@@ -81,7 +81,7 @@ async fn variables_may_be_texts_images_and_files() {
         );
         assert_eq!(content[1], expected, "{asked}");
     }
-    // A text that looks like the mark of a medium is a text.
+    // A text that looks like a placeholder for media stays a text.
     let prompt = json!({"id": "look", "variables": {"question": "variable:0", "image": "x"}});
     let (asked, _) = asked(&service, "/v1/responses", json!({"prompt": prompt})).await;
     assert_eq!(asked["messages"][1]["content"], "variable:0 x");

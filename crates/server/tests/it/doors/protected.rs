@@ -1,5 +1,5 @@
-//! A protected label at every door through which a token can write. MCP writes nothing, and the
-//! command line stands at the store itself, where no token is asked for.
+//! A protected label on every compatible API that can write. MCP cannot write, and the command line
+//! accesses the store directly, without tokens.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Who may do what through the doors: the same as everywhere else.
+//! The compatible APIs enforce the same permissions as the other routes.
 
 use serde_json::json;
 
@@ -162,7 +162,7 @@ async fn protected_labels_and_missing_rights_are_refused_in_each_door_s_own_shap
             "{who} {method} {path}: {answer:?}"
         );
     }
-    // A refusal moved none of the labels that came with it.
+    // A rejected request moves none of its labels.
     let log = service.done("GET", "/api/v1/log", "").await;
     assert!(
         log.to_string().contains("production of story is protected"),

@@ -1,4 +1,4 @@
-//! The clients of other prompt services as they are published, against a real server.
+//! Published clients of other prompt services against a real server.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -8,7 +8,7 @@ use tokio::process::Command;
 
 use super::service::open;
 
-/// What a script of `scripts` installed below the target directory.
+/// Returns the folder in the target directory into which a script in `scripts` installs its files.
 fn installed(place: &str) -> PathBuf {
     let here = std::env::current_exe().unwrap();
     let place = here.ancestors().nth(3).unwrap().join(place);

@@ -1,5 +1,5 @@
-//! A server over a store with a history, a provider that says what it was asked, and tokens with
-//! rights.
+//! A server with a version history, a provider that replies with the received request, and tokens
+//! with different permissions.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use tokio::task::JoinHandle;
 use crate::client::{self, Answer};
 use crate::openai::door::models;
 
-/// Definitions that nobody wrote through a door.
+/// Definitions that were not written through a compatible API.
 const ENTRIES: &[(EntryKind, &str, &str)] = &[
     (EntryKind::Environ, "vscode:lang", r#""go""#),
     (
@@ -70,12 +70,12 @@ fn token(name: &str, rights: &[Permission]) -> NamedToken {
     }
 }
 
-/// What was asked, as text.
+/// Replies with the received request as text.
 fn answer(asked: &RecordedRequest) -> ScriptedReply {
     ScriptedReply::text([asked.json().to_string()])
 }
 
-/// A server whose tokens are `admin`, `writer` and `reader`, each with the secret `sk-NAME`.
+/// Starts a server with the tokens `admin`, `writer` and `reader`, each with the secret `sk-NAME`.
 pub(super) async fn open() -> Service {
     let provider = FakeProvider::start(ReplyScript::function(answer));
     let model: Arc<dyn ChatModel> = Arc::new(models(&provider, ProviderApi::OpenAiChat));
@@ -113,21 +113,21 @@ pub(super) async fn open() -> Service {
         running: tokio::spawn(server.run(std::future::pending())),
         watching: tokio::spawn(async move { watched.watch().await }),
     };
-    // What was there before becomes a version when somebody first asks for one.
+    // The first read of an existing definition creates its first version.
     let path = "/api/public/v2/prompts/greet.hello";
     service.done("GET", path, "").await;
     service
 }
 
 impl Service {
-    /// Asks with the token of that name.
+    /// Sends a request with the token of that name.
     pub(super) async fn ask(&self, who: &str, method: &str, path: &str, body: &str) -> Answer {
         let token = format!("Bearer sk-{who}");
         let headers = [("authorization", token.as_str())];
         client::request(self.address, method, path, &headers, body).await
     }
 
-    /// Asks with all rights, which has to work.
+    /// Sends a request as `admin` and requires success.
     pub(super) async fn done(&self, method: &str, path: &str, body: &str) -> Value {
         let answer = self.ask("admin", method, path, body).await;
         assert!(
@@ -140,7 +140,7 @@ impl Service {
         }
     }
 
-    /// Waits until what was written is known to whoever renders.
+    /// Waits until renders use the latest writes.
     pub(super) async fn settled(&self) {
         self.prompts.sync().await.unwrap();
     }

@@ -1,4 +1,4 @@
-//! What is asked of files and batches beyond what the SDKs can say.
+//! Cases of files and batches that the SDKs cannot produce.
 
 use std::time::Duration;
 
@@ -135,7 +135,7 @@ async fn ids_that_are_none_are_not_looked_for() {
     }
 }
 
-/// A row may do what the key that began its batch may, and no more.
+/// Rows have exactly the permissions of the token that created their batch.
 #[tokio::test]
 async fn rows_have_the_rights_of_their_key() {
     let grant = Grant::parse("render review").unwrap();

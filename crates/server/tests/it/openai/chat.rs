@@ -16,7 +16,7 @@ fn question(model: &str, more: Value) -> Value {
     body
 }
 
-/// All text of a stream's first answer.
+/// Joins the text of the first choice of a stream.
 fn said(chunks: &[Value], member: &str) -> String {
     let texts = chunks
         .iter()
@@ -38,7 +38,7 @@ async fn a_model_answers_whole_and_streamed() {
         .post("/v1/chat/completions", &question("fake-text-2", json!({})))
         .await;
     let body = whole.json();
-    // The provider's own words, with what only it says.
+    // The provider's response, including members that only it defines.
     assert_eq!(
         body["choices"],
         json!([{

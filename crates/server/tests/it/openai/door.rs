@@ -1,4 +1,4 @@
-//! A server over the fake provider, with prompts and agents.
+//! A server with the fake provider, prompts and agents.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -57,7 +57,7 @@ const ENTRIES: &[(EntryKind, &str, &str)] = &[
     (EntryKind::Agent, "scripted", r#"{"model":"scripted-1"}"#),
 ];
 
-/// Models by name, over the connections of the server.
+/// Resolves models by name with the server's connections.
 #[derive(Debug)]
 struct ByName(Arc<ModelRouter>);
 
@@ -85,7 +85,7 @@ impl agent::ModelRegistry for ByName {
     }
 }
 
-/// A running server and the provider behind it.
+/// A running server with its provider.
 pub(super) struct Door {
     pub(super) address: SocketAddr,
     pub(super) provider: FakeProvider,
@@ -98,7 +98,7 @@ impl Drop for Door {
     }
 }
 
-/// A server that anybody may ask.
+/// Starts a server without tokens.
 pub(super) async fn open() -> Door {
     open_with(
         ReplyScript::default(),
@@ -108,7 +108,7 @@ pub(super) async fn open() -> Door {
     .await
 }
 
-/// The same with bounds on batches.
+/// Starts a server with limits on batches.
 pub(super) async fn open_limited(batches: BatchOptions) -> Door {
     let config = ServerConfig::default();
     open_all(
@@ -189,7 +189,7 @@ async fn open_all(
     }
 }
 
-/// Models of a provider that plays a wire.
+/// Returns a router for a provider with this API.
 pub(crate) fn models(provider: &FakeProvider, wire: ProviderApi) -> ModelRouter {
     let at = || VendorSettings {
         api_key: Some("sk-upstream".into()),
@@ -221,7 +221,7 @@ impl Door {
         client::get(self.address, path).await
     }
 
-    /// The chunks of a streamed chat, without the `[DONE]` that has to end it.
+    /// Returns the chunks of a streamed chat and checks for the final `[DONE]`.
     pub(super) async fn chunks(&self, body: &Value) -> Vec<Value> {
         let answer = self.post("/v1/chat/completions", body).await;
         assert_eq!(answer.status, 200, "{}", answer.body);
@@ -231,7 +231,7 @@ impl Door {
         events.into_iter().map(read).collect()
     }
 
-    /// The body of the last request that the provider got.
+    /// Returns the body of the last request to the provider.
     pub(super) fn last(&self) -> Value {
         self.provider.requests().last().unwrap().json()
     }

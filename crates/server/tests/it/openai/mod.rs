@@ -1,4 +1,4 @@
-//! OpenAI's clients and their routes, over a provider that plays what the model's name asks for.
+//! OpenAI's clients and routes, with a fake provider whose replies depend on the model name.
 
 mod batches;
 mod chat;

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use super::door::{Door, open, open_with};
 use crate::client::request;
 
-/// Asks for a stream and holds it against the grammar: numbers without gaps, every item
-/// and part that begins also ends, and the last event is the whole response.
+/// Requests a stream and checks its structure: numbers without gaps, an end for every item and
+/// part, and the complete response in the last event.
 async fn events(door: &Door, body: Value) -> Vec<Value> {
     let mut body = body;
     body["stream"] = json!(true);
@@ -177,7 +177,7 @@ async fn without_being_asked_the_providers_words_stay_here() {
         "{}",
         answer.body
     );
-    // They are kept with the response, and sent on by it.
+    // The turn is stored with the response and sent again with the next request.
     let again = json!({"model": "anthropic/fake-reasoning", "input": "And?",
         "previous_response_id": answer.json()["id"]});
     assert_eq!(door.post("/v1/responses", &again).await.status, 200);

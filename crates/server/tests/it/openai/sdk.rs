@@ -1,4 +1,4 @@
-//! OpenAI's own SDKs, as they are published, against a real server.
+//! OpenAI's published SDKs against a real server.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -11,7 +11,7 @@ use tokio::process::Command;
 use super::door::{Door, open_with};
 use crate::test_server::eventually;
 
-/// What `scripts/openai-sdks` installed.
+/// Returns the directory installed by `scripts/openai-sdks`.
 fn installed() -> PathBuf {
     let here = std::env::current_exe().unwrap();
     let place = here.ancestors().nth(3).unwrap().join("openai-sdks");
@@ -24,7 +24,7 @@ fn installed() -> PathBuf {
     place
 }
 
-/// Models whose names begin with `fake-` say themselves what they answer.
+/// Models with names that start with `fake-` select their reply by name.
 fn answer(asked: &RecordedRequest) -> ScriptedReply {
     match asked.model.as_str() {
         "slow" => ScriptedReply::text(["later"]).delay(Duration::from_secs(60)),

@@ -1,4 +1,4 @@
-//! Events, payloads, both forms of an answer, cancellation, resumption, limits.
+//! Events, payloads, both response formats, cancellation, resumption and limits.
 
 use std::sync::Arc;
 

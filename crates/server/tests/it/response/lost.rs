@@ -1,5 +1,5 @@
-//! No reader of a resumable answer is left without a terminal event: not by a log that is away, nor
-//! by a run whose end comes between two looks.
+//! Every reader of a resumable response gets a terminal event, even if the log is unavailable or
+//! the run ends between two reads.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -57,7 +57,7 @@ async fn a_reader_whose_redis_is_lost_is_told_and_the_run_goes_on() {
     assert!(last.contains("\"code\":\"interrupted\""), "{heard}");
     assert_eq!(heard.matches("event: response.error").count(), 1, "{heard}");
 
-    // Probes get the truth while nothing new can begin.
+    // Probes report the outage while new runs cannot start.
     eventually("readiness tells", async || {
         server.get("/ready").await.status == 503
     })
@@ -91,7 +91,7 @@ async fn a_reader_whose_redis_is_lost_is_told_and_the_run_goes_on() {
     .await;
 }
 
-/// A run ends and its permit is given back; no reader may see the one before the other.
+/// The log must contain the end of a run before its permit is released.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_end_of_a_run_is_in_its_log_before_its_place_is_free() {
     let model = TestModel::new(Script::Says(hello()));

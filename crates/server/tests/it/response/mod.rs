@@ -1,4 +1,4 @@
-//! `POST /v1/response` as its clients see it.
+//! `POST /v1/response` over HTTP.
 
 mod basics;
 mod lost;

@@ -1,4 +1,4 @@
-//! Every event and every failure over every wire, against a provider that plays them.
+//! Every event and error on every provider API, with a fake provider.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use crate::client::{Connection, parse};
 use crate::test_agents::{AgentServer, AgentSetup, Event, events, names};
 
-/// Wires, with the words by which a request chooses them.
+/// The provider APIs and the names that select them in a request.
 const WIRES: [(ProviderApi, &str, &str); 4] = [
     (ProviderApi::OpenAiChat, "openai", "chat"),
     (ProviderApi::OpenAiResponses, "gpt", "responses"),
@@ -25,7 +25,7 @@ const WIRES: [(ProviderApi, &str, &str); 4] = [
     (ProviderApi::Gemini, "google", "chat"),
 ];
 
-/// The models that requests describe.
+/// Resolves the models that requests describe.
 #[derive(Debug, Default)]
 struct Described(Http);
 
@@ -66,7 +66,7 @@ async fn server() -> AgentServer {
         .await
 }
 
-/// A question to a model of the fake provider.
+/// Returns a request for a model of the fake provider.
 fn to(provider: &FakeProvider, wire: (ProviderApi, &str, &str), model: &str, more: Value) -> Value {
     let mut body = json!({
         "model_config": {
@@ -146,7 +146,7 @@ async fn texts_reasoning_calls_and_reasons_to_stop() {
             let case = format!("{model} over {:?}: {told:?}", wire.0);
             assert_eq!(names(&told), *expected, "{case}");
             let (_, done) = last(&told);
-            // Anthropic's filter says that the model refuses.
+            // Anthropic reports a filtered reply as a refusal of the model.
             let reason = match (*reason, wire.0) {
                 ("content_filter", ProviderApi::Anthropic) => "refusal",
                 (reason, _) => reason,

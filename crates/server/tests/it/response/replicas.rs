@@ -1,5 +1,5 @@
-//! What is stored: histories over a restart, runs and limits shared by replicas over a real Redis,
-//! and conversations and results of a size.
+//! Stored state: histories across a restart, runs and limits shared by replicas in a real Redis,
+//! and large conversations and results.
 
 use std::sync::Arc;
 
@@ -111,7 +111,7 @@ async fn replicas_share_history_limits_cancellation_and_logs() {
         answer.status == 200
     })
     .await;
-    // The other replica's question, what was said until the stop, and the new question.
+    // The other replica's question, the text up to the cancellation, and the new question.
     assert_eq!(asked(&model), 3);
 }
 

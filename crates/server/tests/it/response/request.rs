@@ -1,4 +1,4 @@
-//! What a request may say, and what is said when it is wrong.
+//! Valid members of requests, and the errors for invalid ones.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::client;
 use crate::test_agents::{AgentSetup, question};
 use crate::test_model::{Script, TestModel, hello};
 
-/// What the model is asked for this request.
+/// Returns the model request for this body.
 async fn asked(body: &Value) -> ChatRequest {
     let model = TestModel::new(Script::Says(hello()));
     let server = AgentSetup::over(model.clone()).start().await;
@@ -47,7 +47,7 @@ async fn everything_that_is_wrong_is_told_at_once() {
             json!({"model_config": ok(), "input": {}}),
             vec![("value_error", "input")],
         ),
-        // What switches a tool off is never passed over.
+        // A switch that disables a tool is never ignored.
         (
             json!({"model_config": ok(), "input": hi(),
                 "tools": {"builtin": {"web_search": {"enabld": false}}}}),
@@ -280,7 +280,7 @@ async fn parameters_reach_the_model() {
     assert_eq!(request.options.max_tokens, Some(100));
     assert_eq!(request.messages[0].role, Role::System);
     assert_eq!(request.messages[0].content, "Be brief.");
-    // Reasoning models refuse a temperature, and no model writes more than it can.
+    // Reasoning models reject a temperature, and the token limit must not exceed that of the model.
     let request = asked(&question("Hi", json!({}))).await;
     assert_eq!(request.options.temperature, None);
     assert_eq!(request.options.max_tokens, Some(4096));

@@ -1,4 +1,4 @@
-//! Scripts that are broken, that fail, and that change.
+//! Scripts that are invalid, fail or change.
 
 use quillet_fake_provider::{InjectedFault, ReplyScript, ScriptedReply};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! A render of a script is dry: whatever is granted, nothing is written, started, called or asked.
+//! A dry run of a script writes, starts and calls nothing, regardless of its permissions.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::served::{Served, options, serve_with};
 use crate::client;
 
-/// A script for each way out, and what the answer has to say of it.
+/// A script for each kind of side effect, and the expected text in the response.
 const SCRIPTS: [(&str, &str, &str); 8] = [
     (
         "write",
@@ -65,7 +65,7 @@ async fn served(out: &Path, grants: Grants) -> Served {
         .iter()
         .map(|(name, text)| (name.as_str(), text.as_str()))
         .collect();
-    // Whoever calls it learns that it failed.
+    // The caller of the tool receives its error.
     files.push(("tools/lookup.json", "{\"fail\": true}"));
     files.push((
         "prompts/calls.yaml",
@@ -78,7 +78,7 @@ async fn served(out: &Path, grants: Grants) -> Served {
     serve_with(&files, ReplyScript::turns([]), options).await
 }
 
-/// The routes that render: each gives the whole answer as text.
+/// Calls a route that renders and returns the whole response as text.
 async fn rendered(served: &Served, door: &str, id: &str) -> String {
     let answer = match door {
         "mcp" => {

@@ -1,5 +1,5 @@
-//! JavaScript of stored scripts, the OpenAI-compatible routes, many runs at once, clients that
-//! leave, and Redis as the store.
+//! Stored scripts with JavaScript, on the OpenAI-compatible routes, in many concurrent runs, with
+//! disconnected clients, and with Redis as the store.
 
 use std::sync::Arc;
 use std::time::Duration;

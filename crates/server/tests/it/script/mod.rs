@@ -1,4 +1,4 @@
-//! Stored scripts through the routes, over real stores and a provider behind a socket.
+//! Stored scripts over HTTP, with real stores and a provider behind a socket.
 
 mod broken;
 mod dry;

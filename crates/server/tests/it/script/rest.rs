@@ -1,4 +1,4 @@
-//! Scripts through the routes of prompts.
+//! Scripts on the routes for prompts.
 
 use quillet_fake_provider::ScriptedReply;
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ system: You greet people.
 user: \"Greet {{name}}.\"
 ";
 
-/// One call on the way, one for the result.
+/// A script with two model calls, the second one for its result.
 const TWO: &str = "---
 input: [topic]
 ---

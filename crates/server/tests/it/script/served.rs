@@ -1,4 +1,4 @@
-//! A server over a folder of scripts and a provider that says what it is told.
+//! A server for a folder of scripts, with a scripted provider.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -25,7 +25,7 @@ use tokio::task::JoinHandle;
 
 use crate::client::{self, Answer};
 
-/// A server that runs scripts, and everything behind it.
+/// A server that runs scripts, with its folder and provider.
 pub(super) struct Served {
     pub(super) address: SocketAddr,
     pub(super) provider: FakeProvider,
@@ -42,7 +42,7 @@ impl Drop for Served {
     }
 }
 
-/// A folder that goes with the test.
+/// A folder that is removed on drop.
 pub(super) struct Folder(PathBuf);
 
 impl Folder {
@@ -72,7 +72,7 @@ impl Drop for Folder {
     }
 }
 
-/// This very program as a worker: `worker` below, and nothing else.
+/// Starts this test program as a worker that runs only the test `worker`.
 pub(super) fn worker_program() -> Transport {
     let arguments = [
         "--exact",
@@ -86,8 +86,7 @@ pub(super) fn worker_program() -> Transport {
     })
 }
 
-/// The other side of these tests: serves where it is started as `worker_program` says, and is
-/// nothing otherwise.
+/// The worker of these tests. It does nothing unless `worker_program` started the process.
 #[test]
 fn worker() {
     if std::env::args().any(|argument| argument == "script::served::worker") {
@@ -103,7 +102,7 @@ pub(super) fn options() -> ScriptOptions {
     ScriptOptions::with_javascript(worker_program())
 }
 
-/// A server over these files of a folder; the provider answers with these turns in order.
+/// Starts a server for these files and a provider that sends these replies in order.
 pub(super) async fn serve(
     files: &[(&str, &str)],
     turns: impl IntoIterator<Item = ScriptedReply>,
@@ -193,7 +192,7 @@ impl Served {
         client::get(self.address, path).await
     }
 
-    /// The result of a script by the route of prompts.
+    /// Returns the result of a script over the route for prompts.
     pub(super) async fn result(&self, id: &str, variables: Value) -> Value {
         let body = serde_json::json!({"variables": variables});
         let answer = self.post(&format!("/api/chat/prompts/{id}"), &body).await;
@@ -201,7 +200,7 @@ impl Served {
         answer.json()["script"]["result"].clone()
     }
 
-    /// The chunks of a stream, without the `[DONE]` that has to end it.
+    /// Returns the chunks of a stream and checks for the final `[DONE]`.
     pub(super) async fn chunks(&self, path: &str, body: &Value) -> Vec<Value> {
         let answer = self.post(path, body).await;
         assert_eq!(answer.status, 200, "{}", answer.body);
@@ -211,7 +210,7 @@ impl Served {
         events.into_iter().map(read).collect()
     }
 
-    /// The messages of each request that the provider got, as `role: content`.
+    /// Returns the messages of each request to the provider, as `role: content`.
     pub(super) fn asked(&self) -> Vec<Vec<String>> {
         let requests = self.provider.requests();
         let texts = requests.iter().map(|asked| said(&asked.json()["messages"]));
@@ -219,7 +218,7 @@ impl Served {
     }
 }
 
-/// Messages as `role: content`.
+/// Returns messages as `role: content`.
 pub(super) fn said(messages: &Value) -> Vec<String> {
     let list = messages.as_array().unwrap();
     let text = |message: &Value| {
@@ -229,7 +228,7 @@ pub(super) fn said(messages: &Value) -> Vec<String> {
     list.iter().map(text).collect()
 }
 
-/// What the chunks say as the answer.
+/// Joins the text in the chunks.
 pub(super) fn content(chunks: &[Value]) -> String {
     let texts = chunks
         .iter()

@@ -1,4 +1,4 @@
-//! Scripts, prompts, tools and templates that call each other, and who else may call scripts.
+//! Scripts, prompts, tools and templates that call each other, and other callers of scripts.
 
 use quillet_fake_provider::{ReplyScript, ScriptedReply};
 use quillet_prompt::PromptResult;
@@ -78,7 +78,7 @@ async fn prompts_and_scripts_that_call_each_other_for_ever_end() {
     ];
     let served = serve(&files, []).await;
     let answer = served.post("/api/chat/prompts/b", &json!({})).await;
-    // The innermost call leaves its default, as every failed call of a template does.
+    // The innermost failed call is replaced by its default, like every failed call of a template.
     assert_eq!(answer.status, 200, "{}", answer.body);
 }
 

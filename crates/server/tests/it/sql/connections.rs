@@ -1,4 +1,4 @@
-//! Connections: put, listed, shown, tried out, removed.
+//! Connections: write, list, show, test and remove.
 
 use quillet_server::ServerConfig;
 use serde_json::json;

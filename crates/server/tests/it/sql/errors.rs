@@ -1,4 +1,4 @@
-//! Every reason why phase 1 can fail, over HTTP with a provider that errs.
+//! All failures of phase 1, over HTTP with a scripted provider.
 
 use quillet_fake_provider::{ErrorResponse, InjectedFault, ReplyScript, ScriptedReply};
 use quillet_sql::{ChainMode, SqlConfig};
@@ -10,7 +10,8 @@ use super::shop::Shop;
 const QUERY: &str = r#"{"sql": "SELECT count(*) AS n FROM orders", "explanation": "how many"}"#;
 const ALL: usize = 6;
 
-/// What phase 1 says; the reason of the fallback, if there is one; how many tables phase 2 sees.
+/// Returns the reply in phase 1, the expected reason for the fallback, and the number of tables in
+/// phase 2.
 fn rows() -> Vec<(ScriptedReply, Option<&'static str>, usize)> {
     let text = |text: &str| ScriptedReply::text([text]);
     vec![
@@ -66,7 +67,7 @@ async fn every_row_holds_on_mariadb() {
     every_row(&Shop::mariadb()).await;
 }
 
-/// A database that goes away is named, and what is known of it stays.
+/// If a database becomes unavailable, the error names it and its cached catalogue stays.
 #[tokio::test]
 async fn a_database_that_goes_away_is_an_answer() {
     let shop = Shop::postgres();

@@ -1,4 +1,4 @@
-//! Files that are sent while the database is read.
+//! Files that are streamed while the query runs.
 
 use std::time::Duration;
 
@@ -10,10 +10,10 @@ use super::served::{Served, Setup, error};
 use super::shop::Shop;
 use crate::client::{Connection, parse};
 
-/// Rows that are more than an answer keeps back.
+/// A query whose rows exceed the buffer of a response.
 const MANY: &str = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 50000) \
                     SELECT i, 'a text that takes some room' AS t FROM n";
-/// The same, and the last one cannot be computed.
+/// A query with the same rows whose last row fails.
 const BREAKS: &str = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 50000) \
                       SELECT CASE WHEN i < 50000 THEN i ELSE abs(-9223372036854775807 - 1) END AS i, \
                       'a text that takes some room' AS t FROM n";
@@ -36,7 +36,7 @@ fn bounds(rows: usize) -> QueryLimits {
     }
 }
 
-/// Sends a query whose rows are wanted in a form.
+/// Sends a query and requests a format.
 async fn ask(served: &Served, format: &str, sql: &str, more: &str) -> Connection {
     let body = json!({"sql": sql}).to_string();
     let mut connection = Connection::open(served.address).await;
@@ -87,7 +87,7 @@ async fn a_client_that_takes_no_trailers_gets_a_whole_file() {
     assert_eq!(history["items"][0]["rowCount"], 50_000, "{history}");
 }
 
-/// A body that ends without its last chunk is no whole body, whatever the form is.
+/// In every format, a body without its last chunk is incomplete.
 #[tokio::test]
 async fn a_query_that_fails_in_the_middle_cuts_the_body_off() {
     let shop = Shop::sqlite();
@@ -104,7 +104,7 @@ async fn a_query_that_fails_in_the_middle_cuts_the_body_off() {
     assert_eq!(history["total"], 2, "what failed is not kept: {history}");
 }
 
-/// Forms that give out nothing before their rows are a batch have not begun when the query fails.
+/// Formats that buffer a batch of rows have not sent anything when the query fails.
 #[tokio::test]
 async fn a_query_that_fails_before_anything_was_sent_is_an_error_with_a_status() {
     let shop = Shop::sqlite();
@@ -129,7 +129,7 @@ async fn wait_for(server: &Postgres, what: &str, count: &str) {
     }
 }
 
-/// A client that does not read holds up PostgreSQL, and one that leaves ends the query there.
+/// A client that does not read blocks PostgreSQL, and a disconnect cancels the query.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_slow_client_holds_up_the_database_and_one_that_leaves_ends_the_query() {
     let shop = Shop::postgres();

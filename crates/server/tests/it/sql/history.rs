@@ -1,4 +1,4 @@
-//! What ran, over HTTP.
+//! The query history over HTTP.
 
 use serde_json::{Value, json};
 
@@ -58,7 +58,7 @@ async fn a_page_may_begin_at_a_time() {
     let served = Setup::default().with(&shop).await;
     for id in 1..=3 {
         served.query(&format!("SELECT {id}")).await;
-        // Queries of one millisecond have one time.
+        // Ensures that the queries have different times in milliseconds.
         tokio::time::sleep(std::time::Duration::from_millis(3)).await;
     }
     let all = served.get("/dbs/shop/history").await.json();

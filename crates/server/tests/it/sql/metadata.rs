@@ -1,4 +1,4 @@
-//! What databases hold, over HTTP.
+//! Catalogues over HTTP.
 
 use std::io::Read;
 
@@ -46,7 +46,7 @@ async fn tables_are_told_with_columns_and_keys_or_in_short() {
     assert_eq!(orders, all["tables"][3]);
     assert_eq!(orders["columns"][0]["isPrimaryKey"], true);
     assert_eq!(orders["foreignKeys"][0]["refTable"], "customers");
-    // Percent-encoded, since it goes into a request line.
+    // Percent-encoded for the request line.
     let notes = "/dbs/shop/metadata/tables/main/%E8%AE%A2%E5%8D%95%E5%A4%87%E6%B3%A8";
     assert_eq!(served.get(notes).await.json()["columns"][1]["name"], "内容");
 }
@@ -85,7 +85,7 @@ async fn what_has_not_changed_is_not_sent_again() {
     assert!(!names(&asked).contains(&"coupons"));
 }
 
-/// 3,000 tables are many pieces; compressed and plain they are the same.
+/// A catalogue of 3,000 tables is sent in many chunks. The compressed and plain bodies are equal.
 #[tokio::test]
 async fn a_large_catalogue_is_sent_whole_and_compressed() {
     let shop = Shop::sqlite();

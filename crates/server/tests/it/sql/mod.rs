@@ -1,4 +1,4 @@
-//! Databases over HTTP and as tools, over real databases and a provider that says what it is told.
+//! Databases over HTTP and as tools, with real databases and a scripted provider.
 
 mod connections;
 mod errors;

@@ -1,11 +1,11 @@
-//! A frontend that was written for these routes before Quillet had them works unchanged.
+//! An existing frontend of table-chat works without changes.
 
 use serde_json::json;
 
 use super::served::{Setup, error};
 use super::shop::Shop;
 
-/// Its table of results takes `columns` for the keys of the rows.
+/// The result table of the frontend expects the keys of the rows in `columns`.
 #[tokio::test]
 async fn columns_are_the_keys_of_rows() {
     let shop = Shop::sqlite();
@@ -24,8 +24,7 @@ async fn columns_are_the_keys_of_rows() {
     assert_eq!(asked["model"], "gpt-4o");
 }
 
-/// Its dialog sends every member of the tunnel, even where none is wanted, and the texts of
-/// secrets.
+/// The tunnel dialog sends every member even if the tunnel is disabled, including secrets as text.
 #[tokio::test]
 async fn its_dialog_of_tunnels_is_read() {
     let shop = Shop::sqlite();
@@ -40,7 +39,7 @@ async fn its_dialog_of_tunnels_is_read() {
         served.query("SELECT 1 AS one").await["result"]["rowCount"],
         1
     );
-    // One that is wanted is tried; what is secret in it comes back in no answer.
+    // The server tries an enabled tunnel, and no response contains its secrets.
     let on = json!({
         "enabled": true, "host": "127.0.0.1", "port": 1, "username": "ann", "authType": "key",
         "privateKey": "-----BEGIN s3cret", "keyPassphrase": "s3cret",
@@ -59,7 +58,7 @@ async fn its_dialog_of_tunnels_is_read() {
     );
 }
 
-/// Its cursors of time have no zone.
+/// The frontend sends times without a zone as cursors.
 #[tokio::test]
 async fn times_without_a_zone_are_read() {
     let shop = Shop::sqlite();

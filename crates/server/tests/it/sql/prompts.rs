@@ -1,4 +1,4 @@
-//! Stored prompts in place of the chain's own.
+//! Stored prompts that replace those of the text-to-SQL pipeline.
 
 use quillet_core::store::EntryKind;
 use serde_json::json;

@@ -42,8 +42,8 @@ async fn rows_come_with_columns_and_exact_values() {
     );
 }
 
-/// A LIMIT that is appended to the text breaks on `;` and on comments, and keeps one that is
-/// larger; and `truncated` must not mean that one was appended (table-chat does both).
+/// An appended LIMIT fails after `;` or a comment, does not reduce a larger one, and must not set
+/// `truncated` on its own. table-chat has all these defects.
 #[tokio::test]
 async fn truncated_means_that_rows_were_cut() {
     let shop = Shop::sqlite();
@@ -72,8 +72,8 @@ async fn what_may_not_run_is_refused_with_place_and_mend() {
     let shop = Shop::sqlite();
     let served = Setup::default().with(&shop).await;
     for (sql, part) in [
-        // Several statements: to check the first alone lets this pass, and the COMMIT makes it
-        // stay.
+        // If only the first of several statements were checked, this would pass, and COMMIT would
+        // make the deletion permanent.
         ("SELECT 1 LIMIT 1; DELETE FROM orders; COMMIT", "statement"),
         ("DELETE FROM orders", "DELETE"),
         ("SELECT load_extension('x')", "load_extension"),

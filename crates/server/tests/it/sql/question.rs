@@ -1,4 +1,4 @@
-//! Questions in words over HTTP.
+//! Natural-language questions over HTTP.
 
 use quillet_fake_provider::{ErrorResponse, InjectedFault, ReplyScript, ScriptedReply};
 use serde_json::json;
@@ -9,7 +9,7 @@ use super::shop::Shop;
 const COUNT: &str =
     r#"{"sql": "SELECT count(*) AS n FROM orders", "explanation": "How many orders there are."}"#;
 
-/// The first question to a database reads its catalogue; nobody has to refresh it first.
+/// The first question to a database reads its catalogue without a refresh.
 #[tokio::test]
 async fn a_question_becomes_a_query_and_its_account() {
     let shop = Shop::sqlite();
@@ -43,7 +43,7 @@ async fn it_is_run_if_that_is_wished() {
     assert_eq!(history["items"][0]["naturalQuery"], "订单有多少?");
 }
 
-/// A check of the first word (`SELECT`) would refuse all of these.
+/// A check for `SELECT` as the first word would reject all of these queries.
 #[tokio::test]
 async fn queries_that_begin_with_with_are_queries() {
     let shop = Shop::sqlite();

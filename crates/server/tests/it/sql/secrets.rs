@@ -1,4 +1,4 @@
-//! Passwords: in no body, no header, no log, whatever is asked and whatever goes wrong.
+//! Passwords never appear in a body, a header or a log, including those of errors.
 
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -10,7 +10,7 @@ use tracing_subscriber::fmt::MakeWriter;
 use super::served::{Served, Setup};
 use super::shop::Shop;
 
-/// Everything that is logged.
+/// Collects all log output.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);
 
@@ -66,7 +66,7 @@ async fn everything(served: &Served, url: &str) -> Vec<String> {
         let answer = served.send(method, path, body).await;
         said.push(format!("{method} {path}: {} {}", answer.head, answer.body));
     }
-    // Bodies that are wrong in ways that quote what they hold.
+    // Invalid bodies for which an error could quote the content.
     for body in [
         json!(url).to_string(),
         json!({"url": url, "sslDisabled": url}).to_string(),
@@ -87,7 +87,7 @@ async fn no_answer_and_no_log_has_a_password() {
         .with_max_level(tracing::Level::TRACE)
         .with_writer(log.clone())
         .finish();
-    // Of the whole process: work on other threads is logged, too.
+    // Set for the whole process, because work on other threads is also logged.
     tracing::subscriber::set_global_default(subscriber).unwrap();
     let shop = Shop::mariadb();
     let Shop::MariaDb(server) = &shop else { return };
@@ -122,7 +122,7 @@ async fn no_answer_and_no_log_has_a_password() {
     assert!(!log.is_empty(), "something is logged");
     let line = log.lines().find(|line| has_one(line));
     assert_eq!(line, None);
-    // It is there: where connections are stored, and nowhere else.
+    // The password is only where connections are stored.
     let kept = served
         .store
         .get(EntryKind::Database, &[EntryKey::new("shop")])

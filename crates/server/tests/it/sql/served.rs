@@ -1,4 +1,4 @@
-//! A server with databases, agents and scripts over one store, and the provider behind it.
+//! A server with databases, agents and scripts in one store, and its provider.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -32,13 +32,13 @@ use super::shop::Shop;
 use crate::client::{self, Answer};
 use crate::test_agents::OneModel;
 
-/// What a test wants to be different.
+/// The configuration of a test server.
 pub(crate) struct Setup {
     pub(crate) config: ServerConfig,
     pub(crate) sql: SqlConfig,
     pub(crate) answers: ReplyScript,
     pub(crate) has_model: bool,
-    /// What is in the store.
+    /// The definitions in the store.
     pub(crate) entries: Vec<(EntryKind, &'static str, String)>,
 }
 
@@ -58,7 +58,7 @@ impl Default for Setup {
 }
 
 impl Setup {
-    /// A model that answers with these texts in order.
+    /// Sets a provider that replies with these texts in order.
     pub(super) fn saying<const N: usize>(texts: [&str; N]) -> Self {
         Setup {
             answers: ReplyScript::turns(texts.map(|text| ScriptedReply::text([text]))),
@@ -99,7 +99,7 @@ impl Setup {
             prompts: Arc::new(StoredPrompts::new(&prompts).unwrap()),
             config: SqlConfig {
                 connect: ConnectOptions {
-                    // The shop's owner asks.
+                    // The tests connect as the owner of the shop.
                     powerful_roles: true,
                     ..self.sql.connect
                 },
@@ -132,7 +132,7 @@ impl Setup {
         }
     }
 
-    /// The same with the shop put under its name.
+    /// Starts the server and adds a connection to the shop.
     pub(super) async fn with(self, shop: &Shop) -> Served {
         let served = self.start().await;
         served.put("shop", &shop.url()).await;
@@ -201,7 +201,7 @@ impl Served {
         self.send("POST", path, &body.to_string()).await
     }
 
-    /// Puts a connection that has to work.
+    /// Writes a connection and requires success.
     pub(super) async fn put(&self, name: &str, url: &str) -> Value {
         let body = json!({"url": url}).to_string();
         let answer = self.send("PUT", &format!("/dbs/{name}"), &body).await;
@@ -209,21 +209,21 @@ impl Served {
         answer.json()
     }
 
-    /// The answer to a query of the shop that has to run.
+    /// Runs a query on the shop and requires success.
     pub(super) async fn query(&self, sql: &str) -> Value {
         let answer = self.post("/dbs/shop/query", &json!({"sql": sql})).await;
         assert_eq!(answer.status, 200, "{sql}: {}", answer.body);
         answer.json()
     }
 
-    /// The answer to a question to the shop.
+    /// Asks the shop a question.
     pub(super) async fn ask(&self, question: &str, run: bool) -> Answer {
         let body = json!({"prompt": question, "run": run});
         self.post("/dbs/shop/query/natural", &body).await
     }
 }
 
-/// Paths of databases without their beginning; others begin with `//`.
+/// Adds the prefix of the database routes, unless the path starts with `//`.
 fn path_of(path: &str) -> String {
     match path.strip_prefix("//") {
         Some(other) => format!("/{other}"),
@@ -231,7 +231,7 @@ fn path_of(path: &str) -> String {
     }
 }
 
-/// An error that says everything that errors of these routes say.
+/// Checks that an error has all members of errors on these routes.
 pub(super) fn error(answer: &Answer, status: u16, code: &str) -> Value {
     assert_eq!(answer.status, status, "{code}: {}", answer.body);
     let body = answer.json();

@@ -13,7 +13,7 @@ async fn whole_way(shop: &Shop, dialect: &str) {
     let served = Setup::saying([SUM]).start().await;
     let put = served.put("shop", &shop.url()).await;
     assert_eq!(put["dbType"], dialect);
-    // The owner may write, and whoever puts such a connection gets a warning.
+    // The owner may write, so the connection gets a warning.
     assert!(!put["warnings"].as_array().unwrap().is_empty(), "{put}");
     let tables = served.get("/dbs/shop/metadata/tables").await.json();
     assert_eq!(tables["tables"].as_array().unwrap().len(), 6, "{tables}");
@@ -62,7 +62,7 @@ async fn mariadb_is_asked_and_answers() {
     whole_way(&Shop::mariadb(), "mysql").await;
 }
 
-/// To stop waiting is not enough: the query would go on in the database.
+/// A disconnect must cancel the query in the database.
 #[tokio::test]
 async fn a_client_that_leaves_ends_its_query() {
     let shop = Shop::postgres();

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use quillet_test_support::{MariaDb, Postgres};
 
-/// Tables in SQL that all three read.
+/// Tables in SQL that is valid in all three databases.
 const TABLES: &str = "
 CREATE TABLE customers (id integer PRIMARY KEY, name varchar(80), city varchar(80));
 CREATE TABLE orders (id integer PRIMARY KEY, customer_id integer, total decimal(10,2),
@@ -18,7 +18,7 @@ INSERT INTO customers VALUES (1, 'Ann', 'Oslo'), (2, 'Bob', 'Rome'), (3, 'Cai', 
 INSERT INTO orders VALUES (1, 1, 10.50), (2, 1, 20.00), (3, 2, 5.25), (4, 3, 1.00);
 ";
 
-/// A shop that is gone when this is dropped.
+/// A shop that is removed on drop.
 #[derive(Debug)]
 pub(super) enum Shop {
     Sqlite(PathBuf),
@@ -56,7 +56,7 @@ impl Shop {
         }
     }
 
-    /// Changes the shop as its owner.
+    /// Runs SQL as the owner of the shop.
     pub(super) fn execute(&self, script: &str) {
         match self {
             Shop::Sqlite(path) => {

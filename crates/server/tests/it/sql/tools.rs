@@ -1,4 +1,4 @@
-//! Databases as tools: each way in which tools are called, over a real database.
+//! Databases as tools of every kind of caller, with a real database.
 
 use quillet_core::store::EntryKind;
 use quillet_core::tool::{ToolBuilder, ToolContext};
@@ -12,7 +12,7 @@ use crate::client;
 use crate::test_agents::question;
 use crate::test_server::eventually;
 
-/// Sends one message of an MCP client.
+/// Sends one message as an MCP client.
 async fn mcp(served: &Served, method: &str, params: Value) -> Value {
     let body = json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params});
     let headers = [
@@ -33,7 +33,7 @@ async fn names(served: &Served) -> Vec<String> {
     names.filter(|name| name.starts_with("db_")).collect()
 }
 
-/// Calls a tool; its result, or the text of its failure.
+/// Calls a tool and returns its result or its error text.
 async fn call(served: &Served, name: &str, arguments: Value) -> Result<Value, String> {
     let params = json!({"name": name, "arguments": arguments});
     let result = mcp(served, "tools/call", params).await;
@@ -60,7 +60,7 @@ async fn tools_come_and_go_with_their_connections() {
             "db_shop_table_schema"
         ]
     );
-    // Another replica puts one: the store reports it.
+    // Another replica adds a connection, and the store reports it.
     let text = json!({"url": shop.url()}).to_string();
     let key = quillet_core::store::EntryKey::new("other");
     served
@@ -170,7 +170,7 @@ async fn what_is_wrong_is_said_so_that_a_model_can_mend_it() {
     }
 }
 
-/// 100 rows and 10,000 characters, and what is missing is said.
+/// Results are limited to 100 rows and 10,000 characters, and report truncation.
 #[tokio::test]
 async fn results_are_bounded() {
     let shop = Shop::sqlite();
@@ -272,7 +272,7 @@ async fn scripts_call_them() {
     );
 }
 
-/// The model calls the tool, reads its rows, and answers.
+/// Returns a setup whose model calls the tool, receives its rows, and replies.
 fn calling() -> Setup {
     Setup {
         answers: ReplyScript::turns([
@@ -286,7 +286,7 @@ fn calling() -> Setup {
     }
 }
 
-/// The rows of the query as the model got them.
+/// Returns the rows that the model received.
 fn told(served: &Served) -> String {
     let requests = served.provider.requests();
     let last = requests.last().unwrap().json();

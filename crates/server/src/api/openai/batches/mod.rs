@@ -21,12 +21,12 @@ use crate::error::{ApiError, problem};
 use crate::extract::QueryParams;
 use crate::request_context::RequestContext;
 
-/// OpenAI's bounds on what an owner may want to find again.
+/// OpenAI's limits for metadata.
 const PAIRS: usize = 16;
 const NAME: usize = 64;
 const TEXT: usize = 512;
 
-/// What a batch is made of.
+/// The body of a request that creates a batch.
 #[derive(Debug, Deserialize, ToSchema)]
 #[allow(dead_code)]
 pub(crate) struct NewBatch {
@@ -34,22 +34,22 @@ pub(crate) struct NewBatch {
     input_file_id: String,
     /// `/v1/chat/completions` or `/v1/responses`.
     endpoint: String,
-    /// The time that it has: `24h`, or another number of `m`, `h` or `d` up to 30 days.
+    /// The maximum duration: `24h`, or another number of `m`, `h` or `d` up to 30 days.
     completion_window: String,
-    /// Up to 16 names with texts.
+    /// Up to 16 pairs of strings.
     metadata: Option<std::collections::BTreeMap<String, String>>,
-    /// Whether its rows go to the batch API of their model's provider, at half the price. Rows for
-    /// models and prompts only.
+    /// Whether the rows go to the batch API of the model's provider, at half the price. Only for
+    /// models and prompts.
     provider_batch: Option<bool>,
 }
 
-/// Which batches.
+/// Query parameters of a list of batches.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct WhichBatches {
-    /// Those behind the batch of this id.
+    /// Only batches after the one with this id.
     after: Option<String>,
-    /// How many at most: 1 to 100.
+    /// Batches per page, from 1 to 100.
     limit: Option<usize>,
 }
 
@@ -111,7 +111,7 @@ pub(crate) async fn create_batch(
         (metadata, provider),
         &batching.options,
     );
-    // Otherwise the input could vanish in the middle of the batch.
+    // Otherwise the input could expire before the batch ends.
     if file.expires < order.expires {
         let message = "input_file_id: the file expires before the batch does: upload it again, or shorten completion_window";
         return Err(problem(ErrorCode::InvalidValue, message).with_param("input_file_id"));
@@ -158,7 +158,7 @@ pub(crate) async fn list_batches(
 
 /// Cancels a batch
 ///
-/// Results so far can be read.
+/// The results so far stay available.
 #[utoipa::path(post, path = "/batches/{id}/cancel", tag = "openai", params(("id" = String, Path)), responses(
     (status = 200, body = BatchObject),
     (status = 404, body = ErrorBody, description = "Unknown batch"),
@@ -184,7 +184,7 @@ pub(crate) async fn cancel_batch(call: RequestContext, Id(id): Id) -> Result<Res
     json_body(&BatchObject::of(batch))
 }
 
-/// Returns a batch of the caller; batches of others are reported as unknown.
+/// Returns a batch of the caller. Batches of other callers are reported as unknown.
 async fn find(call: &RequestContext, id: &str) -> Result<Batch, ApiError> {
     let batch = match page::is_id(id) {
         true => batching(&call.app)?.store.batch(id).await.map_err(stored)?,

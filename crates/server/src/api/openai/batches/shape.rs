@@ -1,4 +1,4 @@
-//! Batches in OpenAI's shape, with one member of ours.
+//! Batches in OpenAI's format, with one additional member.
 
 use quillet_core::batch::{Batch, Status};
 use serde::Serialize;
@@ -9,97 +9,97 @@ use utoipa::ToSchema;
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Batch)]
 pub(crate) struct BatchObject {
-    /// Its id: `batch_…`.
+    /// The id, `batch_…`.
     id: String,
     /// Always `batch`.
     object: &'static str,
-    /// The path that its requests are for.
+    /// The path of the route for its requests.
     endpoint: String,
-    /// What is wrong with its input, if it has failed.
+    /// Errors in the input, if the batch has failed.
     errors: Option<BatchErrors>,
-    /// The file of its requests.
+    /// The id of the input file.
     input_file_id: String,
-    /// The time that it has.
+    /// The maximum duration.
     completion_window: String,
     /// `validating`, `failed`, `in_progress`, `finalizing`, `completed`, `expired`, `cancelling` or
     /// `cancelled`.
     status: &'static str,
-    /// The file of what was answered, once the batch has ended.
+    /// The file with successful responses, set when the batch has ended.
     output_file_id: Option<String>,
-    /// The file of what was not, once the batch has ended.
+    /// The file with failed requests, set when the batch has ended.
     error_file_id: Option<String>,
-    /// When it was made, in seconds since 1970.
+    /// The time of creation, in seconds since 1970.
     created_at: u64,
-    /// When its first row could be asked.
+    /// The time when the first row could run.
     in_progress_at: Option<u64>,
-    /// When its time is over.
+    /// The time when the batch expires.
     expires_at: u64,
-    /// When its last row was done.
+    /// The time when the last row finished.
     finalizing_at: Option<u64>,
-    /// When it was completed.
+    /// The time of completion.
     completed_at: Option<u64>,
-    /// When it failed.
+    /// The time of the failure.
     failed_at: Option<u64>,
-    /// When it expired.
+    /// The time when the batch expired.
     expired_at: Option<u64>,
-    /// When somebody cancelled it.
+    /// The time of the request to cancel.
     cancelling_at: Option<u64>,
-    /// When it had stopped.
+    /// The time when the cancelled batch stopped.
     cancelled_at: Option<u64>,
-    /// Progress.
+    /// The progress.
     request_counts: RequestCounts,
-    /// As it was given.
+    /// The metadata from the request.
     #[schema(value_type = Option<Object>)]
     metadata: Option<Map<String, Value>>,
-    /// Members that OpenAI does not have.
+    /// Members that OpenAI does not define.
     quillet: BatchExtension,
 }
 
-/// What is wrong with an input.
+/// Errors in an input.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct BatchErrors {
     /// Always `list`.
     object: &'static str,
-    /// Up to a hundred findings.
+    /// Up to a hundred errors.
     data: Vec<BatchFinding>,
 }
 
-/// Something that is wrong with an input.
+/// An error in an input.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct BatchFinding {
     /// Stable code, such as `duplicate_custom_id`.
     code: String,
-    /// What is wrong.
+    /// A description of the error.
     message: String,
-    /// The member of the line.
+    /// The invalid member of the line.
     param: Option<String>,
     /// The line of the file, from 1.
     line: Option<u64>,
 }
 
-/// Rows of a batch.
+/// The number of rows in each state.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct RequestCounts {
-    /// All; 0 until the input was looked at.
+    /// All rows; 0 until the input is validated.
     total: u64,
-    /// Those that were answered.
+    /// Successful rows.
     completed: u64,
-    /// Those that were not.
+    /// Failed rows.
     failed: u64,
 }
 
-/// Members of a batch that OpenAI does not have.
+/// Members of a batch that OpenAI does not define.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct BatchExtension {
-    /// Requests that were leased again after their worker was lost: the model may have received
-    /// each twice, but it is in the files once.
+    /// Requests that were leased again after their worker was lost. The model may have received
+    /// such a request twice, but the files contain its result once.
     asked_again: u64,
 }
 
 impl BatchObject {
     pub(super) fn of(batch: Batch) -> Self {
         let at = |status| batch.entered_at(status);
-        // The files are complete only then.
+        // The files are complete only after the end.
         let has_ended = batch.status.is_final();
         let file = |id: String, rows: u64| (has_ended && rows > 0).then_some(id);
         let data: Vec<BatchFinding> = batch.wrong.iter().map(finding).collect();
@@ -110,7 +110,7 @@ impl BatchObject {
                 data,
             }),
             status: match batch.status {
-                // OpenAI has no such status; its clients know `finalizing`.
+                // OpenAI does not define this status, but its clients know `finalizing`.
                 Status::Expiring => Status::Finalizing.word(),
                 status => status.word(),
             },
@@ -156,13 +156,13 @@ fn finding(wrong: &quillet_core::batch::LineError) -> BatchFinding {
 pub(crate) struct BatchList {
     /// Always `list`.
     object: &'static str,
-    /// The batches.
+    /// The batches on this page.
     data: Vec<BatchObject>,
-    /// The id of the first.
+    /// The id of the first batch.
     first_id: Option<String>,
-    /// The id of the last, with which to go on.
+    /// The id of the last batch, the value of `after` for the next page.
     last_id: Option<String>,
-    /// Whether more follow.
+    /// Whether another page exists.
     has_more: bool,
 }
 

@@ -1,4 +1,4 @@
-//! `/v1/files`: what batches read and write.
+//! `/v1/files`: input and output files of batches.
 
 mod upload;
 
@@ -22,26 +22,26 @@ use crate::error::{ApiError, problem};
 use crate::extract::QueryParams;
 use crate::request_context::RequestContext;
 
-/// Bytes that are read of a file at once.
+/// The number of bytes read from a file at a time.
 const READ: usize = 256 << 10;
 
 /// A file.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = File)]
 pub(crate) struct FileObject {
-    /// Its id: `file-…`.
+    /// The id, `file-…`.
     id: String,
     /// Always `file`.
     object: &'static str,
-    /// How large it is.
+    /// The size in bytes.
     bytes: u64,
-    /// When it was made, in seconds since 1970.
+    /// The time of creation, in seconds since 1970.
     created_at: u64,
-    /// When it goes.
+    /// The time of expiry, in seconds since 1970.
     expires_at: u64,
-    /// What it was called.
+    /// The name of the uploaded file.
     filename: String,
-    /// `batch`, or `batch_output`.
+    /// `batch` or `batch_output`.
     purpose: String,
     /// Always `processed`.
     status: &'static str,
@@ -67,34 +67,34 @@ impl FileObject {
 pub(crate) struct FileList {
     /// Always `list`.
     object: &'static str,
-    /// The files.
+    /// The files on this page.
     data: Vec<FileObject>,
-    /// The id of the first.
+    /// The id of the first file.
     first_id: Option<String>,
-    /// The id of the last, with which to go on.
+    /// The id of the last file, the value of `after` for the next page.
     last_id: Option<String>,
-    /// Whether more follow.
+    /// Whether another page exists.
     has_more: bool,
 }
 
-/// Which files.
+/// Query parameters of a list of files.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct WhichFiles {
-    /// Those behind the file of this id.
+    /// Only files after the one with this id.
     after: Option<String>,
-    /// How many at most: 1 to 10,000.
+    /// Files per page, from 1 to 10,000.
     limit: Option<usize>,
-    /// `desc`, the newest first, or `asc`.
+    /// `desc` for newest first, or `asc`.
     order: Option<String>,
-    /// Only those for this: `batch`, `batch_output`.
+    /// Only files with this purpose: `batch` or `batch_output`.
     purpose: Option<String>,
 }
 
-/// What became of a file that was to be forgotten.
+/// The result of a deletion.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct FileDeleted {
-    /// The file.
+    /// The id of the file.
     id: String,
     /// Always `file`.
     object: &'static str,
@@ -106,7 +106,7 @@ pub(crate) struct FileDeleted {
 #[derive(Debug, ToSchema)]
 #[allow(dead_code)]
 pub(crate) struct Upload {
-    /// Always `batch`.
+    /// The requests, one JSON object per line.
     purpose: String,
     /// Requests, one JSON object on each line.
     #[schema(value_type = String, format = Binary)]
@@ -163,7 +163,7 @@ pub(crate) async fn list_files(
     })
 }
 
-/// A file.
+/// Returns a file
 #[utoipa::path(get, path = "/files/{id}", tag = "openai", params(("id" = String, Path)), responses(
     (status = 200, body = FileObject),
     (status = 404, body = ErrorBody, description = "Unknown file"),
@@ -180,7 +180,7 @@ pub(crate) async fn retrieve_file(call: RequestContext, Id(id): Id) -> Result<Re
 pub(crate) async fn file_content(call: RequestContext, Id(id): Id) -> Result<Response, ApiError> {
     let file = owned_file(&call, &id, "file_id").await?;
     let store = batching(&call.app)?.store.clone();
-    // Stream it: a file may be larger than memory.
+    // Stream the file, because it may be larger than memory.
     let pages = stream::try_unfold(Some(1), move |from: Option<u64>| {
         let (store, id) = (store.clone(), id.clone());
         async move {
@@ -214,7 +214,8 @@ pub(crate) async fn delete_file(call: RequestContext, Id(id): Id) -> Result<Resp
     owned_file(&call, &id, "file_id").await?;
     let store = &batching(&call.app)?.store;
     for active in store.active().await.map_err(stored)? {
-        // A race with a new batch is harmless: its validation fails with a missing file.
+        // If a new batch uses the file at this moment, its validation fails because the file is
+        // missing.
         let batch = store.batch(&active).await.map_err(stored)?;
         if let Some(batch) = batch.filter(|batch| batch.order.input == id) {
             let message = format!(

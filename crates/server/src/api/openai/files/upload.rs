@@ -1,4 +1,4 @@
-//! A streamed upload: at most one chunk of the file is in memory.
+//! A streamed upload. At most one chunk of the file is in memory.
 
 use std::time::Duration;
 
@@ -13,16 +13,16 @@ use crate::batch::{new_tag, seconds};
 use crate::error::{ApiError, problem};
 use crate::request_context::RequestContext;
 
-/// Bytes of pieces that are written at once.
+/// The size of the stored chunks in bytes.
 const WRITTEN: usize = 512 << 10;
-/// Longest text of a member of the form.
+/// The maximum length of a text member of the form.
 const TEXT: usize = 1024;
-/// What is not whole by then is forgotten.
+/// The time in seconds after which an incomplete upload is deleted.
 const ABANDONED: u64 = 86_400;
-/// The shortest and the longest time that a client may ask for, as OpenAI has them.
+/// The shortest and longest time to live, in seconds. OpenAI has the same limits.
 const TIMES: (u64, u64) = (3600, 2_592_000);
 
-/// What was found of the form until now.
+/// The members of the form received so far.
 #[derive(Debug, Default)]
 struct UploadForm {
     file: Option<(String, u64)>,
@@ -30,7 +30,7 @@ struct UploadForm {
     seconds: Option<String>,
 }
 
-/// Takes the file of a request.
+/// Stores the file of a request.
 pub(super) async fn take(call: &RequestContext, request: Request) -> Result<FileInfo, ApiError> {
     let batching = batching(&call.app)?;
     let kind = request.headers().get(CONTENT_TYPE);
@@ -41,7 +41,7 @@ pub(super) async fn take(call: &RequestContext, request: Request) -> Result<File
     })?;
     let body = request.into_body().into_data_stream();
     let mut parts = Multipart::new(body, boundary);
-    // Chunks are stored under the id before the file exists; until `keep_file` no route shows it.
+    // Chunks are stored under the id before the file exists. Routes show it only after `keep_file`.
     let id = format!("file-{}", new_tag());
     let taken = form(call, batching, &id, &mut parts).await;
     let form = match taken {
@@ -112,7 +112,7 @@ async fn form(
     Ok(form)
 }
 
-/// Writes the file away as it comes in; how large it is.
+/// Stores the file while it is received, and returns its size.
 async fn pieces(
     batching: &BatchService,
     id: &str,
@@ -124,7 +124,7 @@ async fn pieces(
     let mut waiting: Vec<FileChunk> = Vec::new();
     let mut size = 0;
     while let Some(chunk) = in_time(time, field.chunk()).await? {
-        // Checked before the chunk is kept, so memory stays bounded.
+        // Check before the chunk is added, to limit memory.
         if cutter.bytes() + chunk.len() as u64 > options.file_bytes {
             let message = format!(
                 "the file is larger than the limit of {} bytes (batch.file_bytes)",
@@ -202,7 +202,7 @@ fn missing_field(member: &str) -> ApiError {
     .with_param(member)
 }
 
-/// How long the file is kept.
+/// Returns the time to live of the file in seconds.
 fn retention_seconds(wish: Option<&str>, batching: &BatchService) -> Result<u64, ApiError> {
     let Some(wish) = wish else {
         return Ok(batching.options.keep.as_secs());
@@ -216,7 +216,7 @@ fn retention_seconds(wish: Option<&str>, batching: &BatchService) -> Result<u64,
     })
 }
 
-/// What came of a file that is not kept goes by itself, and better now.
+/// Deletes the chunks of a failed upload now; otherwise they would expire later.
 async fn discard(batching: &BatchService, id: &str) {
     let gone = FileInfo {
         id: id.to_owned(),

@@ -1,5 +1,5 @@
 //! Encodes a reply as the events of OpenAI's Responses API. Every item starts, has deltas and ends
-//! with its complete form; the last event is the complete response.
+//! with its complete form. The last event contains the complete response.
 
 use quillet_core::chat::{ChatEvent, FinishReason, Usage};
 use quillet_core::{BoxFuture, NativeTurn};
@@ -22,9 +22,9 @@ pub(super) struct ResponsesEncoder {
     object: ResponseObject,
     items: Vec<OutputItem>,
     has_begun: bool,
-    /// Number of the next event.
+    /// The number of the next event.
     sequence: u64,
-    /// Whether the turn is also given as its provider wrote it.
+    /// Whether the response also contains the turn in its provider's format.
     with_native: bool,
     native: Option<NativeTurn>,
     reason: FinishReason,
@@ -75,7 +75,7 @@ impl ResponsesEncoder {
         self.sequence += 1;
     }
 
-    /// An event with these members besides its own.
+    /// Writes an event with these additional members.
     fn write_event(&mut self, kind: &str, mut members: Value, out: &mut Vec<u8>) {
         members["type"] = kind.into();
         members["sequence_number"] = self.sequence.into();
@@ -95,7 +95,7 @@ impl ResponsesEncoder {
         }
     }
 
-    /// A piece of the text of this kind.
+    /// Writes a text delta of this kind.
     fn piece(&mut self, kind: OutputItemKind, text: &str, out: &mut Vec<u8>) {
         self.begun(out);
         if text.is_empty() {
@@ -105,8 +105,8 @@ impl ResponsesEncoder {
         let index = match self.items.iter().rposition(same) {
             Some(index) => index,
             None => {
-                // OpenAI's clients expect one open text item at a time; calls may stay open side by
-                // side.
+                // OpenAI's clients expect one open text item at a time. Several calls can be open
+                // together.
                 self.close_texts(out);
                 self.open(kind, out)
             }
@@ -114,7 +114,8 @@ impl ResponsesEncoder {
         self.delta(index, text, out);
     }
 
-    /// A piece of a call. Calls may come interleaved, so all stay open until the end.
+    /// Writes a delta of a call. Deltas of calls can be interleaved, so all calls stay open until
+    /// the end.
     fn call_piece(
         &mut self,
         call: u32,
@@ -174,8 +175,8 @@ impl ResponsesEncoder {
         self.frame(delta, &payload, out);
     }
 
-    /// Ends what is said, thought or refused before something else begins. Reasoning
-    /// that gets the turn's own words waits for them.
+    /// Closes open text, reasoning and refusal items before another item begins. A reasoning item
+    /// that will contain the native turn stays open.
     fn close_texts(&mut self, out: &mut Vec<u8>) {
         for index in 0..self.items.len() {
             let waits = |kind: &OutputItemKind| match kind {
@@ -226,7 +227,7 @@ impl ResponsesEncoder {
         self.write_event("response.output_item.done", whole, out);
     }
 
-    /// Ends every item, the reasoning with the turn's own words.
+    /// Closes every item. The reasoning item gets the native turn.
     fn close_all(&mut self, status: &str, out: &mut Vec<u8>) {
         if let Some(turn) = self.native.as_ref().filter(|_| self.with_native) {
             let encrypted = Some(native::encode(turn));
@@ -242,7 +243,7 @@ impl ResponsesEncoder {
         }
     }
 
-    /// Reasoning of which nothing was sent.
+    /// Adds a reasoning item without text.
     fn add_unspoken(&mut self, encrypted: Option<String>, out: &mut Vec<u8>) {
         let index = self.items.len();
         let mut item =
@@ -260,7 +261,7 @@ impl ResponsesEncoder {
     }
 }
 
-/// The events of an item's text: a piece, and the whole.
+/// Returns the names of the delta event and the final event for an item's text.
 fn text_events(kind: &OutputItemKind) -> (&'static str, &'static str) {
     match kind {
         OutputItemKind::Text => ("response.output_text.delta", "response.output_text.done"),
@@ -276,7 +277,7 @@ fn text_events(kind: &OutputItemKind) -> (&'static str, &'static str) {
     }
 }
 
-/// The events of an item's part, if it has parts: its beginning, and its end.
+/// Returns the names of the first and last event for an item's part, if it has parts.
 fn part_events(kind: &OutputItemKind) -> Option<(&'static str, &'static str)> {
     match kind {
         OutputItemKind::Text | OutputItemKind::Refusal => {
@@ -303,7 +304,7 @@ fn part_event(index: usize, item: &OutputItem, text: &str) -> Value {
 }
 
 impl EventEncoder for ResponsesEncoder {
-    // Members that OpenAI's do not have are no part of these events.
+    // The events of the Responses API have no members for warnings.
     fn begin(&mut self, _: Vec<Warning>, _: &mut Vec<u8>) {}
 
     fn event(&mut self, event: ChatEvent, out: &mut Vec<u8>) {
@@ -342,7 +343,7 @@ impl EventEncoder for ResponsesEncoder {
                 self.close_all(status, out);
             }
             ChatEvent::Usage(usage) => self.usage = Some(usage),
-            // This wire has one answer.
+            // The Responses API has a single choice.
             ChatEvent::Text { .. }
             | ChatEvent::Reasoning { .. }
             | ChatEvent::Refusal { .. }

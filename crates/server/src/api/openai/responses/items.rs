@@ -1,37 +1,37 @@
-//! The items of an answer.
+//! The items of a response.
 
 use quillet_core::{Message, Role, ToolCall};
 use serde_json::{Value, json};
 
-/// What ids of items that were made here have in them.
+/// The text in ids of items that this server created.
 const MADE_HERE: &str = "_quillet_";
 
-/// Whether an item that a client sent was made by this server.
+/// Returns whether this server created an item sent by a client.
 pub(super) fn is_made_here(item: &Value) -> bool {
     let id = item.get("id").and_then(Value::as_str);
     id.is_some_and(|id| id.contains(MADE_HERE))
 }
 
-/// One item of an answer, as far as it has come.
+/// An item of a response, possibly incomplete.
 #[derive(Debug)]
 pub(super) struct OutputItem {
     pub(super) id: String,
     pub(super) kind: OutputItemKind,
     pub(super) is_open: bool,
-    /// Its text: what is said, thought or refused, or the arguments of a call.
+    /// The text, reasoning or refusal, or the arguments of a call.
     pub(super) text: String,
 }
 
-/// What an item is.
+/// The kind of an output item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum OutputItemKind {
-    /// A text.
+    /// Plain text.
     Text,
-    /// What is said in place of an answer.
+    /// The refusal of the model.
     Refusal,
-    /// Reasoning; with the turn in its provider's words, once that is known.
+    /// Reasoning, with the turn in its provider's format when it is known.
     Reasoning(Option<String>),
-    /// A call: its number in the answer, its id, its tool.
+    /// A call with its index in the response, its id and its tool.
     Call(u32, String, String),
 }
 
@@ -51,7 +51,7 @@ impl OutputItem {
         }
     }
 
-    /// The item as JSON, without its text while it is only beginning.
+    /// Returns the item as JSON. An item in progress has no text.
     pub(super) fn json(&self, status: &str) -> Value {
         let id = &self.id;
         match &self.kind {
@@ -81,7 +81,7 @@ impl OutputItem {
         }
     }
 
-    /// The only part of an item, with this text; a call has none.
+    /// Returns the only part of an item with this text. Calls have no part.
     pub(super) fn part(&self, text: &str) -> Value {
         match &self.kind {
             OutputItemKind::Text | OutputItemKind::Call(..) => {
@@ -93,7 +93,7 @@ impl OutputItem {
     }
 }
 
-/// The items as one message of the conversation.
+/// Converts the items to one message of the conversation.
 pub(super) fn message(items: &[OutputItem]) -> Message {
     let mut message = Message::new(Role::Assistant, "");
     let (mut said, mut thought) = (String::new(), String::new());

@@ -1,7 +1,7 @@
 //! `POST /v1/responses` and stored responses.
 //!
-//! A response is stored as a session: the whole conversation up to the reply, and last the response
-//! object as the client got it. So a chain of responses survives the deletion of an earlier one.
+//! A response is stored as a session: the conversation up to the reply, followed by the response
+//! object that the client received. So a response remains usable after an earlier one is deleted.
 
 mod events;
 mod items;
@@ -33,10 +33,10 @@ use crate::request_context::RequestContext;
 
 /// Creates a response in OpenAI's format
 ///
-/// `model` is as in chat completions. `prompt` names a stored prompt, with its `version` and
-/// `variables`; then `model` is optional. With `stream` the events run from `response.created` to
-/// `response.completed`, `response.incomplete` or `response.failed`. Unless `store` is false the
-/// response is stored, and another one continues it by `previous_response_id`.
+/// `model` has the same form as in chat completions. `prompt` selects a stored prompt, with its
+/// `version` and `variables`, and makes `model` optional. With `stream` the events run from
+/// `response.created` to `response.completed`, `response.incomplete` or `response.failed`. Unless
+/// `store` is false the response is stored, and another one continues it by `previous_response_id`.
 #[utoipa::path(post, path = "/responses", tag = "openai", request_body = Object, responses(
     (status = 200, body = Object),
     (status = 400, body = ErrorBody),
@@ -66,15 +66,15 @@ pub(crate) async fn create_response(
     json_body(&answer)
 }
 
-/// Puts what was said before between the instructions and the new input, and says which part of it
-/// all is to be stored: instructions hold for one response only.
+/// Inserts the previous conversation between the instructions and the new input, and returns the
+/// part to store. Instructions apply to one response only, so they are not stored.
 async fn load_previous(
     asked: &mut ParsedRequest,
     wish: &ResponseOptions,
     keeper: &mut ResponseRecorder,
 ) -> Result<(), ApiError> {
     let messages = &mut asked.request.messages;
-    // OpenAI's rule: instructions of an earlier response do not carry over.
+    // OpenAI does not apply instructions of an earlier response to the next one.
     let first = usize::from(wish.has_instructions).min(messages.len());
     if let Some(previous) = &wish.previous {
         let earlier = keeper.load_conversation(previous).await?;
@@ -112,11 +112,11 @@ pub(crate) async fn retrieve_response(
     json_body(&recorder::find(&call, &id).await?)
 }
 
-/// What became of a response that was to be forgotten.
+/// The result of a deletion.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Deleted)]
 pub(crate) struct DeleteResponse {
-    /// The response.
+    /// The id of the response.
     id: String,
     /// Always `response`.
     object: &'static str,

@@ -1,8 +1,8 @@
-//! The turn in its provider's own words, as `encrypted_content` of a reasoning item.
+//! The turn in its provider's format, as `encrypted_content` of a reasoning item.
 //!
-//! The client keeps it and sends it back, so that reasoning goes on over several
-//! requests although nothing is stored. It is opaque and not secret: it says no more
-//! than the provider told this client.
+//! The client sends it back with the next request, so that reasoning continues although nothing is
+//! stored. It is opaque but not secret: it contains only data that the provider sent to this
+//! client.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::items::is_made_here;
 use crate::error::{ApiError, problem};
 
-/// What tells it from other servers' encrypted reasoning.
+/// Distinguishes it from encrypted reasoning of other servers.
 const MARK: &str = "quillet1.";
 
 pub(super) fn encode(turn: &NativeTurn) -> String {
@@ -27,15 +27,15 @@ fn decode(text: &str) -> Option<Result<NativeTurn, String>> {
     Some(bytes.and_then(read))
 }
 
-/// Gives turns back their own words. Items that were made here have ids that no
-/// provider knows, so they are never sent on as they came.
+/// Restores the native form of turns. Items created here have ids that providers do not know, so
+/// they are never sent unchanged.
 pub(super) fn read_back(messages: &mut [Message]) -> Result<(), ApiError> {
     for message in messages {
         let Some(turn) = &message.native else {
             continue;
         };
         let items = turn.content.as_array().map_or(&[][..], Vec::as_slice);
-        // Only the last reasoning item of a turn carries the native form.
+        // Only the last reasoning item of a turn has the native form.
         let mut encrypted = items.iter().filter_map(|item| {
             let text = item.get("encrypted_content").and_then(Value::as_str);
             decode(text?)

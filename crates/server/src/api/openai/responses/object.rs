@@ -1,5 +1,5 @@
-//! The object `response` of OpenAI's Responses API, which begins empty, is repeated in events and
-//! ends complete.
+//! The `response` object of OpenAI's Responses API. It is empty at first, is repeated in events and
+//! is complete at the end.
 
 use quillet_core::chat::{FinishReason, Usage};
 use quillet_core::clock;
@@ -8,17 +8,17 @@ use serde_json::{Map, Value, json};
 use super::options::ResponseOptions;
 use crate::error::ApiError;
 
-/// The response as an object.
+/// The response object.
 #[derive(Debug)]
 pub(super) struct ResponseObject {
     pub(super) id: String,
     members: Map<String, Value>,
-    /// Whether the name of the model is not that of the one that answers.
+    /// Whether the reported model name differs from that of the responding model.
     is_named: bool,
 }
 
 impl ResponseObject {
-    /// A response that begins now.
+    /// Creates a response object that begins now.
     pub(super) fn new(wish: &ResponseOptions, is_named: bool, is_kept: bool) -> Self {
         let id = format!("resp_{}", uuid::Uuid::new_v4().simple());
         let mut members = Map::new();
@@ -41,15 +41,15 @@ impl ResponseObject {
         }
     }
 
-    /// The model that answers has said its name.
+    /// Sets the name of the responding model.
     pub(super) fn answered_by(&mut self, model: &str) {
-        // For a prompt or agent the requested name stays, as clients compare it.
+        // For a prompt or agent the requested name stays, because clients compare it.
         if !self.is_named && !model.is_empty() {
             self.members.insert("model".into(), model.into());
         }
     }
 
-    /// The answer is over.
+    /// Completes the response.
     pub(super) fn end(&mut self, reason: FinishReason, output: Vec<Value>, usage: Option<Usage>) {
         let (status, why) = match reason {
             FinishReason::Length => ("incomplete", Some("max_output_tokens")),
@@ -69,7 +69,7 @@ impl ResponseObject {
         self.set("usage", usage.map_or(Value::Null, spent));
     }
 
-    /// The answer has failed. The usage until then is reported all the same.
+    /// Marks the response as failed. The usage so far is still reported.
     pub(super) fn fail(&mut self, error: &ApiError, output: Vec<Value>, usage: Option<Usage>) {
         let body = super::super::error::body(error).error;
         let code = body.code.unwrap_or_else(|| body.r#type.to_owned());

@@ -1,5 +1,5 @@
-//! Members of a Responses request that are for this server and not for the model: what to keep,
-//! what to go on with, what to repeat.
+//! Members of a Responses request that are for this server and not for the model, such as `store`,
+//! `previous_response_id` and members that the response repeats.
 
 use quillet_core::ErrorCode;
 use serde_json::{Map, Value, json};
@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::super::prompt_reference::PromptReference;
 use crate::error::{ApiError, problem};
 
-/// Members of a request that the response repeats, with OpenAI's defaults.
+/// Returns the members that the response repeats, with OpenAI's defaults.
 fn repeated() -> Map<String, Value> {
     let defaults = json!({
         "instructions": null,
@@ -32,7 +32,7 @@ fn repeated() -> Map<String, Value> {
     }
 }
 
-/// Members that mean something to this server alone.
+/// Members that only this server uses.
 const OURS: [&str; 6] = [
     "include",
     "store",
@@ -42,23 +42,23 @@ const OURS: [&str; 6] = [
     "conversation",
 ];
 
-/// What a request asks of the server, apart from what the model gets.
+/// Options of a request for this server.
 #[derive(Debug)]
 pub(super) struct ResponseOptions {
-    /// What the response repeats.
+    /// Members that the response repeats.
     pub(super) repeated: Map<String, Value>,
-    /// The response that this one goes on with.
+    /// The id of the response to continue.
     pub(super) previous: Option<String>,
-    /// Whether the response is to be stored. Default true, as OpenAI's.
+    /// Whether to store the response. The default is true, like OpenAI's.
     pub(super) store: bool,
-    /// Whether the turn is also given as its provider wrote it.
+    /// Whether the response also contains the turn in its provider's format.
     pub(super) with_native: bool,
-    /// Whether the first message are the instructions.
+    /// Whether the first message contains the instructions.
     pub(super) has_instructions: bool,
 }
 
 impl ResponseOptions {
-    /// Takes it out of a body, and the stored prompt that the request names.
+    /// Removes the options and the prompt reference from a body.
     pub(super) fn take(body: &mut Value) -> Result<(Self, Option<PromptReference>), ApiError> {
         let Some(members) = body.as_object_mut() else {
             let message = "the body must be a JSON object";
@@ -87,9 +87,9 @@ impl ResponseOptions {
             with_native: wants_native(members),
             has_instructions: says("instructions"),
         };
-        // A prompt of this server takes its variables out of the metadata.
+        // A prompt of this server gets its variables from the metadata.
         let is_prompt = text(members, "model")?.is_some_and(|model| model.starts_with("prompt/"));
-        // Providers reject members that they do not know.
+        // Providers reject unknown members.
         for name in OURS.into_iter().chain((!is_prompt).then_some("metadata")) {
             members.shift_remove(name);
         }

@@ -1,4 +1,4 @@
-//! Responses at rest: one session for each, found by its own asker only.
+//! Stored responses, each in its own session that only the same principal can find.
 
 use std::sync::Arc;
 
@@ -12,15 +12,15 @@ use super::options::ResponseOptions;
 use crate::error::{ApiError, problem};
 use crate::request_context::RequestContext;
 
-/// The turn that holds the object itself; the last of its session.
+/// The turn with the response object, which is the last one of its session.
 const OBJECT: &str = "object";
 
-/// What is stored of one response.
+/// Stores one response.
 #[derive(Debug)]
 pub(super) struct ResponseRecorder {
     sessions: Option<Arc<dyn Sessions>>,
     who: Principal,
-    /// Most messages of a conversation that are loaded.
+    /// The maximum number of messages loaded from a conversation.
     most: usize,
     store: bool,
     asked: Vec<Message>,
@@ -38,16 +38,16 @@ impl ResponseRecorder {
         }
     }
 
-    /// Whether this response is stored.
+    /// Returns whether this response is stored.
     pub(super) fn is_on(&self) -> bool {
         self.store && self.sessions.is_some()
     }
 
-    /// The conversation that a response belongs to.
+    /// Loads the conversation of a response.
     pub(super) async fn load_conversation(&self, id: &str) -> Result<Vec<Message>, ApiError> {
         let turns = match &self.sessions {
             None => Vec::new(),
-            // The store of sessions rejects such ids with an error; to the client they are just
+            // The session store rejects such ids with an error, but for the client they are
             // unknown.
             Some(_) if check_id(id).is_err() => Vec::new(),
             Some(sessions) => {
@@ -66,15 +66,14 @@ impl ResponseRecorder {
         Ok(said.map(|turn| turn.message).collect())
     }
 
-    /// What the response answers.
+    /// Sets the messages before the reply.
     pub(super) fn set_messages(&mut self, messages: &[Message]) {
         if self.is_on() {
             self.asked = messages.to_vec();
         }
     }
 
-    /// Keeps the response. That it could not be stored is for the operator to know; the answer
-    /// itself was given.
+    /// Stores the response. A failure is only logged, because the reply was already sent.
     pub(super) fn store_response(
         &mut self,
         id: &str,
@@ -106,7 +105,7 @@ impl ResponseRecorder {
     }
 }
 
-/// The object of a stored response.
+/// Returns the object of a stored response.
 pub(super) async fn find(call: &RequestContext, id: &str) -> Result<Value, ApiError> {
     let agents = call.app.agents.as_ref().ok_or_else(|| unknown(id))?;
     check_id(id)?;
@@ -119,7 +118,7 @@ pub(super) async fn find(call: &RequestContext, id: &str) -> Result<Value, ApiEr
         .ok_or_else(|| unknown(id))
 }
 
-/// Deletes a response
+/// Deletes a response.
 pub(super) async fn forget(call: &RequestContext, id: &str) -> Result<(), ApiError> {
     let agents = call.app.agents.as_ref().ok_or_else(|| unknown(id))?;
     check_id(id)?;
@@ -132,10 +131,10 @@ pub(super) async fn forget(call: &RequestContext, id: &str) -> Result<(), ApiErr
     }
 }
 
-/// Longest id that was ever given.
+/// The maximum length of an id.
 const LONGEST_ID: usize = 128;
 
-/// Whether an id may be one of ours; a store of sessions refuses to look for others.
+/// Checks the format of an id, because a session store rejects other ids with an error.
 fn check_id(id: &str) -> Result<(), ApiError> {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
     if (1..=LONGEST_ID).contains(&id.len()) && id.bytes().all(plain) {

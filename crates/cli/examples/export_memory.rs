@@ -1,11 +1,11 @@
-//! The memory that the command and the server take at most, and the time, to write 1,000,000 rows
-//! of five columns in each form, from each database:
+//! Measures the peak memory of the command and the server, and the time, for exporting 1,000,000
+//! rows of five columns in each format from each database:
 //!
 //! `cargo build --release && cargo run --release -p quillet-cli --example export_memory -- target/release/quillet`
 //!
-//! Several binaries are measured one after the other. Peaks are the kernel's (VmHWM), so this is
-//! for Linux. `EXPORT_ROWS` asks for another number of rows, `EXPORT_FORMS=csv,xlsx` for some of
-//! the forms.
+//! Several binaries are measured one after the other. Peak memory is the kernel's `VmHWM`, so this
+//! works on Linux only. `EXPORT_ROWS` sets another number of rows, and `EXPORT_FORMS=csv,xlsx`
+//! selects formats.
 
 use std::error::Error;
 use std::fs;
@@ -20,7 +20,7 @@ use quillet_test_support::{MariaDb, Postgres};
 
 const FORMS: [&str; 6] = ["csv", "ndjson", "json", "arrow", "parquet", "xlsx"];
 
-/// The rows of each database: a whole number, a text, a decimal, a float, a time.
+/// Queries for each database. The columns are an integer, a text, a decimal, a float and a time.
 fn queries(rows: u64) -> [String; 3] {
     [
         format!(
@@ -60,7 +60,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn measure(binaries: &[PathBuf], rows: u64, folder: &Path) -> Result<(), Box<dyn Error>> {
     let forms = std::env::var("EXPORT_FORMS").unwrap_or_else(|_| FORMS.join(","));
     let (postgres, mariadb) = (Postgres::start(), MariaDb::start());
-    // A file that holds nothing: SQLite makes its rows itself.
+    // An empty file is enough, because the SQLite query generates its rows.
     let file = folder.join("empty.db");
     fs::write(&file, "")?;
     let settings = folder.join("quillet.toml");
@@ -92,7 +92,7 @@ fn measure(binaries: &[PathBuf], rows: u64, folder: &Path) -> Result<(), Box<dyn
                 let command = place.command(url, sql, rows, &file)?;
                 let size = fs::metadata(&file)?.len() >> 20;
                 fs::remove_file(&file)?;
-                // The API's own form has no file over HTTP.
+                // The API's own format has no file over HTTP.
                 let server = match form {
                     "json" => String::new(),
                     _ => place.server(url, sql, form)?.to_string(),
@@ -104,7 +104,7 @@ fn measure(binaries: &[PathBuf], rows: u64, folder: &Path) -> Result<(), Box<dyn
     Ok(())
 }
 
-/// What one export took.
+/// Measured values of one export.
 struct Took {
     megabytes: u64,
     time: Duration,
@@ -134,7 +134,7 @@ impl Place<'_> {
         command
     }
 
-    /// The command, as it writes a file.
+    /// Runs the command, which writes a file.
     fn command(
         &self,
         url: &str,
@@ -168,7 +168,7 @@ impl Place<'_> {
         Ok(Took { megabytes, time })
     }
 
-    /// A server that has just begun, asked for a file.
+    /// Starts a server and requests the export from it.
     fn server(&self, url: &str, sql: &str, form: &str) -> Result<Took, Box<dyn Error>> {
         let mut command = self.quillet();
         command
@@ -185,7 +185,7 @@ impl Place<'_> {
                 return Err("the server did not begin".into());
             }
         }
-        // What else it says is read, so that it never waits for us.
+        // The remaining output is read too, because a full pipe would block the server.
         std::thread::spawn(move || std::io::copy(&mut notes, &mut std::io::sink()));
         let (_, address) = line.split_once("http://").unwrap_or_default();
         let address = address.split_whitespace().next().unwrap_or_default();
@@ -201,7 +201,7 @@ impl Place<'_> {
     }
 }
 
-/// A process that ends with this.
+/// Kills the process on drop.
 struct Ended(Child);
 
 impl Drop for Ended {
@@ -211,7 +211,7 @@ impl Drop for Ended {
     }
 }
 
-/// Sends a request and reads the answer away.
+/// Sends a request and discards the response.
 fn ask(address: &str, method: &str, path: &str, body: &str) -> Result<(), Box<dyn Error>> {
     let mut stream = TcpStream::connect(address)?;
     let length = body.len();
@@ -231,7 +231,7 @@ fn ask(address: &str, method: &str, path: &str, body: &str) -> Result<(), Box<dy
     Ok(())
 }
 
-/// Megabytes that a process that still runs has used at most.
+/// Peak memory of a running process in megabytes.
 fn peak(child: &Child) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{}/status", child.id())).ok()?;
     let line = status.lines().find(|line| line.starts_with("VmHWM"))?;

@@ -1,5 +1,5 @@
-//! How soon three servers over one Redis speak by a label that has moved: from the request that
-//! moves it to the first render of each replica that has the other version, in milliseconds.
+//! Measures how fast three servers with one Redis apply a moved label: the time in milliseconds
+//! from the request that moves it until each replica renders the new version.
 //!
 //! `cargo build --release -p quillet-cli --features full && cargo run --release -p quillet-cli --example label_replicas -- target/release/quillet`
 
@@ -16,13 +16,13 @@ use quillet_test_support::{RedisServer, TempDir};
 
 const REPLICAS: usize = 3;
 
-/// How often the label moves.
+/// Number of label moves.
 const MOVES: usize = 300;
 
-/// Between two renders of a replica that does not have the version yet.
+/// Pause between two renders of a replica that still has the old version.
 const PAUSE: Duration = Duration::from_micros(500);
 
-/// What is not seen by then is a failure.
+/// Maximum time for a replica to apply the new version.
 const LONGEST: Duration = Duration::from_secs(10);
 
 const LABEL: &str = "/api/v1/prompts/greet.hello/labels/production";
@@ -80,7 +80,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// A `quillet serve` that ends with this.
+/// A `quillet serve` process that is killed on drop.
 struct Server {
     process: Child,
     address: String,
@@ -111,7 +111,7 @@ impl Server {
                 return Err("the server did not begin".into());
             }
         }
-        // What else it says is read, so that it never waits for us.
+        // The remaining output is read too, because a full pipe would block the server.
         std::thread::spawn(move || std::io::copy(&mut notes, &mut std::io::sink()));
         let (_, address) = line.split_once("http://").unwrap_or_default();
         address.trim().clone_into(&mut server.address);
@@ -126,7 +126,7 @@ impl Drop for Server {
     }
 }
 
-/// A connection that is used again and again.
+/// A connection that is kept open for many requests.
 struct Client {
     address: String,
     stream: BufReader<TcpStream>,
@@ -142,7 +142,7 @@ impl Client {
         })
     }
 
-    /// Asks for something that has to be done.
+    /// Sends a request that must succeed.
     fn change(&mut self, method: &str, path: &str, body: &str) -> Result<(), Box<dyn Error>> {
         let head = self.ask(method, path, body)?;
         if head.starts_with("http/1.1 2") {
@@ -151,7 +151,7 @@ impl Client {
         Err(format!("{method} {path}: {head}").into())
     }
 
-    /// The head of an answer; its body is read away.
+    /// Returns the head of the response and discards its body.
     fn ask(&mut self, method: &str, path: &str, body: &str) -> Result<String, Box<dyn Error>> {
         let request = format!(
             "{method} {path} HTTP/1.1\r\nhost: {}\r\ncontent-type: application/json\r\n\
@@ -173,7 +173,7 @@ impl Client {
         Ok(head)
     }
 
-    /// How long it took until a render has this version.
+    /// Returns the time until a render has this version.
     fn until(&mut self, version: &str, begun: Instant) -> Result<Duration, String> {
         while begun.elapsed() < LONGEST {
             let head = self.ask("POST", "/api/v1/render/prompts/greet.hello", "{}");

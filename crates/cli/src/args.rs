@@ -649,7 +649,7 @@ impl Command {
             | Command::Ext(stored) => Some(stored.store()),
             Command::Versions(versions) => Some(versions.store()),
             Command::Runs(runs) => Some(runs.store()),
-            // `Sql::flags` sets the store: one global option for all its subcommands.
+            // `Sql::flags` sets the store, because the option is global for all its subcommands.
             Command::Sql(_) => None,
             // `ScriptArgs::flags` sets the store together with the other options of scripts.
             Command::Run(_)

@@ -1,9 +1,9 @@
-//! Braces that do not mean what their author thinks: JSON in a format that
-//! reads its braces, a tag of another format, a doubled brace where one is
-//! enough. Each finding shows the text to write, or the `format` that reads it.
+//! Detects braces that probably do not have the intended meaning: JSON in a format that interprets
+//! its braces, a tag of another format, or a doubled brace where a single one is correct. Each
+//! warning shows the corrected text or the `format` to set.
 //!
-//! These are guesses from how things look, so they are warnings. What cannot
-//! be compiled is an error elsewhere, and stays one.
+//! These are heuristics, so they are only warnings. Templates that do not compile are reported as
+//! errors elsewhere.
 
 mod fields;
 mod syntax;
@@ -13,10 +13,10 @@ use quillet_core::Diagnostic;
 use quillet_template::TemplateFormat;
 use syntax::{BraceWarning, TemplateDialect};
 
-/// Findings in one template after which the rest is not looked at.
+/// Maximum number of warnings for one template.
 const MOST: usize = 10;
 
-/// What looks wrong in a template. `is_function` knows the names that can be called.
+/// Returns warnings about a template. `is_function` tells whether a name can be called.
 pub(crate) fn check_braces(
     format: &dyn TemplateFormat,
     name: &str,

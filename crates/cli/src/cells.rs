@@ -10,13 +10,13 @@ pub(crate) fn width(text: &str) -> usize {
     text.width()
 }
 
-/// Truncates a text to a width, with a mark if it was longer.
+/// Truncates a text to a width; longer texts end with a mark.
 pub(crate) fn truncate(text: &str, most: usize) -> String {
     if width(text) <= most {
         return text.to_owned();
     }
     let mut taken = String::new();
-    // One cell is for the mark.
+    // One cell is reserved for the mark.
     let mut left = most.saturating_sub(1);
     for c in text.chars() {
         let wide = c.width().unwrap_or(0);

@@ -9,7 +9,7 @@ use quillet_core::store::Store;
 /// Result of `quillet doctor` for a database.
 #[derive(Debug)]
 pub(crate) enum DoctorFinding {
-    #[allow(dead_code)] // As where there are databases.
+    #[allow(dead_code)] // Constructed only with the feature `sql`.
     Fine(String),
     Mind(String),
     #[allow(dead_code)]

@@ -32,15 +32,15 @@ pub(crate) struct PromptTemplates {
     snapshot: Arc<CatalogueSnapshot>,
 }
 
-/// Whether a finding is in the `config.json` of the `skprompt.txt` that a prompt is.
+/// Whether a diagnostic is in the `config.json` beside a prompt's `skprompt.txt`.
 fn is_config(found: &str, definition: &str) -> bool {
     let folder = definition.strip_suffix("skprompt.txt");
     folder.is_some_and(|folder| found.strip_prefix(folder) == Some("config.json"))
 }
 
 impl PromptTemplates {
-    /// Of a prompt. `is_template` says that what it was read from is the template
-    /// itself; where that is a file, its name says so too.
+    /// Collects the templates of a prompt. `is_template` says that the source was a plain template.
+    /// This is also assumed if the origin has the file extension of one.
     pub(crate) fn of(
         definition: &Definition<PromptEntry>,
         is_template: bool,
@@ -83,7 +83,7 @@ impl PromptTemplates {
         }
     }
 
-    /// Findings with the texts that they point into.
+    /// Adds the texts that the diagnostics refer to.
     pub(crate) fn locate(&self, found: &[Diagnostic]) -> Vec<LocatedDiagnostic> {
         found
             .iter()
@@ -111,7 +111,7 @@ impl PromptTemplates {
         }
     }
 
-    /// A finding in one of the templates.
+    /// Maps a diagnostic to one of the prompt's own templates.
     fn own(&self, diagnostic: &Diagnostic) -> Option<LocatedDiagnostic> {
         let mut templates = self.templates.iter();
         let (_, shown, text) = templates.find(|(name, ..)| *name == diagnostic.source)?;
@@ -130,8 +130,8 @@ impl PromptTemplates {
         })
     }
 
-    /// A finding in a template that this prompt calls. Its source is the name that
-    /// it is called by, that of the other prompt's template, or already a file.
+    /// Maps a diagnostic to a template that this prompt calls. Its source is the name in the call,
+    /// the name of the other prompt's template, or a file.
     fn locate_in_callee(&self, diagnostic: &Diagnostic) -> Option<LocatedDiagnostic> {
         let source = &diagnostic.source;
         let mut prompts = self.snapshot.prompts.values();
@@ -154,14 +154,14 @@ impl PromptTemplates {
         })
     }
 
-    /// Names and texts of the templates, and of those that they call.
+    /// Returns names and texts of the templates, including called ones.
     fn sources(&self) -> impl Iterator<Item = (&str, &str)> {
         let own = self.templates.iter();
         let own = own.map(|(name, _, text)| (name.as_str(), text.as_str()));
         own.chain(self.entry.iter().flat_map(PromptEntry::called))
     }
 
-    /// What the templates can touch, if they compile.
+    /// Compiles the templates to find their references, if they compile.
     fn compiled(&self, factory: &TemplateFactory) -> Option<Arc<dyn CompiledTemplate>> {
         let own = self.templates.len();
         let source = |(index, (name, text))| {
@@ -184,8 +184,8 @@ impl PromptTemplates {
         Diagnostic::error(code, name, message).at(text, span)
     }
 
-    /// The error of a render as findings, with names for mistyped ones out of
-    /// the variables that were given; `None` where it has no place.
+    /// Converts a render error to diagnostics, with suggestions for mistyped variables. Returns
+    /// `None` if the error has no location.
     pub(crate) fn explain(
         &self,
         error: &ServiceError,
@@ -233,7 +233,7 @@ impl PromptTemplates {
         }
     }
 
-    /// The error of a render, which may have happened in a template that is called.
+    /// Converts a render error, which may be in a called template.
     fn failed(&self, error: &RenderError) -> Option<LocatedDiagnostic> {
         let (_, text) = self
             .sources()
@@ -245,7 +245,7 @@ impl PromptTemplates {
         }))
     }
 
-    /// A variable that does not fit, where the definition declares it.
+    /// Reports an invalid variable at its declaration in the definition.
     fn misfit(&self, problem: &VariableError) -> Diagnostic {
         let (definition, text) = &self.definition;
         let VariableError { path, message } = problem;
@@ -294,7 +294,7 @@ impl PromptTemplates {
         }
         // The service loads shared variables on demand, so it does not know the others.
         let mut path = variable.path.iter().map(String::as_str);
-        // These two are only prefixes of the own variables of a request.
+        // These two are only prefixes of request variables.
         let root = path.find(|name| !matches!(*name, "variables" | "args"));
         let root = root.unwrap_or_default();
         let below = |name: &str| {
@@ -363,7 +363,7 @@ impl PromptTemplates {
         }
     }
 
-    /// What looks wrong about the braces of the templates.
+    /// Returns warnings about braces in the templates.
     pub(crate) fn braces(&self, catalogue: &Catalogue) -> Vec<LocatedDiagnostic> {
         let snapshot = catalogue.snapshot();
         let names = self.names(&snapshot, catalogue.factory());
@@ -379,7 +379,7 @@ impl PromptTemplates {
         self.locate(&found)
     }
 
-    /// Names that the templates use and nobody declared.
+    /// Returns diagnostics about undeclared names in the templates.
     pub(crate) fn unknown_names(
         &self,
         catalogue: &Catalogue,
@@ -409,7 +409,7 @@ impl PromptTemplates {
         if matches!(root.as_str(), "variables" | "args") {
             return self.undeclared(variable, rest.first()?);
         }
-        // A root variable of a prompt file is one of its inputs, or else empty.
+        // In a prompt file, a top-level variable is one of its inputs, or else empty.
         if self.is_of_file() && environs.is_empty() && !root.starts_with('@') {
             return self.undeclared(variable, root);
         }
@@ -433,7 +433,7 @@ impl PromptTemplates {
         })
     }
 
-    /// Whether a variable at the root is one of the prompt's parameters.
+    /// Whether a top-level variable is one of the prompt's parameters.
     fn declares(&self, variable: &VariableReference) -> bool {
         let prompt = self.prompt.as_ref();
         let schema = prompt.and_then(|prompt| prompt.parameters.schema());
@@ -454,7 +454,7 @@ impl PromptTemplates {
         let message = format!("{path} is not a parameter of the prompt");
         let mut found = self.at(variable.source, variable.span, "check.parameter", message);
         if self.is_of_file() {
-            // The reference implementation treats it as empty.
+            // The reference implementation renders it as empty text.
             found.severity = Severity::Warning;
         }
         Some(match nearest(name, declared.keys().map(String::as_str)) {
@@ -466,7 +466,8 @@ impl PromptTemplates {
         })
     }
 
-    /// Whether the prompt is a file of another tool's, whose own rules say what is missing.
+    /// Whether the prompt is a file in another tool's format, whose rules for missing variables
+    /// apply.
     fn is_of_file(&self) -> bool {
         let prompt = self.prompt.as_ref();
         prompt.is_some_and(|prompt| prompt.missing == Missing::Default)

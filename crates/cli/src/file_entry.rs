@@ -36,12 +36,12 @@ fn folder(path: &str) -> Option<&Path> {
     })
 }
 
-/// The partials in the folder of a file that it, or one of them, mentions:
-/// `_NAME.prompt`, `_NAME.hbs` and so on. Their keys are what a prompt of that id
-/// finds as partials.
+/// Returns the partials in the file's folder that it mentions directly or indirectly:
+/// `_NAME.prompt`, `_NAME.hbs` and so on. Their keys match the lookup of partials by a prompt with
+/// this id.
 ///
 /// # Errors
-/// One cannot be read.
+/// A partial cannot be read.
 pub(crate) fn partials(path: &str, id: &str, text: &str) -> Result<Vec<StoreEntry>, CliError> {
     let mut files = partial_files(path);
     let mut texts = vec![text.to_owned()];
@@ -67,8 +67,8 @@ pub(crate) fn partials(path: &str, id: &str, text: &str) -> Result<Vec<StoreEntr
     Ok(entries)
 }
 
-/// The files of partials beside a file, by what they are called; of two with one
-/// name the first by ending, as in folders that are stores.
+/// Returns the partial files beside a file by name. If two files have the same name, the extension
+/// that sorts first takes precedence, as in folder stores.
 fn partial_files(path: &str) -> BTreeMap<String, String> {
     let listed = folder(path).and_then(|folder| fs::read_dir(folder).ok());
     let own = Path::new(path).file_name();
@@ -82,7 +82,7 @@ fn partial_files(path: &str) -> BTreeMap<String, String> {
         if is_own || source::kind_of_file(name).is_none_or(|form| form == InputFileKind::Toml) {
             continue;
         }
-        // `./` is in the way of people who know the file without it.
+        // Users know the file without `./`.
         let file = file.strip_prefix(".").unwrap_or(&file);
         let (called, file) = (source::stem(name), file.to_string_lossy().into_owned());
         let called = called.trim_start_matches('_').to_owned();

@@ -1,5 +1,5 @@
-//! The `quillet` command. Only this crate reads arguments and the environment, and only this crate
-//! prints.
+//! The `quillet` command. Only this crate reads arguments and environment variables, and only this
+//! crate prints.
 
 // Without the feature, code that only it uses would be reported as dead.
 #![cfg_attr(not(feature = "sql"), allow(dead_code))]
@@ -80,7 +80,7 @@ fn run(cli: &Cli) -> Result<(), CliError> {
     let mut config = Settings::load(cli.config.as_deref(), &cli.flags())?;
     // The log is off by default, so warnings go to standard error.
     config.warn_with(terminal::warning);
-    // Without a path of its own executable, scripts run their JavaScript in a thread instead.
+    // If the path of this executable is unknown, scripts run their JavaScript in a thread instead.
     if let Ok(transport) = command::js_worker::transport() {
         config.run_javascript_in(transport);
     }
@@ -172,8 +172,8 @@ async fn dispatch(cli: &Cli, config: &Settings) -> Result<(), CliError> {
     }
 }
 
-/// Starts logging to standard error. It is off by default, except in `serve`: other commands report
-/// their failures themselves, all but a failed entry of the audit log, which fails no command.
+/// Starts logging to standard error. Logging is on by default only in `serve`. Other commands
+/// report their own failures, except for failed audit log entries, which do not fail a command.
 fn log(config: &Settings, command: &Command) {
     let default = match command {
         Command::Serve(_) => "info",

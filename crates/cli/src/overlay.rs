@@ -79,7 +79,7 @@ impl Store for Overlay {
         keys: &'a [EntryKey],
     ) -> BoxFuture<'a, Result<Vec<Option<Arc<str>>>, StoreError>> {
         Box::pin(async move {
-            // The store is asked for all keys, in one request, even if some are hidden.
+            // One request for all keys, even if some are hidden.
             let mut texts = self.under.get(kind, keys).await?;
             for (text, key) in texts.iter_mut().zip(keys) {
                 if let Some(entry) = self.over.get(&(kind, key.clone())) {

@@ -1,4 +1,4 @@
-//! Scripts and their tests, as `quillet check` sees them.
+//! Checks of scripts and their fixtures for `quillet check`.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,23 +20,23 @@ use crate::source;
 const SCRIPTS: [&str; 2] = [".ai.yaml", ".ai.yml"];
 const FIXTURES: [&str; 2] = [".fixture.yaml", ".fixture.yml"];
 
-/// Whether a file is a script or tests of one, by its name.
+/// Whether a file is a script or a fixture, by its name.
 pub(crate) fn is_script_or_fixture(path: &Path) -> bool {
     let name = path.to_string_lossy();
     let is = |endings: &[&str]| endings.iter().any(|ending| name.ends_with(ending));
     is(&SCRIPTS) || is(&FIXTURES)
 }
 
-/// Whether a file is tests of a script, by its name.
+/// Whether a file is a fixture, by its name.
 pub(crate) fn is_fixture(path: &Path) -> bool {
     let name = path.to_string_lossy();
     FIXTURES.iter().any(|ending| name.ends_with(ending))
 }
 
-/// Everything that is wrong with a script, or with a fixture.
+/// Returns all diagnostics of a script or a fixture.
 ///
 /// # Errors
-/// It cannot be read.
+/// The file cannot be read.
 pub(crate) async fn check(
     path: &Path,
     search: &[PathBuf],
@@ -76,7 +76,7 @@ async fn script(
     today: Date,
 ) -> ScriptCheck {
     let read = reader::read(source);
-    // Names in a script that was only partly read would give misleading errors.
+    // If a script was only partly parsed, errors about its names would be misleading.
     if !read.diagnostics.is_empty() {
         return Ok(read.diagnostics);
     }

@@ -27,7 +27,7 @@ const MOST_BYTES: u64 = 8 << 20;
 /// Creates the script engine for the arguments.
 ///
 /// # Errors
-/// A setting is wrong, or the store cannot be opened.
+/// A setting is invalid, or the store cannot be opened.
 pub(crate) async fn engine(
     with: &ScriptArgs,
     config: &Settings,
@@ -51,7 +51,7 @@ pub(crate) async fn engine(
 /// Returns the grants of the arguments.
 ///
 /// # Errors
-/// A folder is not there.
+/// A folder does not exist.
 pub(crate) fn grants(with: &ScriptArgs) -> Result<host::Grants, CliError> {
     let asked = &with.grants;
     Ok(host::Grants {
@@ -80,7 +80,7 @@ fn limits(with: &ScriptArgs, config: &Settings) -> host::ScriptLimits {
 /// Returns the folders of the search path.
 ///
 /// # Errors
-/// One is none.
+/// A path is not a folder.
 pub(crate) fn search(with: &ScriptArgs) -> Result<Vec<PathBuf>, CliError> {
     let wrong = with.search.iter().find(|folder| !folder.is_dir());
     match wrong {

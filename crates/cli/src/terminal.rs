@@ -123,7 +123,7 @@ pub(crate) fn hidden(prompt: &str) -> Result<String, CliError> {
     })
 }
 
-/// Asks a yes-or-no question; Enter alone means `otherwise`. Any other answer, and the end of the
+/// Asks a yes-or-no question. Enter alone means `otherwise`. Any other answer, or the end of the
 /// input, means no.
 ///
 /// # Errors

@@ -1,6 +1,7 @@
-//! What a catalogue of many prompts costs, over a real Redis: memory for each prompt, and the
-//! time from a write until it is seen.
-//! `cargo run --release -p quillet-prompt --example catalogue_figures [PROMPTS]`.
+//! Measures a large catalogue on a real Redis: memory for each prompt, and the time until a write
+//! is visible.
+//!
+//! `cargo run --release -p quillet-prompt --example catalogue_figures [PROMPTS]`
 #![allow(clippy::unwrap_used)]
 
 use std::process::Command;
@@ -21,7 +22,8 @@ const ROUNDS: usize = 60;
 async fn main() {
     match std::env::args().nth(1) {
         Some(count) => measure(count.parse().unwrap()).await,
-        // A process for each size: memory that was given back to nobody is not counted twice.
+        // One process for each size, because freed memory may stay in the process and distort later
+        // sizes.
         None => SIZES.iter().for_each(|count| {
             let program = std::env::current_exe().unwrap();
             let status = Command::new(program).arg(count.to_string()).status();
@@ -30,7 +32,7 @@ async fn main() {
     }
 }
 
-/// About 600 bytes.
+/// Creates a prompt of about 600 bytes.
 fn prompt(number: usize, version: usize) -> String {
     let filler = "Answer in whole sentences, and say what you do not know. ".repeat(5);
     format!(
@@ -68,7 +70,7 @@ async fn measure(count: usize) {
     let loaded = started.elapsed();
     let watched = catalogue.clone();
     let watch = tokio::spawn(async move { watched.watch().await });
-    // The watcher loads once more.
+    // The watcher reloads everything once after it starts.
     tokio::time::sleep(Duration::from_secs(3)).await;
     let at_rest = memory();
     let each = |now: usize| now.saturating_sub(bare) / count;
@@ -112,7 +114,7 @@ fn extension(number: usize, version: usize) -> (EntryKey, String) {
     (EntryKey::new(format!("e{number}")), text)
 }
 
-/// Times from a write until the snapshot has it.
+/// Measures the time from a write until the snapshot contains it.
 async fn change(
     store: &Arc<dyn Store>,
     catalogue: &Catalogue,
@@ -158,7 +160,7 @@ async fn open(address: &str) -> Arc<dyn Store> {
     store
 }
 
-/// Resident memory of this process, in bytes.
+/// Returns the resident memory of this process in bytes.
 fn memory() -> usize {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));

@@ -1,5 +1,5 @@
-//! What a version costs that a label or a mark chooses, beside a prompt without any: nanoseconds of
-//! one render, the best of several rounds in turns.
+//! Measures the cost of version selection by label or selector, compared with a prompt without
+//! versions. Prints nanoseconds per render, the best of several rounds.
 //!
 //! `cargo run --release -p quillet-prompt --example label_figures`
 
@@ -16,7 +16,7 @@ use quillet_store::MemoryStore;
 use quillet_template::TemplateFactory;
 use quillet_test_support::EchoTools;
 
-/// Renders of a round, and rounds.
+/// Renders per round, and number of rounds.
 const RENDERS: u32 = 20_000;
 const ROUNDS: usize = 7;
 

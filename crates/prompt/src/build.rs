@@ -39,7 +39,7 @@ pub(crate) struct Candidate<'a> {
     pub(crate) read: Result<(&'a Prompt, &'a [Diagnostic]), &'a [Diagnostic]>,
     /// The prompt, if it can be shared.
     pub(crate) shared: Option<&'a Arc<Prompt>>,
-    /// The number of the version that it is, where that was chosen.
+    /// Version number, if the request selected a version.
     pub(crate) version: Option<u64>,
 }
 
@@ -172,7 +172,7 @@ impl Builder {
         (read.map(|read| shared(id, read)), referred.paths())
     }
 
-    /// Combines a prompt with the sources that it calls.
+    /// Combines a prompt with the sources of the prompts that it calls.
     pub(crate) fn prompt(
         &self,
         id: &Arc<str>,
@@ -211,13 +211,13 @@ impl Builder {
         }
     }
 
-    /// A script and what is wrong with it, if the entry holds one.
+    /// Parses an entry that holds a script; `None` for any other entry.
     fn script(&self, id: &str, entry: &StoreEntry) -> Option<CheckResult<Prompt>> {
         let (definition, text) = script::script_text(&entry.text)?;
         Some(self.read_script(id, &entry.key, definition, text))
     }
 
-    /// Reads a script of that key.
+    /// Parses the script stored under a key.
     fn read_script(
         &self,
         id: &str,
@@ -235,7 +235,7 @@ impl Builder {
         Ok((Prompt::script(id, definition, script), warnings))
     }
 
-    /// Builds a tool under a name.
+    /// Builds the tool with this function name.
     pub(crate) fn tool(
         &self,
         entry: &StoreEntry,
@@ -272,8 +272,8 @@ impl Builder {
         }
     }
 
-    /// Whether the default format would not look for a function of that name
-    /// outside: it does not list it as a reference, or cannot even parse it.
+    /// Whether the default format resolves a function name itself. Such a name is not listed as a
+    /// reference, or is a keyword that the parser rejects as a name.
     fn is_builtin(&self, name: &str) -> bool {
         let text = format!("{{{{{name}}}}}");
         let sources = [TemplateSource::new(name, &text)];
@@ -285,12 +285,12 @@ impl Builder {
     }
 }
 
-/// A key that an id may have.
+/// Converts an id to a store key.
 fn key(id: &str) -> EntryKey {
     EntryKey::new(id.replace('.', ":"))
 }
 
-/// Reads an extension.
+/// Parses an extension.
 pub(crate) fn extension(id: &Arc<str>, entry: &StoreEntry) -> Definition<Arc<Extension>> {
     let read = match &entry.problem {
         Some(problem) => Err(vec![problem.clone()]),
@@ -322,23 +322,23 @@ pub(crate) fn report<T>(kind: &'static str, definition: &Definition<T>) {
     }
 }
 
-/// The prompt with the catalogue's own copy of its id, so that all share one text.
+/// Replaces the prompt's id with the catalogue's `Arc`, so that each id is stored only once.
 fn shared(id: &Arc<str>, read: (Prompt, Vec<Diagnostic>)) -> (Arc<Prompt>, Vec<Diagnostic>) {
     let (mut prompt, found) = read;
     prompt.id = id.clone();
     (Arc::new(prompt), found)
 }
 
-/// Whether an entry is a prompt file, which is more than its text. A key of Redis may have
-/// such an ending too.
+/// Whether an entry is a prompt file, whose format depends on its name as well as its text. A Redis
+/// key may also end with such a file extension.
 pub(crate) fn is_file(entry: &StoreEntry) -> bool {
     file::kind(&entry.origin, &entry.text).is_some()
-        // A JSON object under such a name is a definition all the same.
+        // A JSON object under such a name is still a JSON definition.
         && serde_json::from_str::<Object<String, Tree>>(&entry.text).is_err()
 }
 
-/// Reads a prompt file. A file outside a folder gets no environment and no other files, but schemas
-/// by name.
+/// Parses a prompt file. A file that is not in a folder can refer to named schemas, but not to
+/// environment variables or other files.
 fn read_file(
     id: &str,
     entry: &StoreEntry,
@@ -358,7 +358,7 @@ fn read_file(
     }
 }
 
-/// The file that an entry is.
+/// Path of the file that an entry was read from, if any.
 pub(crate) fn path(entry: &StoreEntry) -> Option<PathBuf> {
     let name = Path::new(&*entry.origin).file_name()?;
     Some(entry.folder.as_ref()?.join(name))

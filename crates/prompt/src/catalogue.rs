@@ -30,8 +30,8 @@ use crate::snapshot::CatalogueSnapshot;
 use crate::sources::SourceSet;
 use crate::versions::{VersionCache, VersionedPrompt, fetch};
 
-/// Kinds that are loaded as a whole; environs are values and fetched when needed. Labels come last,
-/// because they refer to prompts.
+/// Kinds that the catalogue loads in full. Shared variables are fetched when needed. Labels come
+/// last, because they refer to prompts.
 pub(crate) const DEFINITIONS: [EntryKind; 4] = [
     EntryKind::Extension,
     EntryKind::Prompt,
@@ -112,7 +112,7 @@ impl Catalogue {
         }
     }
 
-    /// The same with other bounds on the sources of a template.
+    /// Replaces the limits on the sources of a template.
     #[must_use]
     pub fn with_limits(self, limits: CompileLimits) -> Self {
         Catalogue {
@@ -130,13 +130,13 @@ impl Catalogue {
         }
     }
 
-    /// Returns the current definitions.
+    /// Returns the current snapshot of the definitions.
     #[must_use]
     pub fn snapshot(&self) -> Arc<CatalogueSnapshot> {
         self.snapshot.load_full()
     }
 
-    /// The store behind it.
+    /// Returns the store that the definitions are loaded from.
     #[must_use]
     pub fn store(&self) -> &Arc<dyn Store> {
         &self.store
@@ -154,7 +154,7 @@ impl Catalogue {
         &self.marked
     }
 
-    /// The formats that prompts can be written in.
+    /// Returns the factory with all supported template formats.
     #[must_use]
     pub fn factory(&self) -> &TemplateFactory {
         self.compiler().factory()
@@ -169,7 +169,7 @@ impl Catalogue {
     /// Checks that every kind of definition was loaded at least once.
     ///
     /// # Errors
-    /// The reason why the definitions are unknown.
+    /// Returns the store error that prevented the definitions from being loaded.
     pub fn ready(&self) -> Result<(), StoreError> {
         if self.is_loaded() {
             return Ok(());
@@ -187,7 +187,7 @@ impl Catalogue {
     /// Loads every definition.
     ///
     /// # Errors
-    /// The store does not answer; what was loaded before stays.
+    /// The store is unavailable. Previously loaded definitions are kept.
     ///
     /// # Examples
     ///
@@ -275,7 +275,7 @@ impl Catalogue {
         Ok(())
     }
 
-    /// Labels of prompts as the store has them now; none for those that had some.
+    /// Reads the current labels of all prompts; a prompt that lost its labels gets an empty set.
     async fn all_labels(
         &self,
         stock: &DefinitionGraph,
@@ -293,7 +293,7 @@ impl Catalogue {
         self.labels(all.into_iter()).await
     }
 
-    /// Entries of labels, with what the versions hold that they name.
+    /// Converts entries to labels, with the contents of the versions that they point to.
     async fn labels(
         &self,
         entries: impl Iterator<Item = (EntryKey, Option<StoreEntry>)>,
@@ -341,7 +341,7 @@ impl Catalogue {
         Ok(all.into_iter().map(with).collect())
     }
 
-    /// The snapshot with the versions that templates name by number or digest.
+    /// Adds to the snapshot the versions that templates select by number or digest.
     async fn pinned(
         &self,
         stock: &mut DefinitionGraph,
@@ -375,7 +375,7 @@ impl Catalogue {
     /// Waits until everything that was written before this call is in the snapshot.
     ///
     /// # Errors
-    /// The store does not answer.
+    /// The store is unavailable.
     pub async fn sync(&self) -> Result<(), StoreError> {
         self.store.sync().await?;
         if self.asks.is_caught_up().await {
@@ -386,7 +386,7 @@ impl Catalogue {
         }
     }
 
-    /// Applies changes of the store while the future is polled.
+    /// Applies store changes for as long as the future is polled.
     pub async fn watch(&self) {
         self.builder.look_ahead();
         let first = lock(&self.first.0).take();
@@ -404,8 +404,8 @@ impl Catalogue {
                         error = %error,
                         "cannot load definitions; serving the known ones"
                     );
-                    // What failed stays pending. The pause keeps an unavailable store from being
-                    // flooded.
+                    // Failed changes stay pending. The pause avoids flooding a store that is
+                    // unavailable.
                     tokio::time::sleep(RETRY).await;
                 }
             }
@@ -421,7 +421,8 @@ impl Catalogue {
         if !pending.kinds.is_empty() {
             let kinds: Vec<EntryKind> = pending.kinds.iter().copied().collect();
             self.reload(&kinds).await?;
-            // A reload of a kind includes its single keys. Cleared only after success, for the retry.
+            // Reloading a kind covers its single keys. They are cleared only after success, so a
+            // failure is retried.
             pending.keys.retain(|kind, _| !pending.kinds.contains(kind));
             pending.kinds.clear();
         }
@@ -434,7 +435,7 @@ impl Catalogue {
         Ok(())
     }
 
-    /// A prompt that is not stored, and the sources that it compiles from.
+    /// Parses a prompt that is not stored, and finds the sources that it compiles from.
     pub(crate) fn inline(
         &self,
         id: &str,
@@ -445,8 +446,8 @@ impl Catalogue {
         self.describing(snapshot, |view| self.builder.inline(id, &unstored, view))
     }
 
-    /// Returns all diagnostics of an extension, a prompt or a tool, as if it were stored; none for
-    /// other kinds.
+    /// Returns all diagnostics that an extension, prompt or tool would have if it were stored; an
+    /// empty list for other kinds.
     #[must_use]
     pub fn check(&self, kind: EntryKind, entry: &StoreEntry) -> Vec<Diagnostic> {
         self.describing(&self.snapshot.load(), |view| {
@@ -454,7 +455,7 @@ impl Catalogue {
         })
     }
 
-    /// Returns all diagnostics of a prompt, as if it were stored under that id.
+    /// Returns all diagnostics that a prompt would have if it were stored under this id.
     ///
     /// # Examples
     ///

@@ -3,10 +3,10 @@
 use quillet_core::{Diagnostic, LineColumn, Span};
 use serde_json::{Map as Object, Value as Tree};
 
-/// A definition that was read, with its warnings, or everything that is wrong with it.
+/// A parsed definition with its warnings, or all errors of an invalid one.
 pub type CheckResult<T> = Result<(T, Vec<Diagnostic>), Vec<Diagnostic>>;
 
-/// Reads a JSON object and says where it is broken.
+/// Parses a JSON object; a syntax error includes its location.
 pub(crate) fn parse_object(
     source: &str,
     text: &str,
@@ -26,8 +26,8 @@ pub(crate) fn parse_object(
     }
 }
 
-/// Diagnostic at a key that is found by its text: serde keeps no locations, and the first `"key"`
-/// followed by a colon is nearly always the right one.
+/// Creates a diagnostic at a key. The key is found by searching the text: serde keeps no locations,
+/// and the first `"key"` followed by a colon is nearly always the right one.
 pub(crate) fn located(
     code: &'static str,
     source: &str,

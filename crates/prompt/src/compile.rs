@@ -1,8 +1,8 @@
-//! Compiles prompts to templates: collects the sources that belong together, and caches the result.
+//! Compiles prompts to templates: collects the sources of each prompt and caches the compiled
+//! result.
 //!
-//! All messages of a prompt form one set, with the partials of its extension
-//! (prompts whose name begins with `_`) and every other prompt that is called
-//! by its id.
+//! The source set of a prompt contains all its messages, the partials of its extension (prompts
+//! whose names begin with `_`) and every other prompt that it calls by id.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,24 +19,24 @@ use crate::recent::LruCache;
 use crate::sources::{CalledTemplate, SourceSet};
 use crate::variables::VariablePlan;
 
-/// Maximum number of sources in one set, so that prompts that call each other by id cannot make one
-/// compile the whole store.
+/// Maximum number of sources in one set. Prompts can call each other by id, so without this limit
+/// one prompt could compile the whole store.
 const MOST_SOURCES: usize = 256;
 
 /// A compiled prompt.
 #[derive(Debug)]
 pub struct CompiledPrompt {
-    /// The template.
+    /// The compiled template.
     pub template: Arc<dyn CompiledTemplate>,
     /// Names of the sources to render, in order.
     pub entries: Vec<Arc<str>>,
-    /// Which shared variables to fetch, as found out by the last render.
+    /// Shared variables to fetch, as determined by the last render.
     pub(crate) plan: ArcSwapOption<VariablePlan>,
-    /// What checks the variables of requests.
+    /// Cached validator for the variables of requests.
     pub(crate) checks: Checks,
 }
 
-/// Compiles source sets and keeps those used most recently.
+/// Compiles source sets, with a least-recently-used cache.
 #[derive(Debug)]
 pub(crate) struct Compiler {
     factory: TemplateFactory,
@@ -48,14 +48,14 @@ pub(crate) struct Compiler {
 
 /// Access of the compiler to other prompts.
 pub(crate) trait Library {
-    /// The templates of the prompt of that id.
+    /// Templates of the prompt with this id.
     fn by_id(&self, id: &str) -> Option<Vec<CalledTemplate>>;
-    /// The template that a prompt calls by this name and that is stored under the name with one `_`
-    /// before it, beside the prompt (dotprompt's `_NAME.prompt`).
+    /// The partial that a prompt calls by this name: a prompt in the same folder whose name has a
+    /// leading `_` (dotprompt's `_NAME.prompt`).
     fn partial(&self, id: &str, name: &str) -> Option<CalledTemplate>;
-    /// The partials that belong to a prompt, if they fit.
+    /// Partials available to a prompt, limited to those that satisfy `fits`.
     fn partials(&self, id: &str, fits: &dyn Fn(&Prompt) -> bool) -> Vec<CalledTemplate>;
-    /// A finding in a template of the prompt of that id, as one in its file.
+    /// Maps a diagnostic in a template of this prompt to the prompt's file.
     fn locate(&self, id: &str, found: Diagnostic) -> Diagnostic;
 }
 
@@ -70,7 +70,7 @@ impl Compiler {
         }
     }
 
-    /// Compilations that were found in the cache, and that were not.
+    /// Numbers of cache hits and misses.
     pub(crate) fn hits_and_misses(&self) -> (u64, u64) {
         let load = |count: &AtomicU64| count.load(Ordering::Relaxed);
         (load(&self.hits), load(&self.misses))
@@ -80,12 +80,12 @@ impl Compiler {
         &self.factory
     }
 
-    /// Whether a set was compiled before and is still cached.
+    /// Whether the compiled form of a set is in the cache.
     pub(crate) fn knows(&self, set: &SourceSet) -> bool {
         self.cache.get(set).is_some()
     }
 
-    /// Compiles a set, or takes it from the cache.
+    /// Compiles a set, or returns it from the cache.
     pub(crate) fn compile(
         &self,
         set: &Arc<SourceSet>,
@@ -125,17 +125,17 @@ impl Compiler {
         Ok(CompiledPrompt {
             template,
             entries: entries.map(|(name, _)| name.into()).collect(),
-            // The first render fills it: only then are the shared variables known.
+            // Filled by the first render, which finds out which shared variables are needed.
             plan: ArcSwapOption::empty(),
             checks: Checks::default(),
         })
     }
 
-    /// Finds the sources that a prompt needs: compiles with the known ones and adds those that are
-    /// called, until none is missing.
+    /// Finds the sources that a prompt needs. Compiles the known sources and adds the ones they
+    /// call until none is missing.
     ///
     /// # Errors
-    /// What the format says about the sources.
+    /// Diagnostics of the format's compiler.
     pub(crate) fn resolve(
         &self,
         prompt: &Arc<Prompt>,
@@ -150,14 +150,15 @@ impl Compiler {
         let add = |called: &mut Vec<CalledTemplate>, more: Vec<CalledTemplate>| {
             for other in more {
                 let is_own = own.iter().any(|(known, _)| **known == *other.name);
-                // The prompt's own templates win, then the first template found of a name.
+                // The prompt's own templates take precedence, then the first template found for a
+                // name.
                 if !is_own && !called.iter().any(|known| known.name == other.name) {
                     called.push(other);
                 }
             }
         };
         let format = |prompt: &Prompt| Some(self.factory.format(&prompt.format)?.name());
-        // Partials without a call by name must be of the same language.
+        // A partial that is not called by name must use the same template language.
         let fits = |other: &Prompt| format(other) == format(prompt);
         add(&mut called, library.partials(&prompt.id, &fits));
         loop {
@@ -170,7 +171,7 @@ impl Compiler {
             for name in wanted {
                 add(&mut called, wanted_by(prompt, name, library));
             }
-            // Names that exist nowhere add nothing either, so the loop always ends.
+            // If no source was added, the remaining names do not exist, so the loop ends.
             if called.len() == before {
                 return Ok(set);
             }
@@ -186,7 +187,8 @@ impl Compiler {
     }
 }
 
-/// What a prompt calls by a name. In dotprompt that is a partial if there is one.
+/// Templates that a prompt calls by this name. In dotprompt, a partial of that name takes
+/// precedence.
 fn wanted_by(prompt: &Prompt, name: &str, library: &dyn Library) -> Vec<CalledTemplate> {
     let partial = || Some(vec![library.partial(&prompt.id, name)?]);
     let first = if prompt.format == "dotprompt" {
@@ -198,7 +200,7 @@ fn wanted_by(prompt: &Prompt, name: &str, library: &dyn Library) -> Vec<CalledTe
     found.unwrap_or_default()
 }
 
-/// Findings in templates, as findings in the files that these stand in.
+/// Maps diagnostics in templates to the files that contain the templates.
 fn placed(
     prompt: &Prompt,
     set: &SourceSet,

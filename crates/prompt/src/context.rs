@@ -1,11 +1,11 @@
-//! From stored keys and values to the tree that templates see.
+//! Builds the value tree that templates see from stored keys and values.
 
 use std::sync::{Arc, LazyLock};
 
 use quillet_core::store::EntryKey;
 use quillet_core::{Map, MapTable, Value};
 
-/// Roots of the context that belong to the request. Both names mean the same.
+/// Top-level names of the request's variables in the context. Both names refer to the same values.
 pub(crate) const REQUEST_ROOTS: [&str; 2] = ["args", "variables"];
 
 /// Builds the tree of shared variables: `vscode:lang` becomes `vscode.lang`.
@@ -25,7 +25,7 @@ pub(crate) fn tree<'a>(pairs: impl Iterator<Item = (&'a EntryKey, &'a Value)>) -
     root.into_map()
 }
 
-/// An object while it is built.
+/// An object under construction.
 #[derive(Default)]
 struct Branch(indexmap::IndexMap<Arc<str>, ContextNode, foldhash::fast::RandomState>);
 
@@ -41,7 +41,7 @@ impl Branch {
         Branch(map.iter().map(leaf).collect())
     }
 
-    /// Returns whether a value that is no object was replaced on the way.
+    /// Inserts a value. Returns whether it replaced a value that is not an object.
     fn insert(&mut self, path: &[&str], value: &Value) -> bool {
         let [first, rest @ ..] = path else {
             return false;
@@ -58,7 +58,7 @@ impl Branch {
         let mut replaced = false;
         if let ContextNode::Leaf(leaf) = node {
             replaced = !matches!(leaf, Value::Map(_));
-            // An object under a shorter key is extended; any other value gives way.
+            // An object under a shorter key is extended. Any other value is replaced.
             let branch = leaf.as_map().map(Branch::of).unwrap_or_default();
             *node = ContextNode::Branch(branch);
         }
@@ -82,8 +82,7 @@ impl Branch {
     }
 }
 
-/// The names that a request's variables have.
-/// Shared with every root, so that no render has to make them.
+/// The top-level names as `Arc`s, so that renders can share them without allocating.
 static REQUEST_NAMES: LazyLock<[Arc<str>; 2]> = LazyLock::new(|| REQUEST_ROOTS.map(Arc::from));
 
 /// Adds the request's variables to the shared ones; they hide shared variables of the same name.
@@ -95,12 +94,12 @@ pub(crate) fn with_request(shared: &Map, variables: &Map, at_root: bool) -> Map 
     let mut table = MapTable::with_capacity_and_hasher(capacity, Default::default());
     let pair = |(name, value): (&Arc<str>, &Value)| (name.clone(), value.clone());
     table.extend(shared.iter().map(pair));
-    // After the shared variables, so that those of the request win.
+    // Inserted after the shared variables, so that request variables override them.
     if at_root {
         table.extend(variables.iter().map(pair));
     }
     for name in [first, second] {
-        // A request may have a variable of its own with that name.
+        // The request may define its own variable with this name.
         if !at_root || variables.get(name).is_none() {
             table.insert(name.clone(), Value::Map(variables.clone()));
         }
@@ -108,7 +107,7 @@ pub(crate) fn with_request(shared: &Map, variables: &Map, at_root: bool) -> Map 
     Map::new(table)
 }
 
-/// Reads a stored value; what is not JSON is a plain string.
+/// Parses a stored value as JSON. Text that is not valid JSON is a plain string.
 pub(crate) fn read(key: &EntryKey, text: &str) -> Value {
     quillet_core::json::parse(text).unwrap_or_else(|error| {
         tracing::warn!(key = %key, %error, "a shared variable is not JSON and is used as plain text");

@@ -1,4 +1,4 @@
-//! A prompt as it is stored: one text, or a list of messages.
+//! Stored prompt definitions: one text, or a list of messages.
 
 use std::sync::Arc;
 
@@ -16,14 +16,14 @@ use crate::rich::{StructuredVariable, mark};
 use crate::script::{self, SCRIPT_FORMAT, StoredScript};
 use crate::template_location::TemplateLocation;
 
-/// The body of a prompt: a text, or messages.
+/// Body of a prompt: a text, messages or a script.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PromptBody {
-    /// A text (`userPrompt`, or `prompt` as ai-prompt-shell has it).
+    /// A text (`userPrompt`, or `prompt` in ai-prompt-shell).
     Text(Arc<str>),
     /// Messages.
     Messages(Vec<TemplateMessage>),
-    /// Script text; it is executed and not a template.
+    /// A script. It is executed, not rendered as a template.
     Script(Box<StoredScript>),
 }
 
@@ -36,23 +36,24 @@ pub struct TemplateMessage {
     pub content: Arc<str>,
 }
 
-/// Definition as written.
+/// A definition as it was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RawDefinition {
-    /// All of it.
+    /// The complete definition.
     Whole(Arc<Tree>),
-    /// What people are shown of it. The rest is read again where it is wanted, from the text
-    /// beside it ([`Definition::raw`](crate::Definition::raw)): a catalogue holds many prompts.
+    /// Only the title and the description, to save memory in a large catalogue.
+    /// [`Definition::raw`](crate::Definition::raw) parses the complete definition from the stored
+    /// text.
     Said {
-        /// What it is called.
+        /// The title.
         title: Option<Box<str>>,
-        /// What it is for.
+        /// The description.
         description: Option<Box<str>>,
     },
 }
 
 impl RawDefinition {
-    /// What it is called, if it says so.
+    /// Returns the title, if there is one.
     ///
     /// # Examples
     ///
@@ -72,7 +73,7 @@ impl RawDefinition {
         }
     }
 
-    /// What it is for, if it says so.
+    /// Returns the description, if there is one.
     #[must_use]
     pub fn description(&self) -> Option<&str> {
         match self {
@@ -81,7 +82,7 @@ impl RawDefinition {
         }
     }
 
-    /// All of it, if it is here.
+    /// Returns the complete definition if it is in memory.
     #[must_use]
     pub fn definition_tree(&self) -> Option<&Arc<Tree>> {
         match self {
@@ -111,36 +112,35 @@ impl From<Tree> for RawDefinition {
 /// A prompt that can be rendered.
 #[derive(Clone, Debug)]
 pub struct Prompt {
-    /// The id that routes use.
+    /// The id in URLs.
     pub id: Arc<str>,
-    /// What it renders to.
+    /// The templates or the script.
     pub body: PromptBody,
     /// Template format, `go` by default.
     pub format: String,
     /// Handling of missing variables; strict by default.
     pub missing: Missing,
-    /// How the template's own text says where messages begin; plain unless the
-    /// definition says otherwise.
+    /// Syntax that marks the start of messages in the template's own text; none by default.
     pub messages: MessageSyntax,
-    /// Variables whose text may carry structure of its own.
+    /// Variables whose text may contain message markup.
     pub trusted: Vec<String>,
-    /// Whether results of functions may carry it too (Semantic Kernel's flag of a
-    /// whole prompt).
+    /// Whether function results may contain message markup (a flag of Semantic Kernel for the whole
+    /// prompt).
     pub trusted_results: bool,
-    /// What it takes.
+    /// Declared parameters.
     pub parameters: Parameters,
-    /// Variables that are conversations or media, and stand in the text as such.
+    /// Variables that hold conversations or media and keep their structure in the text.
     pub rich: Vec<StructuredVariable>,
-    /// The model that it was written for, for `chat` without a model.
+    /// The default model for `chat`.
     pub model: Option<String>,
     /// Default generation parameters for `chat`.
     pub options: Arc<ChatOptions>,
-    /// What a prompt file says, in its format's own words and filled in: schemas
-    /// as JSON Schema, shorthands as objects. Empty for other definitions.
+    /// Resolved front matter of a prompt file: schemas as JSON Schema, shorthands as objects. Empty
+    /// for other definitions.
     pub metadata: Object<String, Tree>,
-    /// The definition as it was written; of a prompt file, its front matter.
+    /// The definition as it was written. For a prompt file, this is the front matter.
     pub raw: RawDefinition,
-    /// Where a template stands in its file, if it is a part of one.
+    /// Location of the template in its file, if it is part of one.
     pub place: Option<TemplateLocation>,
 }
 
@@ -179,10 +179,10 @@ const KEYS: [&str; 27] = [
 const TEXT_KEYS: [&str; 2] = ["userPrompt", "prompt"];
 
 impl Prompt {
-    /// Parses a stored text. Warnings come with the prompt, errors instead of it.
+    /// Parses a stored text. A valid prompt may have warnings.
     ///
     /// # Errors
-    /// Everything that is wrong, with the place in the text where it is known.
+    /// Returns all errors, with locations where they are known.
     ///
     /// # Examples
     ///
@@ -202,10 +202,10 @@ impl Prompt {
         Self::from_object(id, source, text, tree)
     }
 
-    /// Reads a definition that is part of another one (an extension's prompt).
+    /// Parses a definition that is part of another one, such as a prompt of an extension.
     ///
     /// # Errors
-    /// As [`Prompt::parse`].
+    /// The same as [`Prompt::parse`].
     pub fn from_object(
         id: &str,
         source: &str,
@@ -272,7 +272,7 @@ impl Prompt {
         Ok((prompt, warnings))
     }
 
-    /// A script as a prompt.
+    /// Wraps a script as a prompt.
     pub(crate) fn script(id: &str, object: Object<String, Tree>, script: StoredScript) -> Self {
         Prompt {
             id: id.into(),
@@ -292,7 +292,7 @@ impl Prompt {
         }
     }
 
-    /// Without what can be read again from its text.
+    /// Drops the parts that can be parsed again from the text.
     pub(crate) fn without_source(self) -> Self {
         Prompt {
             raw: self.raw.said(),
@@ -300,9 +300,9 @@ impl Prompt {
         }
     }
 
-    /// Whether another one, read from the same text, is the same.
+    /// Whether two prompts parsed from the same text are equal.
     pub(crate) fn says_the_same(&self, other: &Self) -> bool {
-        // What was put in the place of references is in the metadata only.
+        // Resolved references are visible in the metadata only.
         self.raw == other.raw && self.metadata == other.metadata && self.body == other.body
     }
 
@@ -310,7 +310,7 @@ impl Prompt {
     /// placeholders in the text.
     ///
     /// # Errors
-    /// Everything that does not fit.
+    /// Returns an error for each invalid variable.
     ///
     /// # Examples
     ///
@@ -330,7 +330,7 @@ impl Prompt {
         self.bind_with(&Checks::default(), variables)
     }
 
-    /// The same, with what was made ready for it before.
+    /// Like [`Prompt::bind`], but uses a cached validator.
     pub(crate) fn bind_with(
         &self,
         checks: &Checks,
@@ -340,7 +340,7 @@ impl Prompt {
         mark(&self.rich, bound)
     }
 
-    /// A finding in the template, as one in the file that it stands in.
+    /// Maps a diagnostic in the template to the file that contains the template.
     #[must_use]
     pub fn locate(&self, found: Diagnostic) -> Diagnostic {
         let text = match &self.body {
@@ -353,8 +353,8 @@ impl Prompt {
         }
     }
 
-    /// Names and templates in the order in which they render: `ID.prompt`, or `ID.messages.0` and
-    /// so on, as ai-prompt-shell names them in its errors.
+    /// Names and templates in render order. A name is `ID.prompt`, or `ID.messages.0` and so on, as
+    /// in the error messages of ai-prompt-shell.
     ///
     /// # Examples
     ///
@@ -453,7 +453,7 @@ fn syntax(object: &Object<String, Tree>) -> Result<MessageSyntax, String> {
         .iter()
         .find_map(|key| object.get(*key));
     match declared.map(Tree::as_str) {
-        // Semantic Kernel always looks for messages.
+        // Semantic Kernel always parses message elements.
         None if is_semantic_kernel(object) => Ok(MessageSyntax::Elements),
         None | Some(Some("plain")) => Ok(MessageSyntax::Plain),
         Some(Some("elements")) => Ok(MessageSyntax::Elements),
@@ -478,10 +478,10 @@ fn truth(object: &Object<String, Tree>, key: &str) -> Result<bool, String> {
     }
 }
 
-/// Aliases of a prompt: names that it has in other systems, such as `pmpt_…` of OpenAI.
+/// Aliases of a prompt: its names in other systems, such as `pmpt_…` at OpenAI.
 ///
 /// # Errors
-/// They are no list of texts.
+/// The value is not a list of strings.
 pub(crate) fn aliases(object: &Object<String, Tree>) -> Result<Vec<String>, String> {
     texts(object, "aliases", "names")
 }
@@ -521,7 +521,7 @@ fn options(object: &Object<String, Tree>) -> Result<ChatOptions, String> {
 fn unknown_keys(source: &str, text: &str, object: &Object<String, Tree>) -> Vec<Diagnostic> {
     let unknown = object.keys().filter(|key| !KEYS.contains(&key.as_str()));
     let warn = |key: &String| {
-        // Only likely misspellings are reported; other keys are the author's own.
+        // Only likely typos are reported. Other unknown keys may be the author's own.
         let near = nearest(key, KEYS)?;
         let message = format!("unknown key {key:?}");
         let mut found = located("prompt.key", source, text, key, message);

@@ -12,20 +12,20 @@ use crate::script::ScriptFailure;
 /// One invalid variable of a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct VariableError {
-    /// The variable, as a path: `variables.code`.
+    /// Path of the variable, such as `variables.code`.
     pub path: String,
     /// The problem.
     pub message: String,
 }
 
-/// Stored definition that is required but invalid.
+/// An invalid stored definition that a request depends on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BrokenDefinition {
     /// Its kind.
     pub kind: EntryKind,
     /// Its name: the function name of a tool, the id of an extension.
     pub name: String,
-    /// Its location in the store: a file, a key.
+    /// Storage location: a file or a key.
     pub origin: String,
     /// Its errors.
     pub diagnostics: Vec<Diagnostic>,
@@ -42,14 +42,14 @@ impl std::fmt::Display for BrokenDefinition {
     }
 }
 
-/// Failed call whose fallback value is in the text.
+/// A failed tool call whose fallback value is in the text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ToolFailure {
     /// The tool's function name.
     pub tool: String,
     /// Stable code, such as `tool.timeout`.
     pub code: ErrorCode,
-    /// The problem, without addresses.
+    /// Error message without addresses.
     pub message: String,
     /// Duration of the call in milliseconds.
     pub elapsed_ms: u64,
@@ -119,7 +119,7 @@ pub enum ServiceError {
         /// All errors.
         problems: Vec<VariableError>,
     },
-    /// The template refers to missing variables: all of them.
+    /// Variables that the template refers to are missing. Contains all of them.
     #[error("missing variables: {}", .names.join(", "))]
     Missing {
         /// Paths, in order of use.
@@ -129,7 +129,8 @@ pub enum ServiceError {
         /// Locations where they are used.
         places: Vec<Diagnostic>,
     },
-    /// The template calls missing functions or invalid tools: all of them.
+    /// Functions that the template calls are missing, or their tools are invalid. Contains all of
+    /// them.
     #[error("{}", unknown(.names, .hints, .broken, .missing))]
     UnknownFunctions {
         /// Names, in order of use.
@@ -155,7 +156,7 @@ pub enum ServiceError {
         /// The error.
         #[source]
         error: ModelError,
-        /// Failed calls of the render whose fallback values were used.
+        /// Tool calls that failed in the render and were replaced by their fallback values.
         failures: Vec<ToolFailure>,
     },
     /// A script failed.
@@ -171,13 +172,13 @@ pub enum ServiceError {
     },
 }
 
-/// Error of a render, with the calls that failed before it.
+/// Error of a render, with the tool calls that failed before it.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{error}{}", after(.failures))]
 pub struct RenderFailure {
     /// The error itself.
     pub error: RenderError,
-    /// Failed calls before it whose fallback values were used.
+    /// Tool calls that failed earlier in the render and were replaced by their fallback values.
     pub failures: Vec<ToolFailure>,
 }
 
@@ -197,8 +198,8 @@ impl From<Box<RenderError>> for ServiceError {
 }
 
 impl ServiceError {
-    /// Adds missing variables to an error about unknown functions, so that one answer reports both.
-    /// Any other error is returned unchanged.
+    /// Adds missing variables to an error about unknown functions, so that one response reports
+    /// both. Other errors are returned unchanged.
     #[must_use]
     pub(crate) fn with_missing(mut self, variables: ServiceError) -> Self {
         if let ServiceError::UnknownFunctions { missing, hints, .. } = &mut self
@@ -214,7 +215,7 @@ impl ServiceError {
         self
     }
 
-    /// Calls that had failed before.
+    /// Tool calls that failed before this error.
     #[must_use]
     pub fn failures(&self) -> &[ToolFailure] {
         match self {
@@ -224,7 +225,7 @@ impl ServiceError {
         }
     }
 
-    /// Stable code, as in error bodies.
+    /// Stable error code, as in response bodies.
     #[must_use]
     pub fn code(&self) -> ErrorCode {
         match self {
@@ -232,7 +233,7 @@ impl ServiceError {
             ServiceError::Invalid { .. } => ErrorCode::DefinitionInvalid,
             ServiceError::Variables { .. } => ErrorCode::VariablesInvalid,
             ServiceError::Missing { .. } => ErrorCode::RenderMissingVariable,
-            // No name is unknown, so broken tools are the cause.
+            // If no name is unknown, the cause is an invalid tool.
             ServiceError::UnknownFunctions { names, .. } if names.is_empty() => {
                 ErrorCode::RenderBrokenTool
             }
@@ -258,7 +259,7 @@ impl ServiceError {
         }
     }
 
-    /// The error of a tool that a caller gets where this one ended its call.
+    /// Converts the error for the caller of a prompt or script that runs as a tool.
     pub(crate) fn for_caller(&self) -> ToolError {
         let kind = match self {
             ServiceError::NotFound { .. } => ToolErrorKind::Unknown,
@@ -280,7 +281,7 @@ impl ServiceError {
         ToolError::new(kind, message)
     }
 
-    /// A missing thing, with the nearest of those that exist.
+    /// Creates an error for a missing definition, with the most similar existing id.
     pub(crate) fn not_found<'a>(
         kind: EntryKind,
         id: &str,
@@ -297,7 +298,7 @@ impl ServiceError {
 
 fn absent(nearest: Option<&str>, broken: Option<&BrokenDefinition>) -> String {
     match (broken, nearest) {
-        // A broken definition explains more than a similar name.
+        // An invalid definition explains more than a similar name.
         (Some(broken), _) => format!("; {broken}"),
         (None, Some(name)) => format!("; did you mean {name:?}?"),
         (None, None) => String::new(),

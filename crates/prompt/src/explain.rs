@@ -52,31 +52,32 @@ pub struct Explanation {
     pub template: TemplateFacts,
     /// The variables that it references, in order of use.
     pub variables: Vec<VariableFacts>,
-    /// The calls that were made, in the order in which they ended.
+    /// Tool calls in the order in which they ended.
     pub calls: Vec<CallFacts>,
 }
 
-/// Which template it was.
+/// The template of a render.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TemplateFacts {
     /// The prompt.
     pub id: String,
-    /// The revision of the definition as it is stored; of a template in the request, of its texts.
+    /// Revision of the stored definition, or of the template texts if the request contains the
+    /// template.
     pub version: String,
-    /// The number of the version, where a label or a mark has chosen one.
+    /// Version number, if the request selected a version.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub number: Option<u64>,
-    /// Where it is stored: a file, a key. Nothing for one that came with the request.
+    /// Storage location: a file or a key. `None` if the request contains the template.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub origin: Option<String>,
     /// The template language.
     pub format: String,
-    /// Other prompts whose templates take part.
+    /// Other prompts whose templates were called.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub called: Vec<String>,
-    /// Whether it was compiled before.
+    /// Whether the compiled template was cached.
     pub cached: bool,
-    /// How often it was evaluated: once, and again after calls.
+    /// Number of evaluations: one, plus one after each round of tool calls.
     pub passes: usize,
 }
 
@@ -92,7 +93,7 @@ pub enum VariableSource {
     Extension,
     /// A shared variable.
     Shared,
-    /// Missing.
+    /// The variable is missing.
     Missing,
 }
 
@@ -101,9 +102,9 @@ pub enum VariableSource {
 pub struct VariableFacts {
     /// Its path: `variables.code`, `vscode.lang`.
     pub path: String,
-    /// Where it comes from.
+    /// The source of the value.
     pub from: VariableSource,
-    /// The keys of the shared variables that it was made of.
+    /// Keys of the shared variables that the value consists of.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub keys: Vec<SharedFacts>,
 }
@@ -116,7 +117,7 @@ pub struct SharedFacts {
     /// Age of the value in milliseconds; `None` if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub age_ms: Option<u64>,
-    /// Whether it is stale because the store is unavailable.
+    /// Whether the value is stale because the store is unavailable.
     pub stale: bool,
 }
 
@@ -125,18 +126,18 @@ pub struct SharedFacts {
 pub struct CallFacts {
     /// The tool's function name.
     pub tool: String,
-    /// From the beginning of the render to that of the call, in milliseconds.
+    /// Time from the start of the render to the start of the call, in milliseconds.
     pub started_ms: u64,
-    /// How long it took, in milliseconds.
+    /// Duration of the call in milliseconds.
     pub elapsed_ms: u64,
-    /// `ok`, or the stable code of the failure whose default stands in the text.
+    /// `ok`, or the stable error code if the fallback value was used.
     pub outcome: &'static str,
-    /// What went wrong, without addresses.
+    /// Error message without addresses.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
 }
 
-/// The calls of one render, as they end.
+/// Log of the tool calls of one render, in the order in which they end.
 #[derive(Debug, Default)]
 pub(crate) struct CallLog(Mutex<Vec<CallFacts>>);
 
@@ -150,21 +151,21 @@ impl CallLog {
     }
 }
 
-/// Whole milliseconds.
+/// Converts a duration to whole milliseconds.
 pub(crate) fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Resolves the variables of a template in one render.
+/// Context for resolving the variables of one render.
 pub(crate) struct VariableScope<'a> {
     pub(crate) given: &'a Map,
-    /// The same with defaults.
+    /// Request variables with defaults.
     pub(crate) bound: &'a Map,
     pub(crate) shared: &'a Map,
-    /// The keys that were looked at.
+    /// Keys of the shared variables that the render considered.
     pub(crate) keys: &'a [EntryKey],
     pub(crate) variables: &'a Variables,
-    /// Whether variables of the request stand at the root too.
+    /// Whether request variables are also top-level names.
     pub(crate) at_root: bool,
     pub(crate) origin: PromptOrigin,
 }
@@ -189,7 +190,7 @@ impl VariableScope<'_> {
             _ => None,
         };
         let from = match own {
-            // All of them at once.
+            // An empty path stands for all request variables.
             Some("") => Some(VariableSource::Request),
             Some(name) if self.given.get(name).is_some() => Some(VariableSource::Request),
             Some(name) if self.bound.get(name).is_some() => Some(match self.origin {
@@ -218,7 +219,7 @@ impl VariableScope<'_> {
         }
     }
 
-    /// The keys that hold a path, or what is under it.
+    /// Shared variables at or below a path.
     fn keys_of(&self, path: &[String]) -> Vec<SharedFacts> {
         let holds = |key: &&EntryKey| {
             let id = key.id();

@@ -6,22 +6,23 @@ use serde_json::Value as Tree;
 use crate::checked::{CheckResult, located, parse_object};
 use crate::definition::Prompt;
 
-/// An extension as it was stored, and the prompts in it.
+/// A stored extension and its prompts.
 #[derive(Clone, Debug)]
 pub struct Extension {
-    /// The name that its prompts' ids begin with.
+    /// Name of the extension, which is the prefix of its prompt ids.
     pub name: String,
     /// The definition as it was written.
     pub raw: Tree,
-    /// `contributes.prompts`: id (`{extension}.{prompt}`) and the prompt, or what is wrong with it.
+    /// Prompts from `contributes.prompts`: their ids (`{extension}.{prompt}`), each with the parsed
+    /// prompt or its errors.
     pub prompts: Vec<(String, CheckResult<Prompt>)>,
 }
 
 impl Extension {
-    /// Reads a stored text. A broken prompt does not break the extension.
+    /// Parses a stored text. An invalid prompt does not make the extension invalid.
     ///
     /// # Errors
-    /// Everything that is wrong with the extension itself.
+    /// Returns all errors of the extension itself.
     ///
     /// # Examples
     ///
@@ -59,7 +60,7 @@ impl Extension {
             .get("extensionType")
             .and_then(Tree::as_str)
             .unwrap_or_default();
-        // Clients of ai-prompt-shell write an empty one where its author wrote none.
+        // Clients of ai-prompt-shell write an empty kind if the author did not set one.
         if !matches!(kind, "" | "prompt") {
             return Err(refuse("extensionType", "extensionType must be \"prompt\""));
         }
@@ -88,7 +89,7 @@ fn prompt(extension: &str, index: usize, item: &Tree, text: &str) -> (String, Ch
     let name = item.get("name").and_then(Tree::as_str);
     let id = match name {
         Some(name) => format!("{extension}.{name}"),
-        // Only for the error: a prompt without a name is refused below.
+        // Only for the error message: a prompt without a name is rejected below.
         None => format!("{extension}.{index}"),
     };
     let source = format!("prompt {id}");
@@ -118,7 +119,7 @@ fn prompt(extension: &str, index: usize, item: &Tree, text: &str) -> (String, Ch
     (id, prompt)
 }
 
-/// The name that a stored text says, even where it is no valid extension.
+/// Reads the extension name from a stored text, even if the extension is invalid.
 pub(crate) fn said_name(text: &str) -> Option<String> {
     let tree: Tree = serde_json::from_str(text).ok()?;
     tree.get("name").and_then(Tree::as_str).map(str::to_owned)

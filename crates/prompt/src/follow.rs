@@ -1,4 +1,4 @@
-//! Following a store's changes, with a way to wait until they are applied.
+//! Subscribes to a store's changes. Callers can wait until the changes are applied.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use tokio::task::unconstrained;
 #[derive(Debug)]
 pub(crate) struct SyncRequests {
     sender: mpsc::UnboundedSender<oneshot::Sender<()>>,
-    /// Held by whoever follows.
+    /// Locked by the active follower.
     receiver: Mutex<mpsc::UnboundedReceiver<oneshot::Sender<()>>>,
 }
 
@@ -26,10 +26,10 @@ impl Default for SyncRequests {
 }
 
 impl SyncRequests {
-    /// Waits until the follower has applied every change that it received before this call. Returns
-    /// `false` without a follower.
+    /// Waits until the follower has applied all changes received before this call. Returns `false`
+    /// if there is no follower.
     pub(crate) async fn is_caught_up(&self) -> bool {
-        // A follower holds this lock for as long as it follows.
+        // A follower holds this lock for its whole lifetime.
         if self.receiver.try_lock().is_ok() {
             return false;
         }
@@ -37,7 +37,7 @@ impl SyncRequests {
         self.sender.send(sender).is_ok() && answer.await.is_ok()
     }
 
-    /// Starts following; requests to an earlier follower are not answered.
+    /// Starts a follower. Requests sent to an earlier follower are not answered.
     pub(crate) async fn follow(&self, changes: Changes) -> ChangeFollower<'_> {
         let asks = self.receiver.lock().await;
         ChangeFollower {
@@ -48,11 +48,11 @@ impl SyncRequests {
     }
 }
 
-/// Reads changes, as many at a time as there are.
+/// Reads changes in batches: each batch contains all changes that are ready.
 pub(crate) struct ChangeFollower<'a> {
     changes: Changes,
     asks: tokio::sync::MutexGuard<'a, mpsc::UnboundedReceiver<oneshot::Sender<()>>>,
-    /// Those who have asked, and are answered when what was read since is taken in.
+    /// Requests to confirm after the current batch is applied.
     waiting: Vec<oneshot::Sender<()>>,
 }
 
@@ -63,12 +63,12 @@ impl fmt::Debug for ChangeFollower<'_> {
 }
 
 impl ChangeFollower<'_> {
-    /// All changes that came since the last time; waits for the first of them. Calling this again
-    /// says that the ones before are taken in. `None` if there will be no more.
+    /// Returns the next batch of changes, and waits for the first one. A call confirms that the
+    /// previous batch is applied. Returns `None` when the stream of changes has ended.
     pub(crate) async fn next(&mut self) -> Option<Vec<StoreChange>> {
         loop {
             for asked in self.waiting.drain(..) {
-                // The caller may have stopped waiting.
+                // The receiver may have been dropped.
                 let _ = asked.send(());
             }
             let mut told = Vec::new();
@@ -76,12 +76,13 @@ impl ChangeFollower<'_> {
                 change = self.changes.next() => told.push(change?),
                 asked = self.asks.recv() => self.waiting.extend(asked),
             }
-            // Before the changes: each change that came before a request is then read below.
+            // Before the changes, so that every change received before a request is in the same
+            // batch.
             while let Ok(asked) = self.asks.try_recv() {
                 self.waiting.push(asked);
             }
-            // Unconstrained by Tokio's cooperative budget: a pending change must not be left for
-            // later.
+            // Unconstrained by Tokio's cooperative budget, which could make a ready change look
+            // pending.
             while let Some(change) = unconstrained(self.changes.next()).now_or_never() {
                 told.push(change?);
             }

@@ -1,5 +1,5 @@
-//! Tools as template functions. A failed call never fails the render: it is logged, replaced by the
-//! tool's fallback value, and listed in the reply.
+//! Tools as template functions. A failed call never fails the render: it is logged, listed in the
+//! response, and replaced by the tool's fallback value.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -16,23 +16,23 @@ use crate::script::{ScriptTool, Scripts};
 use crate::snapshot::CatalogueSnapshot;
 use crate::usage::Usage;
 
-/// The function that calls a tool by its name as text, for tools whose names
-/// belong to the template language.
+/// The function that calls a tool by name, for tools whose names are reserved in the template
+/// language.
 pub(crate) const BY_NAME: &str = "tool";
 
-/// The function that runs a stored script by its id: `{{script "char.dobby" "Hello"}}`. A tool of
-/// that name wins over it.
+/// The function that runs a stored script by its id: `{{script "char.dobby" "Hello"}}`. A tool with
+/// this name takes precedence.
 pub(crate) const SCRIPT: &str = "script";
 
-/// Whether every template may call this: `tool`, and `script` where there are scripts.
+/// Whether a name is a built-in function: `tool`, and `script` if there are scripts.
 pub(crate) fn is_built_in(name: &str, snapshot: &CatalogueSnapshot) -> bool {
     name == BY_NAME || (name == SCRIPT && snapshot.has_scripts())
 }
 
-/// Share of the render's time that remains for the template after its last tool call timed out.
+/// Time reserved for the template after its last tool call times out.
 const MARGIN: Duration = Duration::from_millis(20);
 
-/// The tools of one snapshot, for one render.
+/// The tools of one snapshot during one render.
 pub(crate) struct ToolFunctions<'a> {
     usage: &'a Usage,
     scripts: &'a Scripts,
@@ -42,7 +42,7 @@ pub(crate) struct ToolFunctions<'a> {
     depth: usize,
     dry: bool,
     failures: Mutex<Vec<ToolFailure>>,
-    /// Of all calls, if the request asks.
+    /// Log of all calls, if the request asks for an explanation.
     log: Option<CallLog>,
     began: Instant,
 }
@@ -69,14 +69,14 @@ impl<'a> ToolFunctions<'a> {
         }
     }
 
-    /// The calls that failed, and all calls if the request asks.
+    /// Returns the failed calls, and all calls if the request asks for an explanation.
     pub(crate) fn into_calls(self) -> (Vec<ToolFailure>, Vec<CallFacts>) {
         let failures = self.failures.into_inner();
         let calls = self.log.map_or_else(Vec::new, CallLog::into_calls);
         (failures.unwrap_or_else(PoisonError::into_inner), calls)
     }
 
-    /// Counts a call that began then, and notes it if the request asks.
+    /// Counts a call that has ended, and logs it if the request asks for an explanation.
     fn count(&self, tool: &str, started: Instant, error: Option<&ToolError>) {
         let time = started.elapsed();
         let failure = error.map(|error| error.kind);
@@ -101,8 +101,8 @@ impl<'a> ToolFunctions<'a> {
         made.map_err(CallError::new)
     }
 
-    /// A dry run calls no tool and uses the fallback values instead, so that templates can access
-    /// their fields.
+    /// Runs a tool. In a dry run, returns its fallback value instead, so that templates can access
+    /// its fields.
     async fn run_or_skip(&self, tool: &dyn Tool, arguments: CallArguments) -> Value {
         if self.dry {
             tool.spec().default.clone().into_fallback()
@@ -144,7 +144,8 @@ impl<'a> ToolFunctions<'a> {
             request_id: self.request_id.into(),
             call: Arc::default(),
         };
-        // A late call leaves its fallback value, and the margin is left for printing it.
+        // A call that times out leaves its fallback value, and the template needs the margin to
+        // print it.
         let most = context.remaining(Duration::MAX).saturating_sub(MARGIN);
         let late = |_| {
             let message = format!(
@@ -183,7 +184,7 @@ impl FunctionHost for ToolFunctions<'_> {
         mut arguments: CallArguments,
     ) -> BoxFuture<'a, Result<Value, CallError>> {
         Box::pin(async move {
-            // First: a stored tool of that name wins over the built-in function.
+            // Looked up first: a tool with this name takes precedence over the built-in function.
             if let Some(tool) = self.tool(name) {
                 return Ok(self.run_or_skip(tool.as_ref(), arguments).await);
             }
@@ -195,7 +196,7 @@ impl FunctionHost for ToolFunctions<'_> {
             arguments.positional.remove(0);
             if name == SCRIPT {
                 let script = self.script(&wanted)?;
-                // Not skipped in a dry run: a script runs dry itself.
+                // A script is not skipped in a dry run, because it runs dry itself.
                 return Ok(self.run(&script, arguments).await);
             }
             match self.tool(&wanted) {

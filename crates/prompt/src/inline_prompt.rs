@@ -9,11 +9,12 @@ use serde_json::{Map, Value};
 pub enum InlinePrompt {
     /// A definition: templates, or a script.
     Definition(Map<String, Value>),
-    /// A prompt file ([`crate::file::kind`]). It gets neither environment nor other files.
+    /// A prompt file ([`crate::file::kind`]). It cannot refer to environment variables or other
+    /// files.
     File {
-        /// Its name, whose ending says how it is read.
+        /// Its name, whose extension determines the format.
         name: Arc<str>,
-        /// All of it.
+        /// Its complete text.
         text: Arc<str>,
     },
 }

@@ -41,24 +41,24 @@ use quillet_core::{Map, Message, json};
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum HistoryPlacement {
-    /// Before the last message of the user, if the prompt ends with one (dotprompt's rule): the
-    /// prompt is the question.
+    /// Before the last user message if the prompt ends with one, because that message is then the
+    /// question (dotprompt's rule).
     #[default]
     BeforeUser,
-    /// After the prompt: the conversation has the question.
+    /// After the prompt, because the conversation contains the question.
     Last,
 }
 
-/// The input of a request to a prompt: variables and the conversation so far.
+/// Input of a request to a prompt: variables and the conversation so far.
 #[derive(Clone, Copy, Debug)]
 pub struct RenderInput<'a> {
-    /// Its variables.
+    /// Variables of the request.
     pub variables: &'a Map,
-    /// The conversation so far, oldest first, at the place that the template sets.
+    /// The conversation so far, oldest message first.
     pub history: &'a [Message],
-    /// Its position if the template sets none.
+    /// Position of the conversation if the template does not place it.
     pub unplaced: HistoryPlacement,
-    /// Its id, for logs.
+    /// Request id, for logs.
     pub request_id: &'a str,
     /// Nesting depth of prompts and scripts in this service.
     pub depth: usize,
@@ -68,7 +68,7 @@ pub struct RenderInput<'a> {
     /// Whether the outcome includes the texts as segments with their origin
     /// ([`RenderOutcome::segments`](crate::RenderOutcome::segments)).
     pub segments: bool,
-    /// Part of a dry run: no tool is called, and scripts run dry, too.
+    /// Whether this is a dry run: tools are not called, and scripts run dry too.
     pub dry: bool,
     /// Whether the outcome includes the version number of the current definition, which costs one
     /// read of its history ([`RenderOutcome::version`](crate::RenderOutcome::version)).
@@ -80,7 +80,7 @@ pub struct RenderInput<'a> {
 }
 
 impl<'a> RenderInput<'a> {
-    /// Variables without a conversation.
+    /// Creates an input with variables and no conversation.
     #[must_use]
     pub fn new(variables: &'a Map, request_id: &'a str) -> Self {
         RenderInput {
@@ -98,7 +98,8 @@ impl<'a> RenderInput<'a> {
         }
     }
 
-    /// Key of this request for a weighted label. A request without it is assigned by its unique id.
+    /// Returns the key that assigns this request to a version of a weighted label. Without a user
+    /// or session, this is the request id.
     ///
     /// # Examples
     ///

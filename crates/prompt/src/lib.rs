@@ -1,9 +1,9 @@
-//! The prompt service: find a prompt, bind its variables, render it, send it.
+//! The prompt service: finds a prompt, binds its variables, renders it and sends it to a model.
 //!
-//! A [`Catalogue`] keeps one immutable [`CatalogueSnapshot`] of every definition in a
-//! store and replaces it when the store changes; [`Variables`] fetches the
-//! shared variables that a template references; [`PromptService`] puts both
-//! together with tools and a model. A request sees one snapshot from start to end.
+//! A [`Catalogue`] holds one immutable [`CatalogueSnapshot`] of all definitions in a store, and
+//! replaces it when the store changes. [`Variables`] fetches the shared variables that a template
+//! references. [`PromptService`] combines both with tools and a model. A request uses one snapshot
+//! from start to end.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -31,8 +31,7 @@
 //! # });
 //! ```
 //!
-//! Where comments name ai-prompt-shell: that is the Go service whose Redis data and API Quillet
-//! supports.
+//! "ai-prompt-shell" in comments is the Go service whose Redis data and API Quillet supports.
 
 mod build;
 mod catalogue;

@@ -11,13 +11,13 @@ use crate::definition::{Prompt, PromptBody};
 use crate::snapshot::{CatalogueSnapshot, DefinitionState};
 use crate::sources::CalledTemplate;
 
-/// Prompts that can be looked for.
+/// Prompts that can be looked up.
 pub(crate) trait Prompts {
-    /// Whether there is one of that id, readable or not.
+    /// Whether a prompt with this id exists, valid or not.
     fn is_there(&self, id: &str) -> bool;
-    /// The prompt of that id, if it could be read.
+    /// Returns the prompt with this id, if it is valid.
     fn prompt(&self, id: &str) -> Option<&Prompt>;
-    /// Ids that begin with a text.
+    /// Returns all ids with this prefix.
     fn beginning_with(&self, text: &str) -> BTreeSet<Arc<str>>;
 }
 
@@ -42,7 +42,7 @@ impl Prompts for CatalogueSnapshot {
 /// Prompts that other prompts can call.
 pub(crate) struct PromptLoader<'a> {
     prompts: &'a dyn Prompts,
-    /// Ids that were looked up, found or not; without partials of a folder.
+    /// Ids that were looked up, whether they exist or not. Partials of a folder are not included.
     sought: RefCell<BTreeSet<Arc<str>>>,
 }
 
@@ -54,7 +54,7 @@ impl<'a> PromptLoader<'a> {
         }
     }
 
-    /// Ids that were looked up: a change of one of them affects the result.
+    /// Returns the ids that were looked up. A change to any of them affects the result.
     pub(crate) fn into_sought(self) -> Vec<Arc<str>> {
         self.sought.into_inner().into_iter().collect()
     }
@@ -66,7 +66,7 @@ impl<'a> PromptLoader<'a> {
         }
     }
 
-    /// The prompt of that id, if it is one text, under a name.
+    /// Returns the prompt as a template called `name`, if the prompt is a single text.
     fn text(&self, id: &str, name: &str) -> Option<CalledTemplate> {
         let prompt = self.prompts.prompt(id)?;
         let PromptBody::Text(text) = &prompt.body else {
@@ -131,8 +131,8 @@ impl Library for PromptLoader<'_> {
     }
 }
 
-/// The folders that an id can be in, each with its dot, from the nearest to the
-/// root: the name of a file may have dots too.
+/// Returns the prefixes of an id up to each dot, longest first, and then the empty one. Each could
+/// be the folder, because file names may contain dots.
 fn outward(id: &str) -> impl Iterator<Item = &str> {
     let dots = id.rmatch_indices('.').map(|(at, _)| &id[..=at]);
     dots.chain([""])

@@ -1,4 +1,5 @@
-//! Converts rendered texts to messages: the structure of the template, and the conversation so far.
+//! Converts rendered texts to messages, based on the structure of the template and the conversation
+//! so far.
 
 use std::fmt;
 
@@ -28,7 +29,7 @@ pub enum RenderedPrompt {
     Messages(Vec<Message>),
 }
 
-/// The text; of messages each with its role before it, `user: Hello`, a line break between two.
+/// Writes the text. Messages are written as `role: content`, each on a new line.
 impl fmt::Display for RenderedPrompt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let messages = match self {
@@ -43,9 +44,10 @@ impl fmt::Display for RenderedPrompt {
     }
 }
 
-/// Result of a render. A text without structure is a text, or one message with the role of the
-/// definition; with structure it is the messages in the text. A conversation that the template does
-/// not place goes where [`HistoryPlacement`] says, so that it is never lost.
+/// Assembles the result of a render. A text without message markup stays a text, or becomes one
+/// message with the role of the definition. A text with markup is split into messages. If the
+/// template does not place the conversation, [`HistoryPlacement`] determines its position, so it is
+/// never lost.
 ///
 /// # Errors
 /// A message has an unknown role.
@@ -56,7 +58,7 @@ pub(crate) fn assemble(
     input: &RenderInput<'_>,
 ) -> Result<RenderedPrompt, Box<RenderError>> {
     let history = input.history;
-    // Most prompts are one text, which needs no list.
+    // Most prompts are a single text, which needs no list of messages.
     let plain = names.len() == 1 && history.is_empty() && matches!(body, PromptBody::Text(_));
     if plain && structured(&rendered, 0, &[]).is_none() {
         return Ok(RenderedPrompt::Text(rendered.into_text()));
@@ -82,7 +84,7 @@ pub(crate) fn assemble(
         for message in structured.messages {
             let given = is_history(&message).then(|| so_far.next().cloned());
             match given.flatten() {
-                // The original: templates see only the text of a message.
+                // Restores the original message, because templates see only its text.
                 Some(given) => messages.push(given),
                 None => messages.push(of_template(message, name)?),
             }
@@ -91,7 +93,7 @@ pub(crate) fn assemble(
     if !is_placed {
         let asks = messages.last().is_some_and(|last| last.role == Role::User)
             && input.unplaced == HistoryPlacement::BeforeUser;
-        // The question stays last, where the model looks for it.
+        // The question stays last, as models expect.
         let at = messages.len() - usize::from(asks);
         messages.splice(at..at, history.iter().cloned());
     }
@@ -100,7 +102,7 @@ pub(crate) fn assemble(
 
 struct MessageList {
     messages: Vec<ChatMessage>,
-    /// Whether the template says where the history stands.
+    /// Whether the template places the conversation.
     is_placed: bool,
 }
 
@@ -122,7 +124,7 @@ fn structured(
     })
 }
 
-/// Whether a message is one of the history that the template places.
+/// Whether a message belongs to the conversation that the template places.
 fn is_history(message: &ChatMessage) -> bool {
     message.metadata.get("purpose").and_then(Value::as_str) == Some("history")
 }
@@ -144,7 +146,7 @@ fn of_template(message: ChatMessage, template: &str) -> Result<Message, Box<Rend
     })
 }
 
-/// As a template sees it, which only says where it stands.
+/// Converts a message for the template, which only needs its role and text.
 fn chat_message(message: &Message) -> ChatMessage {
     ChatMessage::text(message.role.as_str(), message.content.to_string())
 }

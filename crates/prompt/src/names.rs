@@ -14,7 +14,7 @@ use crate::error::{BrokenDefinition, ServiceError};
 use crate::functions::is_built_in;
 use crate::snapshot::CatalogueSnapshot;
 
-/// Most unused variables that are reported; a request may have any number.
+/// Maximum number of unused variables to report, because a request may contain any number.
 const MOST_UNUSED: usize = 20;
 
 /// A variable of a request that its prompt neither declares nor uses.
@@ -55,8 +55,8 @@ pub struct UnusedVariable {
     pub nearest: Option<String>,
 }
 
-/// Variable that a prompt file uses without declaring it, and that has no value: probably a
-/// misspelling. It prints nothing.
+/// A variable without a value that a prompt file uses but does not declare, probably a typo. It
+/// renders as empty text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnresolvedVariable {
     /// Its name.
@@ -65,17 +65,17 @@ pub struct UnresolvedVariable {
     pub nearest: Option<String>,
 }
 
-/// The names that exist under one snapshot, as a format looks for them.
+/// Names that exist in one snapshot, resolved by the rules of a format.
 #[derive(Clone, Copy, Debug)]
 pub struct AvailableNames<'a> {
     /// The tools.
     pub snapshot: &'a CatalogueSnapshot,
-    /// The format; without one, names are exact.
+    /// The template format. Without one, names must match exactly.
     pub format: Option<&'a dyn TemplateFormat>,
 }
 
 impl<'a> AvailableNames<'a> {
-    /// Whether a name means a tool.
+    /// Whether a name refers to a tool.
     ///
     /// # Examples
     ///
@@ -102,8 +102,8 @@ impl<'a> AvailableNames<'a> {
         functions.get(self.format?.resolve(name, &names)?)
     }
 
-    /// Names of variables that tools may take by the names of their parameters,
-    /// in formats whose calls need no arguments.
+    /// Names of variables that tools may use as arguments because a parameter has the same name.
+    /// Only some formats have such calls.
     pub(crate) fn taken_by(&self, references: &References) -> Vec<&'a str> {
         if !self.has_arguments_at_root() {
             return Vec::new();
@@ -118,7 +118,7 @@ impl<'a> AvailableNames<'a> {
             .collect()
     }
 
-    /// Whether what is written as a variable may turn out to be the call of a tool.
+    /// Whether a reference to a variable may be a call of a tool.
     #[must_use]
     pub fn may_be_call(&self, variable: &VariableReference) -> bool {
         self.by_variable() && callable(variable).any(|name| self.has_function(&name))
@@ -128,8 +128,9 @@ impl<'a> AvailableNames<'a> {
         self.format.is_some_and(|format| format.calls_by_variable())
     }
 
-    /// Whether templates see the variables of a request at the root too, as their own hosts hand
-    /// them over. Go's see them under `.variables` alone, so that none hides a shared variable.
+    /// Whether request variables are also top-level names, as in the formats' original
+    /// implementations. Go templates see them under `.variables` only, so that they cannot hide
+    /// shared variables.
     #[must_use]
     pub fn has_arguments_at_root(&self) -> bool {
         self.format.is_some_and(|format| format.name() != "go")
@@ -139,8 +140,9 @@ impl<'a> AvailableNames<'a> {
         self.format.is_some_and(|format| format.ignores_case())
     }
 
-    /// Variables of a request that are neither declared nor used. Returns none if the template may
-    /// use any: all at once, by computed names, or as arguments.
+    /// Returns the variables of a request that the prompt neither declares nor uses. Returns none
+    /// if the template may access any variable: all at once, by computed names, or as tool
+    /// arguments.
     pub(crate) fn unused(
         &self,
         prompt: &Prompt,
@@ -150,7 +152,7 @@ impl<'a> AvailableNames<'a> {
         if given.is_empty() || references.dynamic || self.by_variable() {
             return Vec::new();
         }
-        // `{{.variables | json}}`
+        // Such as `{{.variables | json}}`.
         let is_all = |variable: &VariableReference| matches!(variable.path.as_slice(), [root] if REQUEST_ROOTS.contains(&root.as_str()));
         if references.variables.iter().any(is_all) {
             return Vec::new();
@@ -179,7 +181,7 @@ impl<'a> AvailableNames<'a> {
         if given.iter().all(|(name, _)| is_used(name)) {
             return Vec::new();
         }
-        // The schema is stored as text: it is read for the few requests that need it.
+        // The schema is stored as text and parsed only for the few requests that need it.
         let schema = prompt.parameters.schema();
         let declared = schema.as_ref().and_then(|schema| schema.get("properties"));
         let is_known = |name: &str| {
@@ -187,7 +189,7 @@ impl<'a> AvailableNames<'a> {
         };
         let mut unused = Vec::new();
         for (name, _) in given.iter().filter(|(name, _)| !is_known(name)) {
-            // Calls without arguments take what has the names of their parameters.
+            // Tool calls without arguments use the variables named like their parameters.
             if unused.len() >= MOST_UNUSED || self.taken_by(references).contains(&&**name) {
                 continue;
             }
@@ -206,9 +208,9 @@ impl<'a> AvailableNames<'a> {
         unused
     }
 
-    /// Variables that a prompt file uses without declaring them, and that have no value. The file's
-    /// reference implementation treats them as empty, so they are warnings and not errors; our own
-    /// definitions choose their handling themselves.
+    /// Returns the variables that a prompt file uses without declaring them and that have no value.
+    /// The reference implementations render them as empty text, so they cause a warning rather than
+    /// an error. JSON definitions configure this themselves.
     pub(crate) fn absent(
         &self,
         prompt: &Prompt,
@@ -238,7 +240,7 @@ impl<'a> AvailableNames<'a> {
         };
         let mut absent: Vec<UnresolvedVariable> = Vec::new();
         for name in missing.filter_map(|variable| variable.path.first()) {
-            // `@state` is the application's, in `.prompt` files.
+            // In `.prompt` files, the application defines names like `@state`.
             let is_known = name.starts_with('@') || declared.contains_key(name);
             if is_known || absent.iter().any(|it| it.name == *name) || absent.len() >= MOST_UNUSED {
                 continue;
@@ -251,7 +253,7 @@ impl<'a> AvailableNames<'a> {
         absent
     }
 
-    /// Every function that is referenced must exist.
+    /// Checks that every referenced function exists.
     pub(crate) fn check_functions(&self, references: &References) -> Result<(), ServiceError> {
         let functions = references.functions.iter();
         let names: Vec<&str> = functions
@@ -278,7 +280,7 @@ impl<'a> AvailableNames<'a> {
         })
     }
 
-    /// Which of the missing functions nobody registered, and which are broken tools.
+    /// Splits missing functions into unknown names and invalid tools.
     fn split_missing<'n>(&self, missing: Vec<&'n str>) -> (Vec<&'n str>, Vec<BrokenDefinition>) {
         let (mut unknown, mut broken) = (Vec::new(), Vec::new());
         for name in missing {
@@ -290,7 +292,7 @@ impl<'a> AvailableNames<'a> {
         (unknown, broken)
     }
 
-    /// The broken tool that a name means, as the format looks for it.
+    /// Returns the invalid tool that a name refers to, resolved by the rules of the format.
     fn broken(&self, name: &str) -> Option<BrokenDefinition> {
         if let Some(tool) = self.snapshot.broken_tool(name) {
             return Some(tool);
@@ -302,9 +304,9 @@ impl<'a> AvailableNames<'a> {
         self.snapshot.broken_tool(found)
     }
 
-    /// Every referenced path must exist, even on branches that are not taken: a missing variable is
-    /// an error of the request regardless of its other values. A non-object on the path is left to
-    /// the render, whose message describes it.
+    /// Checks that every referenced path exists, even in branches that are not taken. A missing
+    /// variable is an error of the request regardless of its other values. A path through a value
+    /// that is not an object is left to the render, which has a better error message.
     pub(crate) fn check_variables(
         &self,
         references: &References,
@@ -316,7 +318,7 @@ impl<'a> AvailableNames<'a> {
                 continue;
             };
             let alike = |(other, _): (&Arc<str>, &Value)| other.eq_ignore_ascii_case(key);
-            // The format finds the key in another spelling.
+            // The format accepts another spelling of the key.
             if self.ignores_case() && known.iter().any(alike) {
                 continue;
             }
@@ -346,7 +348,7 @@ impl<'a> AvailableNames<'a> {
     }
 }
 
-/// The first key of a path that is not there, and the object that lacks it.
+/// Returns the first missing key of a path, and the object that does not contain it.
 fn first_missing<'a>(variable: &'a VariableReference, root: &'a Map) -> Option<(&'a str, &'a Map)> {
     let mut map = root;
     for key in &variable.path {
@@ -359,8 +361,8 @@ fn first_missing<'a>(variable: &'a VariableReference, root: &'a Map) -> Option<(
     None
 }
 
-/// The functions that a variable's path may call: of the whole path
-/// (`{{plugin.now}}`), or of its first part, whose result is looked into.
+/// Functions that a variable's path may call: the whole path (`{{plugin.now}}`), or its first part,
+/// whose result is then accessed.
 fn callable(variable: &VariableReference) -> impl Iterator<Item = String> {
     let first = variable.path.first().cloned();
     let whole = (variable.path.len() > 1).then(|| variable.path.join("."));

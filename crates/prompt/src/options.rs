@@ -1,10 +1,9 @@
-//! Settings of a model, in the words of each kind of file.
+//! Model settings, and their names in each kind of prompt file.
 
 use quillet_core::chat::ChatOptions;
 use serde_json::{Map as Object, Value as Tree, json};
 
-/// How files call what [`ChatOptions`] has; what they call otherwise is passed
-/// on under its own name.
+/// Names of [`ChatOptions`] fields in prompt files. All other settings are passed on unchanged.
 const NAMES: [(&str, &str); 14] = [
     ("topP", "top_p"),
     ("topK", "top_k"),
@@ -22,11 +21,11 @@ const NAMES: [(&str, &str); 14] = [
     ("results_per_prompt", "n"),
 ];
 
-/// The options of a chat that a file's settings mean, whatever style it names
-/// them in (`maxOutputTokens`, `max_tokens`).
+/// Converts the settings of a file to chat options. Both naming styles are accepted
+/// (`maxOutputTokens`, `max_tokens`).
 ///
 /// # Errors
-/// A setting has the wrong type; which one is said.
+/// A setting has the wrong type; the error names it.
 ///
 /// # Examples
 ///
@@ -66,7 +65,7 @@ fn set(options: &mut ChatOptions, name: &str, value: &Tree) -> Result<(), &'stat
         }
         "user" => options.user = Some(value.as_str().ok_or("a text")?.to_owned()),
         "stop" => options.stop = Some(value.clone()),
-        // Semantic Kernel names the form alone: `json_object`.
+        // Semantic Kernel gives only the type: `json_object`.
         "response_format" => {
             options.response_format = Some(match value {
                 Tree::String(form) => json!({ "type": form }),
@@ -81,7 +80,7 @@ fn set(options: &mut ChatOptions, name: &str, value: &Tree) -> Result<(), &'stat
         "parallel_tool_calls" => {
             options.parallel_tool_calls = Some(value.as_bool().ok_or("true or false")?);
         }
-        // Settings of one provider are passed on unchanged.
+        // Provider-specific settings are passed on unchanged.
         other => {
             options.extra.insert(other.to_owned(), value.clone());
         }

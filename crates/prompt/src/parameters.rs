@@ -1,7 +1,7 @@
-//! Parameters of a prompt: three ways to write them, one JSON Schema.
+//! Parameters of a prompt. Three notations are normalised to one JSON Schema.
 //!
-//! A list of `{name, type, default, description}`, a JSON Schema object, or a map from name to
-//! `{type, description}`: definitions written for ai-prompt-shell come in all three.
+//! The notations are a list of `{name, type, default, description}`, a JSON Schema object, and a
+//! map from names to `{type, description}`. Definitions written for ai-prompt-shell use all three.
 
 use std::sync::Arc;
 
@@ -20,30 +20,32 @@ pub struct Parameters {
 
 #[derive(Debug)]
 struct ParameterSchema {
-    /// As JSON: trees and validators are tens of times larger, and most prompts are at rest.
+    /// JSON text, because trees and validators are many times larger and most prompts are rarely
+    /// used.
     text: Box<str>,
-    /// What an absent optional variable is set to, so that `{{if .variables.x}}`
-    /// is legal in a strict template. As JSON too.
+    /// JSON text with the values of absent optional variables, so that `{{if .variables.x}}` is
+    /// valid in a strict template.
     presets: Box<str>,
 }
 
-/// The validator of the parameters that were checked last, cached by whoever checks often.
+/// Cached validator of the parameters that were checked last.
 #[derive(Debug, Default)]
 pub(crate) struct Checks(ArcSwapOption<CachedValidator>);
 
 #[derive(Debug)]
 struct CachedValidator {
     of: Arc<ParameterSchema>,
-    /// `None` if it cannot be built, which was tried when the definition was read.
+    /// `None` if the validator cannot be built. Parsing the definition has already reported that
+    /// error.
     validator: Option<Validator>,
     presets: Vec<(Arc<str>, Value)>,
 }
 
 impl Parameters {
-    /// Reads any of the three forms; `null` or nothing means no check at all.
+    /// Parses any of the three notations. Without a declaration, variables are not validated.
     ///
     /// # Errors
-    /// What is wrong with the declaration.
+    /// The declaration is invalid.
     ///
     /// # Examples
     ///
@@ -70,12 +72,12 @@ impl Parameters {
         Self::of_schema(&tree, presets)
     }
 
-    /// What a JSON Schema takes, with values for what is absent.
+    /// Creates parameters from a JSON Schema and the values of absent variables.
     ///
     /// # Errors
-    /// It is no JSON Schema.
+    /// The schema is invalid.
     pub(crate) fn of_schema(tree: &Tree, presets: Vec<(Arc<str>, Value)>) -> Result<Self, String> {
-        // Built once here only to check the schema; renders build their own.
+        // Built only to check the schema. Renders build their own validator.
         validator(tree).map_err(|error| format!("parameters are not a JSON Schema: {error}"))?;
         let preset = |(name, value): (Arc<str>, Value)| (name.to_string(), Tree::from(&value));
         let presets: Object<String, Tree> = presets.into_iter().map(preset).collect();
@@ -87,13 +89,13 @@ impl Parameters {
         })
     }
 
-    /// The JSON Schema, if any was declared.
+    /// Returns the JSON Schema, if parameters are declared.
     #[must_use]
     pub fn schema(&self) -> Option<Tree> {
         Some(self.schema.as_deref()?.tree())
     }
 
-    /// What is set where a request does not, in order.
+    /// Returns the values of absent variables, in order.
     pub(crate) fn presets(&self) -> Vec<(Arc<str>, Value)> {
         self.schema
             .as_deref()
@@ -101,10 +103,10 @@ impl Parameters {
             .unwrap_or_default()
     }
 
-    /// Fills defaults in and checks the variables of a request.
+    /// Adds defaults to the variables of a request and validates the result.
     ///
     /// # Errors
-    /// Everything that does not fit.
+    /// Returns an error for each invalid variable.
     ///
     /// # Examples
     ///
@@ -125,7 +127,7 @@ impl Parameters {
         self.bind_with(&Checks::default(), variables)
     }
 
-    /// The same, with the validator of the last time.
+    /// Like [`Parameters::bind`], but uses a cached validator.
     pub(crate) fn bind_with(
         &self,
         checks: &Checks,
@@ -140,7 +142,7 @@ impl Parameters {
             return Err(problems);
         }
         let absent = |(name, _): &&(Arc<str>, Value)| variables.get(name).is_none();
-        // The usual case: nothing is missing, and the map is shared without a copy of its table.
+        // Usually nothing is missing, and the map can be shared instead of copied.
         if !ready.presets.iter().any(|preset| absent(&preset)) {
             return Ok(variables.clone());
         }
@@ -152,7 +154,7 @@ impl Parameters {
     }
 }
 
-// Both were written from trees, so that they can be read.
+// Both texts were serialised from valid trees, so parsing them cannot fail.
 impl ParameterSchema {
     fn tree(&self) -> Tree {
         serde_json::from_str(&self.text).unwrap_or_default()
@@ -168,7 +170,7 @@ impl ParameterSchema {
 impl Checks {
     fn ready(&self, schema: &Arc<ParameterSchema>) -> Arc<CachedValidator> {
         if let Some(ready) = &*self.0.load()
-            // Another version of the prompt may have been checked last.
+            // The last check may have used another version of the prompt.
             && Arc::ptr_eq(&ready.of, schema)
         {
             return ready.clone();
@@ -178,7 +180,7 @@ impl Checks {
             validator: validator(&schema.tree()).ok(),
             presets: schema.presets(),
         });
-        // Concurrent renders may each build one; any of them is right.
+        // Concurrent renders may each build a validator. All of them are equal.
         self.0.store(Some(ready.clone()));
         ready
     }
@@ -210,8 +212,8 @@ fn problem(finding: SchemaViolation) -> VariableError {
     }
 }
 
-/// A JSON Schema says so by a keyword that cannot be a parameter's description:
-/// `properties` that is an object, or `type: "object"`.
+/// Whether an object is a JSON Schema. It is one if it has a keyword that cannot be a parameter's
+/// description: an object `properties`, or `type: "object"`.
 fn is_schema(object: &Object<String, Tree>) -> bool {
     object.get("properties").is_some_and(Tree::is_object)
         || object.get("type").and_then(Tree::as_str) == Some("object")
@@ -264,8 +266,8 @@ fn from_map(object: &Object<String, Tree>) -> Result<NormalisedSchema, String> {
     )
 }
 
-/// One parameter is required if it says so, optional if it says so or has a
-/// default; if it says neither, using it in the template is what requires it.
+/// Builds a schema from named parameters. An explicit `required` applies first. Otherwise a
+/// parameter with a default is optional, and any other is required only if the template uses it.
 fn from_pairs(pairs: Vec<(String, Tree)>) -> Result<NormalisedSchema, String> {
     let (mut properties, mut required, mut presets) = (Object::new(), Vec::new(), Vec::new());
     for (name, item) in pairs {
@@ -300,7 +302,7 @@ fn from_pairs(pairs: Vec<(String, Tree)>) -> Result<NormalisedSchema, String> {
     Ok((tree, presets))
 }
 
-/// Names of types that people write, as JSON Schema has them.
+/// Maps common type names to JSON Schema types.
 fn json_type(name: &str) -> Option<&'static str> {
     Some(match name.to_ascii_lowercase().as_str() {
         "string" | "str" | "text" => "string",

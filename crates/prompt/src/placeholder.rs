@@ -7,8 +7,8 @@ use serde_json::Value as Tree;
 
 use crate::rich::{RichKind, StructuredVariable};
 
-/// How each format prints a variable of the request, around its name. A test checks that every
-/// built-in format and alias is here; custom formats have none.
+/// Syntax around the name of a printed request variable, by format. A test checks that every
+/// built-in format and alias is listed. Custom formats are not supported.
 const PRINTS: [(&[&str], [&str; 2]); 8] = [
     (
         &["go", "golang", "go-template", "localai", "ollama"],
@@ -32,7 +32,7 @@ const PRINTS: [(&[&str], [&str; 2]); 8] = [
     ),
     (&["mustache"], ["{{", "}}"]),
     (&["mustache-html"], ["{{{", "}}}"]),
-    // A helper comes before a variable of its name, and `history` is one of dotprompt's.
+    // A helper hides a variable with the same name, and dotprompt has a helper `history`.
     (
         &[
             "handlebars",
@@ -58,16 +58,17 @@ const PRINTS: [(&[&str], [&str; 2]); 8] = [
     ),
 ];
 
-/// The name of the place that a message is; `None` for a message that says something itself.
+/// Returns the variable name of a placeholder message, or `None` for any other message.
 pub(crate) fn name(item: &Tree) -> Option<&Tree> {
     let is_place = item.get("type").and_then(Tree::as_str) == Some("placeholder");
     is_place.then(|| item.get("name").unwrap_or(&Tree::Null))
 }
 
-/// The text of a message that is such a place: it prints the variable, which is a conversation.
+/// Returns the template text of a placeholder message, which prints the variable that holds the
+/// conversation.
 ///
 /// # Errors
-/// It has no name that every format takes, or the format has no way to print it.
+/// The name is not valid in every format, or the format cannot print it.
 pub(crate) fn text(
     index: usize,
     name: &Tree,
@@ -93,7 +94,7 @@ pub(crate) fn text(
     Ok(Arc::from(format!("{before}{named}{after}")))
 }
 
-/// Whether a name is a variable in every format.
+/// Whether a name is a valid variable name in every format.
 pub(crate) fn is_plain(name: &str) -> bool {
     let first = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
     first && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')

@@ -1,7 +1,7 @@
 //! Least-recently-used cache.
 //!
-//! A hit takes a read lock for one lookup and writes one number in its entry, so hits do not block
-//! each other. The order is exact: the least recently used entry is evicted.
+//! A hit takes a read lock for one lookup and updates one counter in its entry, so hits do not
+//! block each other. The order is exact: the least recently used entry is evicted.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
@@ -10,11 +10,11 @@ use std::sync::{Arc, RwLock};
 
 use quillet_core::lock::{read, write};
 
-/// A cache of so many things.
+/// A cache with a fixed maximum number of entries.
 #[derive(Debug)]
 pub(crate) struct LruCache<K, V> {
     capacity: usize,
-    /// Counts uses, so that each has a number of its own.
+    /// Logical clock that gives each use a unique number.
     clock: AtomicU64,
     kept: RwLock<LruState<K, V>>,
 }
@@ -22,19 +22,19 @@ pub(crate) struct LruCache<K, V> {
 #[derive(Debug)]
 struct LruState<K, V> {
     entries: HashMap<Arc<K>, LruEntry<V>, foldhash::fast::RandomState>,
-    /// Every key, under a use of it that may have been followed by others.
+    /// Keys by the number of a use, which may not be the latest use.
     order: BTreeMap<u64, Arc<K>>,
 }
 
 #[derive(Debug)]
 struct LruEntry<V> {
     value: V,
-    /// Its last use.
+    /// Number of the latest use.
     used: AtomicU64,
 }
 
 impl<K: Eq + Hash, V: Clone> LruCache<K, V> {
-    /// Room for `capacity` things, at least one.
+    /// Creates a cache for up to `capacity` entries, at least one.
     pub(crate) fn new(capacity: usize) -> Self {
         LruCache {
             capacity: capacity.max(1),
@@ -46,7 +46,7 @@ impl<K: Eq + Hash, V: Clone> LruCache<K, V> {
         }
     }
 
-    /// The value of a key; asking counts as a use.
+    /// Returns the value of a key and records a use.
     pub(crate) fn get(&self, key: &K) -> Option<V> {
         let kept = read(&self.kept);
         let entry = kept.entries.get(key)?;
@@ -54,11 +54,11 @@ impl<K: Eq + Hash, V: Clone> LruCache<K, V> {
         Some(entry.value.clone())
     }
 
-    /// Keeps a value, and drops what was used least recently if there is no room. Gives what is
-    /// cached: the value that was there first.
+    /// Inserts a value, evicting the least recently used entry if the cache is full. If the key
+    /// exists, the existing value stays. Returns the cached value.
     pub(crate) fn insert(&self, key: &Arc<K>, value: V) -> V {
         let mut kept = write(&self.kept);
-        // Two threads may have made the same value; both go on with the first.
+        // Two threads may have created the same value. Both use the first one.
         if let Some(entry) = kept.entries.get(key) {
             self.touch(entry);
             return entry.value.clone();
@@ -74,10 +74,10 @@ impl<K: Eq + Hash, V: Clone> LruCache<K, V> {
         value
     }
 
-    /// What was used last of all need not be used again: one hot key writes nothing.
+    /// Records a use. Skipped for the most recently used entry, so one hot key causes no writes.
     fn touch(&self, entry: &LruEntry<V>) {
         if entry.used.load(Ordering::Relaxed) != self.clock.load(Ordering::Relaxed) {
-            // Of two concurrent uses the later number stays.
+            // The larger of two concurrent numbers wins.
             entry.used.fetch_max(self.tick(), Ordering::Relaxed);
         }
     }
@@ -88,8 +88,8 @@ impl<K: Eq + Hash, V: Clone> LruCache<K, V> {
 }
 
 impl<K: Eq + Hash, V> LruState<K, V> {
-    /// Drops the entry that was used least recently. `order` lags behind: an
-    /// entry that was used since is put where it belongs, and the next is tried.
+    /// Evicts the least recently used entry. `order` may be outdated: entries used since then move
+    /// to their current position.
     fn drop_oldest(&mut self) -> bool {
         while let Some((seen, key)) = self.order.pop_first() {
             let entry = self.entries.get(&key);
@@ -97,7 +97,7 @@ impl<K: Eq + Hash, V> LruState<K, V> {
             if used <= seen {
                 return self.entries.remove(&key).is_some();
             }
-            // Used since: it moves to its last use.
+            // Used since then, so it moves to its latest use.
             self.order.insert(used, key);
         }
         false
@@ -110,7 +110,7 @@ mod tests {
 
     use super::*;
 
-    /// The rule itself, in the plainest way: the front was used least recently.
+    /// Reference model: the entry at the front is the least recently used.
     fn used(model: &mut VecDeque<u32>, key: u32, capacity: usize) -> bool {
         let known = model.iter().position(|other| *other == key);
         match known {
@@ -129,7 +129,7 @@ mod tests {
         let mut random = 7_u32;
         for turn in 0..20_000 {
             random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            // In turn a scan, a few hot keys, and all kinds.
+            // Alternates between a scan, a few hot keys, and random keys.
             let key = match turn % 3 {
                 0 => turn / 3 % 150,
                 1 => random >> 29,

@@ -1,4 +1,4 @@
-//! Which files prompt files have referred to while they were read.
+//! Records the files that prompt files refer to while they are parsed.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -8,12 +8,12 @@ use serde_json::Value as Tree;
 
 use crate::file::{AccessError, EnvironmentProvider, FileEnvironment};
 
-/// The paths of files that were asked for.
+/// Paths of the files that were requested.
 #[derive(Debug, Default)]
 pub(crate) struct ReferencedFiles(RefCell<BTreeSet<PathBuf>>);
 
 impl ReferencedFiles {
-    /// What a file in that folder may ask for, under watch.
+    /// Wraps a folder's environment to record the requested files.
     pub(crate) fn watch<'a>(
         &'a self,
         folder: &'a Path,
@@ -26,7 +26,7 @@ impl ReferencedFiles {
         }
     }
 
-    /// In order.
+    /// Returns the paths in sorted order.
     pub(crate) fn paths(self) -> Vec<PathBuf> {
         self.0.into_inner().into_iter().collect()
     }
@@ -44,7 +44,7 @@ impl FileEnvironment for TrackingEnvironment<'_> {
     }
 
     fn file(&self, path: &str) -> Result<String, AccessError> {
-        // Recorded before it is read: a file that is missing may be added later.
+        // Recorded before it is read, because a missing file may be added later.
         self.referred.0.borrow_mut().insert(self.folder.join(path));
         self.around.file(path)
     }

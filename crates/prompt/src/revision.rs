@@ -1,16 +1,16 @@
-//! Which text a definition is.
+//! Revision of a definition: a hash of its text.
 
 use std::fmt;
 
 use hmac_sha256::Hash;
 
-/// The first 128 bits of the SHA-256 of a stored text, as 32 hexadecimal digits. Whoever writes a
-/// text knows its revision without asking: `sha256sum FILE | cut -c1-32`.
+/// The first 128 bits of the SHA-256 of a stored text, as 32 hexadecimal digits. Clients can
+/// compute the revision of a text themselves: `sha256sum FILE | cut -c1-32`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Revision(u128);
 
 impl Revision {
-    /// Of these bytes.
+    /// Computes the revision of these bytes.
     ///
     /// # Examples
     ///
@@ -26,7 +26,7 @@ impl Revision {
         Revision(first.fold(0, |number, byte| number << 8 | u128::from(*byte)))
     }
 
-    /// Reads 32 hexadecimal digits, in quotes or not; the whole SHA-256 will do too.
+    /// Parses 32 hexadecimal digits, with or without quotes. A full SHA-256 is accepted too.
     ///
     /// # Examples
     ///
@@ -52,7 +52,8 @@ impl Revision {
 }
 
 impl Revision {
-    /// Its digits, for those who write it into every answer: formatting takes ten times as long.
+    /// Returns the digits. This is ten times faster than formatting, for callers that add the
+    /// revision to every response.
     #[must_use]
     pub fn digits(self) -> [u8; 32] {
         const HEX: &[u8; 16] = b"0123456789abcdef";

@@ -1,7 +1,7 @@
-//! Inputs that are no text: a conversation, an image, a file, a sound.
+//! Inputs that are not text: conversations, images, files and audio.
 //!
-//! Their values become marks that only this process can make, so that they
-//! stand in the text where the template prints them, and no text can pass for one.
+//! Their values are replaced by markers that only this process can create. A marker holds the
+//! position in the rendered text, and no other text can imitate it.
 
 use std::sync::Arc;
 
@@ -10,12 +10,12 @@ use quillet_template::structure::{self, ChatMessage, MessagePart};
 
 use crate::error::VariableError;
 
-/// A variable that is no text.
+/// A variable that is not text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StructuredVariable {
     /// The variable.
     pub name: Arc<str>,
-    /// What it is.
+    /// Its kind.
     pub kind: RichKind,
 }
 
@@ -26,14 +26,14 @@ pub enum RichKind {
     Thread,
     /// An image: an address, a `data:` URL, or `{url, mediaType}`.
     Image,
-    /// A file, as an image.
+    /// A file, in the same forms as an image.
     File,
-    /// A sound, as an image.
+    /// Audio, in the same forms as an image.
     Audio,
 }
 
 impl RichKind {
-    /// The kind of that name in a prompty file.
+    /// Returns the rich kind with this name in a prompty file.
     ///
     /// # Examples
     ///
@@ -64,7 +64,7 @@ impl RichKind {
     }
 }
 
-/// Variables with marks instead of rich values.
+/// Replaces rich values with markers.
 pub(crate) fn mark(rich: &[StructuredVariable], variables: Map) -> Result<Map, Vec<VariableError>> {
     if rich.is_empty() {
         return Ok(variables);
@@ -72,7 +72,7 @@ pub(crate) fn mark(rich: &[StructuredVariable], variables: Map) -> Result<Map, V
     let mut table = variables.to_table();
     let mut problems = Vec::new();
     for StructuredVariable { name, kind } in rich {
-        // A missing or null variable is left to the checks of the template.
+        // Missing and null variables are left to the checks of the template.
         let Some(value) = table
             .get_mut(&**name)
             .filter(|value| **value != Value::Null)

@@ -1,6 +1,5 @@
-//! What the catalogue makes of a store and requests read: definitions with their states and
-//! diagnostics. It never changes, so a request that holds one sees the same store from start to
-//! end.
+//! Snapshot of a store's definitions with their states and diagnostics. It is immutable, so a
+//! request uses the same definitions from start to end.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -24,7 +23,7 @@ use crate::versions::{LabelledVersions, VersionedPrompt};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PromptOrigin {
-    /// Registered by itself.
+    /// Stored as a separate entry.
     Direct,
     /// Provided by an extension.
     Extension,
@@ -39,18 +38,18 @@ pub enum DefinitionState<T> {
     Invalid,
 }
 
-/// A definition as it was found: usable or broken, never hidden.
+/// A stored definition, valid or not.
 #[derive(Clone, Debug)]
 pub struct Definition<T> {
-    /// The id that routes use.
+    /// The id in URLs.
     pub id: Arc<str>,
-    /// Where it is stored: a file, a key.
+    /// Storage location: a file or a key.
     pub origin: Arc<str>,
     /// The stored text.
     pub text: Arc<str>,
-    /// Which text that is.
+    /// Revision of the stored text.
     pub revision: Revision,
-    /// What it is.
+    /// The parsed definition, if it is valid.
     pub state: DefinitionState<T>,
     /// Errors of a broken definition, warnings of a usable one.
     pub diagnostics: Vec<Diagnostic>,
@@ -66,10 +65,10 @@ impl<T> Definition<T> {
         }
     }
 
-    /// What can be used.
+    /// Returns the parsed definition.
     ///
     /// # Errors
-    /// [`ServiceError::Invalid`] with everything that is wrong.
+    /// [`ServiceError::Invalid`] with all errors of the definition.
     pub fn usable(&self, kind: EntryKind) -> Result<&T, ServiceError> {
         match &self.state {
             DefinitionState::Valid(value) => Ok(value),
@@ -83,7 +82,7 @@ impl<T> Definition<T> {
 }
 
 impl<T> Definition<T> {
-    /// What is wrong with it, where something needs it under this name.
+    /// Describes the invalid definition for an error of a dependent that uses it under this name.
     fn broken(&self, kind: EntryKind, name: &str) -> BrokenDefinition {
         BrokenDefinition {
             kind,
@@ -103,8 +102,8 @@ impl<T> Definition<T> {
 }
 
 impl Definition<PromptEntry> {
-    /// The definition as it was written; of a prompt file, its front matter. `None` where the
-    /// prompt is broken.
+    /// Returns the definition as it was written, or the front matter of a prompt file. Returns
+    /// `None` if the prompt is invalid.
     #[must_use]
     pub fn raw(&self) -> Option<Tree> {
         let DefinitionState::Valid(entry) = &self.state else {
@@ -122,24 +121,24 @@ impl Definition<PromptEntry> {
 pub struct PromptEntry {
     /// The prompt.
     pub prompt: Arc<Prompt>,
-    /// Direct or from an extension.
+    /// Whether it is a separate entry or part of an extension.
     pub origin: PromptOrigin,
     pub(crate) sources: Arc<SourceSet>,
-    /// The number of the version that it is, where a label or a mark has chosen one.
+    /// Version number, if the request selected a version.
     pub version: Option<u64>,
-    /// Whether a label in shares takes part, so that requests get different versions.
+    /// Whether a weighted label is involved, so that requests get different versions.
     pub(crate) drawn: bool,
 }
 
 impl PromptEntry {
-    /// The id of the prompt whose template a source of that name is, as errors
-    /// name it: this prompt, or one that it calls (a partial).
+    /// Returns the id of the prompt that contains this source, as used in errors. This is either
+    /// this prompt or one that it calls, such as a partial.
     #[must_use]
     pub fn owner(&self, source: &str) -> Option<&str> {
         self.sources.owner(source)
     }
 
-    /// The script that it is, if it is no template.
+    /// Returns the script, or `None` if the prompt is a template.
     #[must_use]
     pub fn script(&self) -> Option<&StoredScript> {
         match &self.prompt.body {
@@ -148,7 +147,7 @@ impl PromptEntry {
         }
     }
 
-    /// What people call it, if it says so.
+    /// Returns the title, if there is one.
     #[must_use]
     pub fn title(&self) -> Option<&str> {
         match self.script() {
@@ -157,7 +156,7 @@ impl PromptEntry {
         }
     }
 
-    /// What it is for, if it says so.
+    /// Returns the description, if there is one.
     #[must_use]
     pub fn description(&self) -> Option<&str> {
         match self.script() {
@@ -166,13 +165,13 @@ impl PromptEntry {
         }
     }
 
-    /// Names and texts of the templates that it calls, partials among them.
+    /// Returns names and texts of the called templates, including partials.
     pub fn called(&self) -> impl Iterator<Item = (&str, &str)> {
         self.sources.called()
     }
 }
 
-/// A tool and the name that templates call it by.
+/// A tool with its function name in templates.
 #[derive(Clone, Debug)]
 pub struct ToolEntry {
     /// The function name.
@@ -181,12 +180,12 @@ pub struct ToolEntry {
     pub tool: Arc<dyn Tool>,
 }
 
-/// Every definition of a store at one moment: immutable, shared by requests.
+/// All definitions of a store at one moment. Immutable and shared by requests.
 #[derive(Clone, Debug, Default)]
 pub struct CatalogueSnapshot {
     /// Extensions by id.
     pub extensions: ChunkedTable<Arc<Definition<Arc<Extension>>>>,
-    /// Prompts by id, those of extensions included.
+    /// Prompts by id, including those of extensions.
     pub prompts: ChunkedTable<Arc<Definition<PromptEntry>>>,
     /// Tools by id.
     pub tools: ChunkedTable<Arc<Definition<ToolEntry>>>,
@@ -194,13 +193,13 @@ pub struct CatalogueSnapshot {
     pub functions: ChunkedTable<Arc<dyn Tool>>,
     /// Prompts that have labels, by id.
     pub(crate) labelled: ChunkedTable<Arc<LabelledVersions>>,
-    /// Versions that templates name by number or digest, by id with mark.
+    /// Versions that templates select by number or digest, by id with selector.
     pub(crate) pinned: ChunkedTable<Arc<VersionedPrompt>>,
-    /// Where prompts are whose key or folder does not follow from the id, by id.
+    /// Storage locations of prompts that cannot be derived from the id, by id.
     pub(crate) places: ChunkedTable<StoredLocation>,
 }
 
-/// Where a prompt is stored.
+/// Storage location of a prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct StoredLocation {
     pub(crate) key: EntryKey,
@@ -209,10 +208,10 @@ pub(crate) struct StoredLocation {
 }
 
 impl CatalogueSnapshot {
-    /// The prompt of that id.
+    /// Returns the prompt with this id.
     ///
     /// # Errors
-    /// There is none.
+    /// There is no prompt with this id.
     ///
     /// # Examples
     ///
@@ -228,7 +227,7 @@ impl CatalogueSnapshot {
         found.map(AsRef::as_ref).ok_or_else(|| self.no_prompt(id))
     }
 
-    /// The error of a prompt that is not there.
+    /// Creates the error for a missing prompt.
     pub(crate) fn no_prompt(&self, id: &str) -> ServiceError {
         let known = self.prompts.keys().map(AsRef::as_ref);
         match ServiceError::not_found(EntryKind::Prompt, id, known) {
@@ -244,7 +243,7 @@ impl CatalogueSnapshot {
         }
     }
 
-    /// The key that a prompt is stored under.
+    /// Returns the store key of a prompt.
     pub(crate) fn key_of(&self, id: &str) -> EntryKey {
         match self.places.get(id) {
             Some(placed) => placed.key.clone(),
@@ -252,12 +251,12 @@ impl CatalogueSnapshot {
         }
     }
 
-    /// The folder that a prompt's file is in.
+    /// Returns the folder of a prompt's file.
     pub(crate) fn folder_of(&self, id: &str) -> Option<&Arc<Path>> {
         self.places.get(id)?.folder.as_ref()
     }
 
-    /// The extension that would provide a prompt of that id if it were not broken.
+    /// Finds an invalid extension that would have provided a prompt with this id.
     fn broken_extension(&self, prompt: &str) -> Option<BrokenDefinition> {
         let holds = |name: &str| {
             let rest = prompt.strip_prefix(name);
@@ -267,13 +266,13 @@ impl CatalogueSnapshot {
             let is_broken = matches!(definition.state, DefinitionState::Invalid);
             let last = id.rsplit('.').next().unwrap_or_default();
             let said = || said_name(&definition.text).is_some_and(|name| holds(&name));
-            // `said` reads the text, so it is asked last.
+            // Checked last, because it reads the text.
             is_broken && (holds(id) || holds(last) || said())
         });
         known.map(|(id, definition)| definition.broken(EntryKind::Extension, id))
     }
 
-    /// The tool of that function name, if it is registered and broken.
+    /// Returns the tool with this function name if it is invalid.
     pub(crate) fn broken_tool(&self, name: &str) -> Option<BrokenDefinition> {
         let is_named = |id: &str| {
             let own = EntryKey::new(id).function_name();
@@ -285,7 +284,7 @@ impl CatalogueSnapshot {
         known.map(|(_, definition)| definition.broken(EntryKind::Tool, name))
     }
 
-    /// Whether any prompt is a script that can be run.
+    /// Whether any prompt is a valid script.
     #[must_use]
     pub fn has_scripts(&self) -> bool {
         let mut prompts = self.prompts.values();
@@ -293,11 +292,11 @@ impl CatalogueSnapshot {
             .any(|prompt| matches!(&prompt.state, DefinitionState::Valid(entry) if entry.script().is_some()))
     }
 
-    /// The same definitions, where these tools are called by their names, whatever else has these:
-    /// for one request that brings functions of its own.
+    /// Returns a copy in which these tools replace functions with the same names. Used for requests
+    /// that contain their own tools.
     #[must_use]
     pub fn with_tools(&self, tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Self {
-        // Cheap: the tables share their pieces until one changes.
+        // A cheap copy, because the tables share their chunks until one changes.
         let mut with = self.clone();
         for tool in tools {
             let name = Arc::from(tool.spec().name.as_str());
@@ -306,18 +305,18 @@ impl CatalogueSnapshot {
         with
     }
 
-    /// The tool of that id.
+    /// Returns the tool with this id.
     ///
     /// # Errors
-    /// There is none.
+    /// There is no tool with this id.
     pub fn tool(&self, id: &str) -> Result<&Definition<ToolEntry>, ServiceError> {
         find(&self.tools, EntryKind::Tool, id)
     }
 
-    /// The extension of that id.
+    /// Returns the extension with this id.
     ///
     /// # Errors
-    /// There is none.
+    /// There is no extension with this id.
     pub fn extension(&self, id: &str) -> Result<&Definition<Arc<Extension>>, ServiceError> {
         find(&self.extensions, EntryKind::Extension, id)
     }

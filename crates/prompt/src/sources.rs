@@ -1,12 +1,12 @@
-//! The sources that a prompt compiles from.
+//! The source texts that a prompt is compiled from.
 
 use std::hash::{BuildHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use crate::definition::Prompt;
 
-/// Everything that decides what a prompt compiles to. Compared by content, with
-/// the hash taken once.
+/// All inputs that determine the compiled form of a prompt. Compared by content; the hash is
+/// computed once.
 #[derive(Debug)]
 pub(crate) struct SourceSet {
     pub(crate) prompt: Arc<Prompt>,
@@ -15,13 +15,13 @@ pub(crate) struct SourceSet {
     hash: u64,
 }
 
-/// The template of another prompt.
+/// A template of another prompt.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct CalledTemplate {
-    /// The name that it is called by.
+    /// The name used to call it.
     pub(crate) name: Arc<str>,
     pub(crate) text: Arc<str>,
-    /// The prompt that it is the template of.
+    /// Id of the prompt that contains it.
     pub(crate) owner: Arc<str>,
 }
 
@@ -38,14 +38,14 @@ impl SourceSet {
             called,
         );
         SourceSet {
-            // Taken once: sets are looked up for every render, and hashing reads all texts.
+            // Computed once: every render looks up a set, and hashing reads all texts.
             hash: foldhash::quality::FixedState::default().hash_one(key),
             prompt: prompt.clone(),
             called: called.into(),
         }
     }
 
-    /// The prompt that a source of that name is the template of.
+    /// Returns the id of the prompt that contains this source.
     pub(crate) fn owner(&self, source: &str) -> Option<&str> {
         let own = self.prompt.templates();
         if own.iter().any(|(name, _)| name == source) {
@@ -55,7 +55,7 @@ impl SourceSet {
         called.map(|called| &*called.owner)
     }
 
-    /// Name and text of a source, by its place among those that were compiled.
+    /// Returns name and text of a source by its index in the compiled set.
     pub(crate) fn text(&self, source: usize) -> Option<(String, &str)> {
         let mut own = self.prompt.templates();
         if source < own.len() {
@@ -66,14 +66,14 @@ impl SourceSet {
         Some((called.name.to_string(), &called.text))
     }
 
-    /// The texts of all sources.
+    /// Returns the texts of all sources.
     pub(crate) fn texts(&self) -> impl Iterator<Item = &str> {
         let own = self.prompt.templates().into_iter();
         let own = own.map(|(_, text)| &**text);
         own.chain(self.called().map(|(_, text)| text))
     }
 
-    /// The other prompts whose templates take part, each once.
+    /// Returns the ids of other prompts in the set, without duplicates.
     pub(crate) fn owners(&self) -> Vec<&str> {
         let mut owners: Vec<&str> = Vec::new();
         for source in &self.called {
@@ -84,7 +84,7 @@ impl SourceSet {
         owners
     }
 
-    /// Names and texts of the templates that come from other prompts.
+    /// Returns names and texts of the templates from other prompts.
     pub(crate) fn called(&self) -> impl Iterator<Item = (&str, &str)> {
         self.called
             .iter()
@@ -107,7 +107,7 @@ impl PartialEq for SourceSet {
     fn eq(&self, other: &Self) -> bool {
         let same =
             || self.hash == other.hash && self.called == other.called && self.has(&other.prompt);
-        // Usually it is the very same set, and no text needs to be compared.
+        // Usually both are the same set, and no text needs to be compared.
         std::ptr::eq(self, other) || same()
     }
 }

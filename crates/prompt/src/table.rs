@@ -1,19 +1,18 @@
-//! Map by id with cheap copies.
+//! An ordered map by id with cheap copies.
 //!
-//! Entries stand in order in pieces that versions share: a copy of the map is a list of pointers,
-//! and a change copies one piece. So a snapshot of 20,000 prompts that differs from the one before
-//! in one of them costs a few microseconds and no memory to speak of.
+//! Entries are stored in sorted chunks that copies share. A copy duplicates only the list of chunk
+//! pointers, and a change duplicates one chunk. Changing one prompt in a snapshot of 20,000 takes a
+//! few microseconds and hardly any memory.
 
 use std::fmt;
 use std::sync::Arc;
 
-/// Entries that a piece may have. A piece is copied when it changes, and the list of pieces
-/// with every version.
+/// Maximum number of entries in a chunk. A change copies one chunk and the list of chunks.
 const MOST: usize = 128;
 
 type TableChunk<V> = Arc<Vec<(Arc<str>, V)>>;
 
-/// An ordered map from ids to values, in pieces that its copies share.
+/// An ordered map from ids to values, in chunks that its copies share.
 ///
 /// # Examples
 ///
@@ -29,31 +28,31 @@ type TableChunk<V> = Arc<Vec<(Arc<str>, V)>>;
 /// ```
 #[derive(Clone)]
 pub struct ChunkedTable<V> {
-    /// None of them is empty; the ids of each are all smaller than those of the next.
+    /// Sorted chunks. No chunk is empty.
     pieces: Vec<TableChunk<V>>,
     len: usize,
 }
 
 impl<V> ChunkedTable<V> {
-    /// How many entries there are.
+    /// Returns the number of entries.
     #[must_use]
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there is none.
+    /// Whether the map has no entries.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The value under an id.
+    /// Returns the value of an id.
     #[must_use]
     pub fn get(&self, id: &str) -> Option<&V> {
         self.get_key_value(id).map(|(_, value)| value)
     }
 
-    /// The id as it is stored, and its value.
+    /// Returns the stored id and its value.
     #[must_use]
     pub fn get_key_value(&self, id: &str) -> Option<(&Arc<str>, &V)> {
         let piece = self.pieces.get(self.piece_of(id))?;
@@ -61,28 +60,28 @@ impl<V> ChunkedTable<V> {
         Some((id, value))
     }
 
-    /// Whether there is an entry of that id.
+    /// Whether the id exists.
     #[must_use]
     pub fn contains_key(&self, id: &str) -> bool {
         self.get(id).is_some()
     }
 
-    /// Entries in the order of their ids.
+    /// Returns the entries in the order of their ids.
     pub fn iter(&self) -> impl Iterator<Item = (&Arc<str>, &V)> {
         self.pieces.iter().flat_map(|piece| piece.iter().map(pair))
     }
 
-    /// Ids in order.
+    /// Returns the ids in order.
     pub fn keys(&self) -> impl Iterator<Item = &Arc<str>> {
         self.iter().map(|(id, _)| id)
     }
 
-    /// Values in the order of their ids.
+    /// Returns the values in the order of their ids.
     pub fn values(&self) -> impl Iterator<Item = &V> {
         self.iter().map(|(_, value)| value)
     }
 
-    /// Entries whose ids begin with a text, in order.
+    /// Returns the entries whose ids have this prefix, in order.
     ///
     /// # Examples
     ///
@@ -103,22 +102,22 @@ impl<V> ChunkedTable<V> {
         let first = self.piece_of(text);
         let pieces = self.pieces.iter().skip(first);
         let entries = pieces.flat_map(|piece| piece.iter().map(pair));
-        // The first piece may begin with smaller ids.
+        // The first chunk may start with smaller ids.
         let entries = entries.skip_while(move |(id, _)| &***id < text);
         entries.take_while(move |(id, _)| id.starts_with(text))
     }
 
-    /// The number of the piece that an id is in if it is anywhere.
+    /// Returns the index of the chunk that contains an id, if any does.
     fn piece_of(&self, id: &str) -> usize {
         let begins_before =
             |piece: &TableChunk<V>| piece.first().is_some_and(|(first, _)| &**first <= id);
-        // An id smaller than all others belongs to the first piece.
+        // An id smaller than all others belongs to the first chunk.
         self.pieces.partition_point(begins_before).saturating_sub(1)
     }
 }
 
 impl<V: Clone> ChunkedTable<V> {
-    /// Puts a value under an id; gives the one that was there.
+    /// Inserts a value and returns the previous one.
     pub fn insert(&mut self, id: Arc<str>, value: V) -> Option<V> {
         let number = self.piece_of(&id);
         let Some(piece) = self.pieces.get_mut(number) else {
@@ -128,7 +127,7 @@ impl<V: Clone> ChunkedTable<V> {
         };
         match place(piece, &id) {
             Ok(at) => {
-                // Copies the piece only if another table shares it.
+                // Copies the chunk only if another table shares it.
                 let entry = Arc::make_mut(piece).get_mut(at)?;
                 Some(std::mem::replace(&mut entry.1, value))
             }
@@ -143,22 +142,22 @@ impl<V: Clone> ChunkedTable<V> {
         }
     }
 
-    /// Takes the entry of an id out; gives its value.
+    /// Removes an id and returns its value.
     pub fn remove(&mut self, id: &str) -> Option<V> {
         let number = self.piece_of(id);
         let piece = self.pieces.get_mut(number)?;
         let at = place(piece, id).ok()?;
         self.len -= 1;
         let (_, value) = Arc::make_mut(piece).remove(at);
-        // No piece may stay empty: `piece_of` compares first entries.
+        // Empty chunks must be removed, because `piece_of` compares first entries.
         if piece.is_empty() {
             self.pieces.remove(number);
         }
         Some(value)
     }
 
-    /// Makes two pieces of one: at the place of the last entry if that is at the end, so that
-    /// entries which come in order leave full pieces behind.
+    /// Splits a chunk after an insertion at `last`. At the end of the chunk, only the new entry is
+    /// split off, so that entries inserted in order fill their chunks.
     fn split(&mut self, number: usize, last: usize) {
         let Some(piece) = self.pieces.get_mut(number) else {
             return;
@@ -170,7 +169,7 @@ impl<V: Clone> ChunkedTable<V> {
             piece.len() / 2
         };
         let rest = piece.split_off(at);
-        // `split_off` leaves the capacity of the whole piece behind.
+        // `split_off` keeps the capacity of the whole chunk.
         piece.shrink_to_fit();
         self.pieces.insert(number + 1, Arc::new(rest));
     }

@@ -1,32 +1,32 @@
-//! From a place in a template to one in the file that has it, so that a finding names the line that
-//! the author sees.
+//! Maps locations in a template to locations in the file that contains it, so that a diagnostic has
+//! the line number that the author sees.
 
 use std::sync::Arc;
 
 use quillet_core::{Diagnostic, LineColumn, Span};
 
-/// Where a template stands in its file.
+/// Location of a template in its file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TemplateLocation {
     /// The file.
     pub source: Arc<str>,
-    /// In what way.
+    /// How the file contains the template.
     pub standing: TemplatePlacement,
 }
 
-/// In what way a template stands in its file.
+/// How a file contains a template.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TemplatePlacement {
-    /// As it is, from this byte.
+    /// Unchanged, from this byte offset.
     Verbatim(usize, LineColumn),
-    /// Line by line, each from its own byte: a block of YAML, which is indented.
+    /// Line by line, each from its own byte offset, as in an indented YAML block.
     Lines(Arc<[(usize, LineColumn)]>),
-    /// Written in another way (in quotes, folded), from this byte.
+    /// In another notation, such as a quoted or folded text, from this byte offset.
     Written(usize, LineColumn),
 }
 
 impl TemplateLocation {
-    /// A finding in the template as one in the file.
+    /// Maps a diagnostic from the template to the file.
     ///
     /// # Examples
     ///
@@ -94,7 +94,7 @@ impl TemplateLocation {
     }
 }
 
-/// A column in a line that begins further right in the file.
+/// Adds the column where a line starts in the file.
 fn along(start: LineColumn, column: usize) -> LineColumn {
     LineColumn {
         column: start.column + column.saturating_sub(1),

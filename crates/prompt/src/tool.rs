@@ -1,4 +1,4 @@
-//! A prompt as a tool, so that agents, scripts and MCP clients call it by name.
+//! Prompts as tools, so that agents, scripts and MCP clients can call them.
 
 use std::fmt;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::script;
 use crate::service::PromptService;
 use crate::snapshot::{CatalogueSnapshot, Definition, PromptEntry};
 
-/// Kind of result of a prompt that is called as a tool: its text, or a model's answer.
+/// Result of a prompt that is called as a tool: its text, or a model's response.
 ///
 /// # Examples
 ///
@@ -48,19 +48,19 @@ use crate::snapshot::{CatalogueSnapshot, Definition, PromptEntry};
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PromptResult {
-    /// The rendered text; messages one after the other, each after its role.
+    /// The rendered text. Messages are joined, each after its role.
     Text,
-    /// What the model answers to it.
+    /// The model's response.
     #[default]
     Answer,
 }
 
-/// Longest name of a function that every provider takes.
+/// Maximum length of function names across providers.
 const LONGEST_NAME: usize = 64;
 
 struct PromptTool {
     service: Arc<PromptService>,
-    /// What it calls under; the definitions of each call's moment where there is none.
+    /// Snapshot for all calls. If `None`, each call uses the current definitions.
     snapshot: Option<Arc<CatalogueSnapshot>>,
     depth: usize,
     dry: bool,
@@ -70,11 +70,11 @@ struct PromptTool {
 }
 
 impl PromptService {
-    /// Returns a prompt as a tool. The prompt is looked up at each call, so a changed definition
-    /// applies immediately; only the description is fixed.
+    /// Returns a prompt as a tool. The prompt is looked up at each call, so changes apply
+    /// immediately. Only the description is fixed.
     ///
     /// # Errors
-    /// There is no such prompt, or it is broken.
+    /// The prompt does not exist or is invalid.
     pub fn tool(
         self: &Arc<Self>,
         id: &str,
@@ -84,11 +84,11 @@ impl PromptService {
         Ok(Arc::new(self.named(&snapshot, id, result)?))
     }
 
-    /// The same for a caller that stays with one snapshot, such as a script; `depth` is how many
-    /// prompts and scripts have called each other so far.
+    /// Like [`PromptService::tool`], but for a caller that uses one snapshot, such as a script.
+    /// `depth` is the current nesting depth of prompts and scripts.
     ///
     /// # Errors
-    /// As [`PromptService::tool`].
+    /// The same as [`PromptService::tool`].
     pub fn tool_in(
         self: &Arc<Self>,
         snapshot: &Arc<CatalogueSnapshot>,
@@ -104,11 +104,11 @@ impl PromptService {
         }))
     }
 
-    /// The same for a caller that is a dry run: a prompt is rendered without its tools, a script
-    /// is run dry.
+    /// Like [`PromptService::tool_in`], but for a dry run: prompts are rendered without their
+    /// tools, and scripts run dry.
     ///
     /// # Errors
-    /// As [`PromptService::tool`].
+    /// The same as [`PromptService::tool`].
     pub fn dry_tool_in(
         self: &Arc<Self>,
         snapshot: &Arc<CatalogueSnapshot>,
@@ -124,7 +124,7 @@ impl PromptService {
         }))
     }
 
-    /// Every prompt that can be rendered, as a tool, by id.
+    /// Returns all valid prompts as tools, in the order of their ids.
     #[must_use]
     pub fn tools(self: &Arc<Self>, result: PromptResult) -> Vec<Arc<dyn Tool>> {
         let snapshot = self.catalogue().snapshot();
@@ -136,7 +136,8 @@ impl PromptService {
         tools.collect()
     }
 
-    /// The prompt that an id with a mark or without names now, and is found by again at each call.
+    /// Creates a tool for an id, with or without a version selector. Each call resolves the id
+    /// again.
     fn named(
         self: &Arc<Self>,
         snapshot: &Arc<CatalogueSnapshot>,
@@ -146,7 +147,7 @@ impl PromptService {
         let definition = self.catalogue().choose_now(snapshot, id)?;
         let entry = definition.usable(EntryKind::Prompt)?;
         let mut tool = self.wrap(&definition, entry, result);
-        // With its mark, so that two versions of a prompt are two tools.
+        // Includes the selector, so that two versions of a prompt have different names.
         tool.spec.name = prompt_function(id);
         if *id != *definition.id {
             tool.spec.also.extend(targets(id, entry));
@@ -175,7 +176,7 @@ impl PromptService {
                 returns: entry
                     .script()
                     .and_then(|script| script.spec.returns.clone()),
-                // A render is made as often as somebody asks; a script may do anything.
+                // A render can be repeated safely. A script may have side effects.
                 repeat: if entry.script().is_some() {
                     Idempotency::Never
                 } else {
@@ -187,7 +188,8 @@ impl PromptService {
         }
     }
 
-    /// What a prompt takes: its declaration, else the variables that its text uses.
+    /// Returns the input schema of a prompt: its declared parameters, or else the variables in its
+    /// text.
     #[must_use]
     pub fn accepted(&self, entry: &PromptEntry) -> Tree {
         if let Some(script) = entry.script() {
@@ -203,8 +205,8 @@ impl PromptService {
     }
 }
 
-/// `codebase.lookup` becomes `prompt_codebase_lookup`: names of functions have
-/// letters, digits, `_` and `-` at every provider.
+/// Converts a prompt id to a function name: `codebase.lookup` becomes `prompt_codebase_lookup`. All
+/// providers accept letters, digits, `_` and `-`.
 ///
 /// # Examples
 ///
@@ -221,19 +223,19 @@ pub fn prompt_function(id: &str) -> String {
     };
     let name: String = id.chars().map(safe).collect();
     let mut name = format!("prompt_{name}");
-    // Every character is ASCII by now, so this cannot split one.
+    // The name is pure ASCII here, so this cannot split a character.
     name.truncate(LONGEST_NAME);
     name
 }
 
-/// What a prompt is called where it is a target; a script is one by either name.
+/// Names of a prompt in tool patterns. A script has two of them.
 fn targets(id: &str, entry: &PromptEntry) -> impl Iterator<Item = String> {
     let script = entry.script().is_some();
     let script = script.then(|| format!("script/{id}"));
     std::iter::once(format!("prompt/{id}")).chain(script)
 }
 
-/// What the definition says of itself.
+/// Returns the description of a prompt.
 fn described(id: &str, entry: &PromptEntry) -> String {
     let text = entry.description().or(entry.title());
     let kind = if entry.script().is_some() {
@@ -245,9 +247,9 @@ fn described(id: &str, entry: &PromptEntry) -> String {
 }
 
 impl PromptTool {
-    /// A script is always run: that is what it is for.
+    /// Calls the prompt. A script always runs, regardless of the kind of result.
     async fn run(&self, arguments: &Map, request_id: &str) -> Result<Value, ServiceError> {
-        // Taken at each call, so that a changed definition applies at once.
+        // Read at each call, so that a changed definition applies immediately.
         let now = || self.service.catalogue().snapshot();
         let snapshot = &self.snapshot.clone().unwrap_or_else(now);
         let input = RenderInput {
@@ -280,7 +282,7 @@ impl PromptTool {
             reply.fold(event?);
         }
         let whole = reply.ensure_complete().map_err(|cut| {
-            // A refusal explains why there is no answer, so it belongs in the error.
+            // A refusal explains the missing response, so it is part of the error.
             let said = reply.choices.first().map_or("", |choice| &choice.refusal);
             let colon = if said.is_empty() { "" } else { ": " };
             ModelError::new(ModelErrorKind::Cut, format!("{cut}{colon}{said}"))

@@ -1,4 +1,4 @@
-//! Tools of a store and of other owners, and which of them each name calls.
+//! Tools of a store and of other owners, and the tool behind each function name.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -10,19 +10,19 @@ use quillet_core::tool::Tool;
 use crate::build::{Builder, report};
 use crate::snapshot::{CatalogueSnapshot, Definition, DefinitionState, ToolEntry};
 
-/// A change of one entry; `None` if it is gone.
+/// A changed entry; `None` if it was removed.
 pub(crate) type EntryChange = (EntryKey, Option<StoreEntry>);
 
-/// Tools, and what they are called.
+/// Tools and their function names.
 #[derive(Debug, Default)]
 pub(crate) struct ToolRegistry {
-    /// By id: several keys may have one, of which the greatest counts.
+    /// Stored tools by id. Several keys can map to one id; the greatest key takes precedence.
     stored: BTreeMap<Arc<str>, BTreeMap<EntryKey, StoredTool>>,
-    /// Keys of the stored ones by function name, with their ids.
+    /// Keys and ids of stored tools, by function name.
     names: BTreeMap<Arc<str>, BTreeMap<EntryKey, Arc<str>>>,
-    /// Tools that are in no store, by name.
+    /// Tools that are not in the store, by name.
     offered: BTreeMap<Arc<str>, BuiltinTool>,
-    /// Names with capital letters by what they are in lower case.
+    /// Names with capital letters, by their lowercase form.
     capitals: BTreeMap<Arc<str>, BTreeSet<Arc<str>>>,
 }
 
@@ -49,7 +49,7 @@ impl ToolRegistry {
         same.is_some_and(|stored| stored.entry == *entry)
     }
 
-    /// Puts changes into a snapshot.
+    /// Applies changes to a snapshot.
     pub(crate) fn change(
         &mut self,
         builder: &Builder,
@@ -81,8 +81,8 @@ impl ToolRegistry {
         }
     }
 
-    /// Tools that are in no store, in place of those that the same owner offered before. Of two
-    /// owners' tools of one name, the first has it.
+    /// Replaces the tools of an owner that are not in the store. If two owners offer the same name,
+    /// the first one keeps it.
     pub(crate) fn offer(
         &mut self,
         next: &mut CatalogueSnapshot,
@@ -124,7 +124,7 @@ impl ToolRegistry {
         }
     }
 
-    /// Lists the tools of a name. The first that can be used has the name; those after it get an
+    /// Lists the tools that claim a name. The first valid tool gets the name, and later ones get an
     /// error.
     fn define(&self, next: &mut CatalogueSnapshot, name: &str) {
         let mut owner: Option<&EntryKey> = None;
@@ -154,8 +154,8 @@ impl ToolRegistry {
         }
     }
 
-    /// Sets what a name calls, and what it calls in lower case where nothing
-    /// else has that name: clients that lower-case function names find their tools.
+    /// Updates the tool behind a name. Its lowercase form becomes an alias unless another tool has
+    /// that name, because some clients convert function names to lower case.
     fn call(&mut self, next: &mut CatalogueSnapshot, name: &Arc<str>) {
         let lower = name.to_lowercase();
         if *lower != **name {
@@ -185,7 +185,7 @@ impl ToolRegistry {
         }
     }
 
-    /// What has exactly that name; a stored tool wins over one that is offered.
+    /// Returns the tool with exactly this name. A stored tool takes precedence.
     fn own(&self, name: &str) -> Option<&Arc<dyn Tool>> {
         let keys = self.names.get(name).into_iter().flatten();
         let mut stored = keys.filter_map(|(key, id)| self.stored.get(id)?.get(key));

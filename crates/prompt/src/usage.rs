@@ -1,7 +1,7 @@
 //! Usage counts and durations of prompts and tools by name.
 //!
-//! Counting what is known costs one look-up and a few additions, without a lock. Names are
-//! bounded: those that come first have counts of their own, all others share one.
+//! Counting an existing name takes one lookup and a few additions, without a lock. The number of
+//! names is limited. Once the limit is reached, all new names share one counter.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,7 +12,7 @@ use arc_swap::ArcSwap;
 use quillet_core::lock::lock;
 use quillet_core::tool::ToolErrorKind;
 
-/// The name that those share that came too late for one of their own.
+/// Name of the shared counter.
 const OTHER: &str = "other";
 
 /// Every kind of failure of a tool.
@@ -77,20 +77,20 @@ pub struct Renders {
 #[derive(Debug, Default)]
 pub struct ToolCallCounters {
     succeeded: AtomicU64,
-    /// As in [`FAILURES`].
+    /// In the order of [`FAILURES`].
     failed: [AtomicU64; FAILURES.len()],
     micros: AtomicU64,
 }
 
 impl Renders {
-    /// How many succeeded, and how many did not.
+    /// Returns the numbers of successful and failed renders.
     #[must_use]
     pub fn outcomes(&self) -> (u64, u64) {
         let load = |count: &AtomicU64| count.load(Ordering::Relaxed);
         (load(&self.succeeded), load(&self.failed))
     }
 
-    /// What all of them took, tool calls included.
+    /// Returns the total duration, including tool calls.
     #[must_use]
     pub fn time(&self) -> Duration {
         Duration::from_micros(self.micros.load(Ordering::Relaxed))
@@ -98,13 +98,13 @@ impl Renders {
 }
 
 impl ToolCallCounters {
-    /// How many succeeded.
+    /// Returns the number of successful calls.
     #[must_use]
     pub fn succeeded(&self) -> u64 {
         self.succeeded.load(Ordering::Relaxed)
     }
 
-    /// How many failed, by stable code; only codes that came up.
+    /// Returns the number of failed calls by stable error code, without zeros.
     pub fn failed(&self) -> impl Iterator<Item = (&'static str, u64)> {
         let counts = FAILURES.iter().zip(&self.failed);
         let counts =
@@ -112,7 +112,7 @@ impl ToolCallCounters {
         counts.filter(|(_, count)| *count > 0)
     }
 
-    /// What all of them took.
+    /// Returns the total duration.
     #[must_use]
     pub fn time(&self) -> Duration {
         Duration::from_micros(self.micros.load(Ordering::Relaxed))
@@ -120,7 +120,7 @@ impl ToolCallCounters {
 }
 
 impl Usage {
-    /// Nothing yet; this many prompts and as many tools have counts of their own.
+    /// Creates empty counters for up to `most` prompts and as many tools.
     pub(crate) fn new(most: usize) -> Self {
         Usage {
             prompts: ByName::new(most),
@@ -128,13 +128,13 @@ impl Usage {
         }
     }
 
-    /// Renders by the id of the prompt; `other` for those beyond the bound.
+    /// Returns renders by prompt id. Prompts beyond the limit are counted as `other`.
     #[must_use]
     pub fn prompts(&self) -> Vec<(Arc<str>, Arc<Renders>)> {
         self.prompts.all()
     }
 
-    /// Calls by the function name of the tool; `other` for those beyond the bound.
+    /// Returns calls by function name. Tools beyond the limit are counted as `other`.
     #[must_use]
     pub fn tools(&self) -> Vec<(Arc<str>, Arc<ToolCallCounters>)> {
         self.tools.all()
@@ -193,7 +193,7 @@ impl<T: Default> ByName<T> {
         let known = self.known.load();
         match known.get(name) {
             Some(counts) => add(counts),
-            // A bound on names keeps memory and exported metrics finite.
+            // The limit keeps memory and exported metrics finite.
             None if known.len() >= self.most => add(&self.other),
             None => add(&self.added(name)),
         }
@@ -202,14 +202,14 @@ impl<T: Default> ByName<T> {
     fn added(&self, name: &str) -> Arc<T> {
         let _adding = lock(&self.adding);
         let known = self.known.load();
-        // Another thread may have added the name before this one got the lock.
+        // Another thread may have added the name while this one waited for the lock.
         if let Some(counts) = known.get(name) {
             return counts.clone();
         }
         if known.len() >= self.most {
             return self.other.clone();
         }
-        // A copy is fine: names are added rarely, and counting never waits for the lock.
+        // A copy is acceptable: names are added rarely, and readers never wait for the lock.
         let mut more = CounterMap::clone(&known);
         let counts = Arc::<T>::default();
         more.insert(name.into(), counts.clone());
@@ -217,7 +217,7 @@ impl<T: Default> ByName<T> {
         counts
     }
 
-    /// All counts by name, sorted.
+    /// Returns all counters by name, sorted.
     fn all(&self) -> Vec<(Arc<str>, Arc<T>)> {
         let known = self.known.load();
         let pairs = known
@@ -225,7 +225,7 @@ impl<T: Default> ByName<T> {
             .map(|(name, counts)| (name.clone(), counts.clone()));
         let mut all: Vec<(Arc<str>, Arc<T>)> = pairs.collect();
         all.sort_by(|(a, _), (b, _)| a.cmp(b));
-        // A prompt may be called `other` itself, and each name must occur once.
+        // A prompt may be called `other` itself, and each name must be unique.
         if known.len() >= self.most && !known.contains_key(OTHER) {
             all.push((OTHER.into(), self.other.clone()));
         }

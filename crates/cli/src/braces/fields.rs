@@ -1,4 +1,4 @@
-//! Format strings, where every single brace begins a field.
+//! Format strings, in which each single brace starts a field.
 
 use quillet_core::Span;
 
@@ -20,7 +20,7 @@ pub(super) fn check_fields(text: &str) -> Vec<BraceWarning> {
         at = start + 1;
         if rest.starts_with("{{") {
             let run = rest.len() - rest.trim_start_matches('{').len();
-            // An odd one begins a field.
+            // An odd brace starts a field.
             at = start + run - run % 2;
             doubled.extend((run == 2).then(|| doubled_name(rest, start)).flatten());
             continue;
@@ -40,21 +40,21 @@ pub(super) fn check_fields(text: &str) -> Vec<BraceWarning> {
             fields += 1
         }
     }
-    // A template with fields knows what doubled braces are for.
+    // If a template has fields, its author knows that braces must be doubled.
     if fields == 0 {
         found.extend(doubled);
     }
     found
 }
 
-/// JSON, or something with lines or statements in it; no name is like that.
+/// Whether a group is JSON or contains lines or statements, so that it cannot be a name.
 fn is_code(inner: &str) -> bool {
     let name = inner.split([':', '!', '[']).next().unwrap_or_default();
     is_json(inner) || name.contains(['\n', ';', '"', '{', '=', '('])
 }
 
 fn code(group: &str, start: usize) -> BraceWarning {
-    // The corrected text of a long group would hide the message.
+    // The corrected text of a long group would make the message hard to read.
     let help = if group.len() <= LONGEST {
         format!("double the braces of plain text: {}", escaped(group))
     } else {
@@ -71,7 +71,7 @@ fn code(group: &str, start: usize) -> BraceWarning {
     }
 }
 
-/// A group with its braces doubled, but for those of plain names, which are fields.
+/// Doubles the braces of a group, except around plain names, which are fields.
 fn escaped(group: &str) -> String {
     let mut out = String::with_capacity(group.len() + 8);
     let mut rest = group;
@@ -95,7 +95,7 @@ fn escaped(group: &str) -> String {
     out + rest
 }
 
-/// `{{name}}`, which prints `{name}`.
+/// Finds `{{name}}`, which prints `{name}`.
 fn doubled_name(rest: &str, start: usize) -> Option<BraceWarning> {
     let inner = rest.strip_prefix("{{")?;
     let (inner, _) = inner.split_once("}}")?;

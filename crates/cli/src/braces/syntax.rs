@@ -2,13 +2,13 @@
 
 use quillet_core::Span;
 
-/// Longer texts are not shown in a correction.
+/// Maximum length of a correction that is shown.
 pub(super) const LONGEST: usize = 300;
 
-/// How far the end of a group of braces is looked for.
+/// Maximum distance to the end of a group of braces.
 const LONGEST_GROUP: usize = 20_000;
 
-/// How a format is written, as far as braces go.
+/// Meaning of braces in a template format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TemplateDialect {
     Go,
@@ -21,7 +21,7 @@ pub(super) enum TemplateDialect {
 }
 
 impl TemplateDialect {
-    /// The dialect of a format of this crate; others have their own rules.
+    /// Returns the dialect of a built-in format. Other formats have their own rules.
     pub(super) fn of(format: &str) -> Option<Self> {
         Some(match format {
             "go" => TemplateDialect::Go,
@@ -37,7 +37,7 @@ impl TemplateDialect {
         })
     }
 
-    /// The format to name where this dialect is meant.
+    /// Returns the format to suggest for this dialect.
     pub(super) fn format(self) -> &'static str {
         match self {
             TemplateDialect::Go => "go",
@@ -50,7 +50,7 @@ impl TemplateDialect {
         }
     }
 
-    /// How a variable is written, by its path; `None` where there are no paths.
+    /// Returns the syntax for a variable path, or `None` if the dialect does not support paths.
     pub(super) fn variable(self, path: &str) -> Option<String> {
         Some(match self {
             TemplateDialect::Go => format!("{{{{.{path}}}}}"),
@@ -66,7 +66,7 @@ impl TemplateDialect {
     }
 }
 
-/// One finding.
+/// A warning about braces.
 #[derive(Debug)]
 pub(super) struct BraceWarning {
     pub(super) span: Span,
@@ -74,8 +74,7 @@ pub(super) struct BraceWarning {
     pub(super) help: String,
 }
 
-/// The end of the group of braces that begins here, if it has one: braces
-/// inside braces are counted.
+/// Returns the end of the group of braces that starts here, counting nested braces.
 pub(super) fn group_end(text: &str, start: usize) -> Option<usize> {
     let mut open = 0_usize;
     // Bytes are enough: no byte of a longer UTF-8 sequence equals a brace.
@@ -93,7 +92,8 @@ pub(super) fn group_end(text: &str, start: usize) -> Option<usize> {
     None
 }
 
-/// Letters, digits and `_`, not beginning with a digit; parts joined by points.
+/// Whether a text is a path: names of letters, digits and `_` that do not start with a digit,
+/// joined by dots.
 pub(super) fn is_path(text: &str) -> bool {
     let word = |part: &str| {
         let first = part.chars().next();
@@ -103,7 +103,7 @@ pub(super) fn is_path(text: &str) -> bool {
     text.split('.').all(word)
 }
 
-/// Whether what is between braces looks like JSON: a quoted key and a colon.
+/// Whether the text between braces looks like JSON: a quoted key followed by a colon.
 pub(super) fn is_json(inner: &str) -> bool {
     let inner = inner.trim_start();
     let Some(quote) = inner.chars().next().filter(|c| matches!(c, '"' | '\'')) else {
@@ -113,7 +113,7 @@ pub(super) fn is_json(inner: &str) -> bool {
     key.is_some_and(|(_, after)| after.trim_start().starts_with(':'))
 }
 
-/// The block of Jinja that begins here: `{% if`, `{%- for`…
+/// Returns the Jinja block that starts here: `{% if`, `{%- for`…
 pub(super) fn jinja_block(text: &str) -> Option<&str> {
     let words = "if elif else endif for endfor set endset block endblock macro endmacro include \
                  extends raw endraw with endwith";

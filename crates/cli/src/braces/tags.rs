@@ -1,5 +1,4 @@
-//! Formats whose tags have two braces; what is between them tells which one
-//! the author had in mind.
+//! Formats with double-brace tags. The text of a tag shows which format the author had in mind.
 
 use quillet_core::Span;
 use quillet_template::TemplateFormat;
@@ -8,13 +7,13 @@ use super::syntax::{
     BraceWarning, LONGEST, TemplateDialect, group_end, is_json, is_path, jinja_block, jinja_warning,
 };
 
-/// Words that begin an action of Go.
+/// Keywords that start a Go action.
 const GO_WORDS: &[&str] = &["if", "range", "with", "template", "define", "block"];
 
 /// Block helpers of Handlebars.
 const HANDLEBARS_WORDS: &[&str] = &["if", "each", "unless", "with"];
 
-/// Words of Go that are no functions.
+/// Go keywords that are not functions.
 const GO_KEYWORDS: &[&str] = &["end", "else", "break", "continue", "true", "false", "nil"];
 
 pub(super) fn check_tags(
@@ -50,21 +49,21 @@ pub(super) fn check_tags(
             at = inner_start + length;
             found.extend(looker.tag(start, &inner[..length]));
         } else if rest.starts_with("{%") || rest.starts_with("{#") {
-            // Liquid's blocks look like Jinja's.
+            // Liquid uses the same block syntax as Jinja.
             let has_blocks = matches!(dialect, TemplateDialect::Jinja | TemplateDialect::Liquid);
             tags |= has_blocks;
             let block = jinja_block(rest).filter(|_| !has_blocks);
             found.extend(block.map(|word| jinja_warning(start, word, dialect)));
         }
     }
-    // In a template with tags, single braces are most likely plain text.
+    // In a template with valid tags, single braces are probably plain text.
     if !tags && found.is_empty() {
         found.extend(looker.single_braces());
     }
     found
 }
 
-/// Whether the template changes what braces mean.
+/// Whether the template contains a construct that changes the meaning of braces.
 fn reads_otherwise(dialect: TemplateDialect, text: &str) -> bool {
     match dialect {
         TemplateDialect::Jinja | TemplateDialect::Liquid => {
@@ -84,7 +83,7 @@ struct TagScanner<'a> {
 }
 
 impl TagScanner<'_> {
-    /// What is wrong with a tag, from what is between its braces.
+    /// Returns a warning about a tag, based on the text between its braces.
     fn tag(&self, start: usize, inner: &str) -> Option<BraceWarning> {
         // Markers that remove white space are not part of the name.
         let inner = inner.trim_matches(['-', '~']).trim();
@@ -108,7 +107,7 @@ impl TagScanner<'_> {
         })
     }
 
-    /// Which other format a tag is from, and the variable that it names.
+    /// Returns the format that a tag probably belongs to, and its variable.
     fn foreign<'i>(&self, inner: &'i str) -> Option<(TemplateDialect, Option<&'i str>)> {
         let own = self.dialect;
         let first = inner.split_whitespace().next().unwrap_or_default();
@@ -116,7 +115,7 @@ impl TagScanner<'_> {
             return (own != TemplateDialect::Go).then_some((TemplateDialect::Go, Some(path)));
         }
         if let Some(name) = inner.strip_prefix('$').filter(|name| is_path(name)) {
-            // Go's own variables are declared in the template.
+            // Go's own variables must be declared in the template.
             let declared = format!("${name}");
             let is_own = own == TemplateDialect::Go && self.text.matches(&declared).count() > 1;
             let foreign = own != TemplateDialect::SemanticKernel && !is_own;
@@ -129,7 +128,7 @@ impl TagScanner<'_> {
             return self.block(block, inner).map(|meant| (meant, None));
         }
         let argument = inner[first.len()..].trim_start();
-        // The words alone are not enough: other formats have `if` and `with` too.
+        // The keyword alone is not enough, because other formats have `if` and `with` too.
         let of_go = GO_WORDS.contains(&first) && argument.starts_with(['.', '$', '"']);
         if of_go && own != TemplateDialect::Go {
             return Some((TemplateDialect::Go, None));
@@ -145,7 +144,7 @@ impl TagScanner<'_> {
         self.plain_name(inner)
     }
 
-    /// A block of Handlebars or Mustache.
+    /// Recognises a block of Handlebars or Mustache.
     fn block(&self, block: &str, inner: &str) -> Option<TemplateDialect> {
         let has_argument = inner.contains(char::is_whitespace);
         let of_handlebars = HANDLEBARS_WORDS.contains(&block) && has_argument;
@@ -159,11 +158,11 @@ impl TagScanner<'_> {
         }
     }
 
-    /// `{{name}}`, which calls a function in some formats.
+    /// Recognises `{{name}}`, which calls a function in some formats.
     fn plain_name<'i>(&self, inner: &'i str) -> Option<(TemplateDialect, Option<&'i str>)> {
         let calls = match self.dialect {
             TemplateDialect::Go => !GO_KEYWORDS.contains(&inner),
-            // `{{plugin.function}}` is a call, and looks like one.
+            // `{{plugin.function}}` is a valid call.
             TemplateDialect::SemanticKernel => !inner.contains('.'),
             _ => false,
         };
@@ -173,14 +172,14 @@ impl TagScanner<'_> {
         Some((TemplateDialect::Mustache, Some(inner)))
     }
 
-    /// JSON in braces that begin a tag.
+    /// Warns about JSON whose braces start a tag.
     fn json(&self, start: usize) -> BraceWarning {
         let group = group_end(self.text, start).map(|end| &self.text[start..end]);
         let group = group.filter(|group| group.len() <= LONGEST);
         let help = match group {
             None => "use single braces for plain text: { and }".to_owned(),
             Some(group) if has_tags(group) => {
-                // Only the braces around are doubled by mistake.
+                // Only the outer braces are doubled by mistake.
                 let single = group.get(1..group.len() - 1).unwrap_or_default();
                 format!("use single braces for plain text: {single}")
             }
@@ -205,7 +204,7 @@ impl TagScanner<'_> {
         }
     }
 
-    /// `{name}` and `${name}` in a template that has no tags at all.
+    /// Finds `{name}` and `${name}` in a template without any tags.
     fn single_braces(&self) -> Option<BraceWarning> {
         let mut starts = self.text.match_indices('{').map(|(start, _)| start);
         starts.find_map(|start| {
@@ -232,7 +231,7 @@ impl TagScanner<'_> {
     }
 }
 
-/// Whether a group has tags in it that are no JSON.
+/// Whether a group contains tags that are not JSON.
 fn has_tags(group: &str) -> bool {
     let inner = group.trim_start_matches('{');
     let mut tags = inner.split("{{").skip(1);

@@ -25,9 +25,9 @@ fn found_with(
     })
 }
 
-/// A format, a template with one doubt, its column, and the help.
+/// Format, template with one warning, its column, and the help text.
 const DOUBTS: &[(&str, &str, usize, &str)] = &[
-    // JSON where braces are read.
+    // JSON in formats that interpret braces.
     (
         "f-string",
         "A: {\"a\": 1}",
@@ -77,7 +77,7 @@ const DOUBTS: &[(&str, &str, usize, &str)] = &[
         1,
         "use single braces for plain text: {\"a\": 1}",
     ),
-    // Another format's variable.
+    // Variables of another format.
     (
         "jinja",
         "Hi {{ .user.name }}",
@@ -159,7 +159,7 @@ const DOUBTS: &[(&str, &str, usize, &str)] = &[
         1,
         "or set the format to semantic-kernel",
     ),
-    // Another format's blocks.
+    // Blocks of another format.
     ("jinja", "{{#if x}}a", 1, "set the format to handlebars"),
     ("go", "{{#each l}}", 1, "set the format to handlebars"),
     ("go", "{{#l}}a", 1, "set the format to mustache"),
@@ -202,7 +202,7 @@ fn every_doubt_has_a_place_and_what_to_write() {
     }
 }
 
-/// What every author may write.
+/// Templates without warnings.
 const FINE: &[(&str, &str)] = &[
     (
         "go",
@@ -250,7 +250,7 @@ fn every_format_has_a_dialect() {
     }
 }
 
-/// Templates of the vectors that are what a doubt is about, by file.
+/// Vectors that should cause a warning, by file.
 const DOUBTFUL: &[(&str, &str, &[&str])] = &[
     ("f-string.json", "f-string", &["text-008"]),
     ("jinja2.json", "jinja", &[]),
@@ -269,7 +269,7 @@ fn templates_of_the_vectors_give_none() {
         let text = std::fs::read_to_string(folder.join(file)).expect("the vectors are there");
         let vectors: serde_json::Value = serde_json::from_str(&text).expect("they are JSON");
         let vectors = vectors["vectors"].as_array().expect("a list");
-        // Those that are errors may be reported so.
+        // Invalid templates may also cause warnings.
         let right = vectors
             .iter()
             .filter(|vector| vector.get("expected").is_some());
@@ -285,13 +285,13 @@ fn templates_of_the_vectors_give_none() {
     }
 }
 
-/// What a correction shows as the text to write is what prints the original.
+/// Checks that the suggested text prints the original text.
 #[tokio::test]
 async fn what_is_shown_prints_what_was_meant() {
     let factory = TemplateFactory::standard();
     let group = "{{\"a\": {\"b\": 1}}}";
     for format in factory.formats() {
-        // Format strings read the inner braces as a field; see the table.
+        // Format strings read the inner braces as a field; the table above covers them.
         if TemplateDialect::of(format.name()) == Some(TemplateDialect::FString) {
             continue;
         }

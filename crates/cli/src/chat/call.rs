@@ -1,10 +1,10 @@
-//! Calls of tools, for the JSON of `quillet ask`.
+//! Tool calls in the JSON output of `quillet ask`.
 
 use quillet_agent::AgentEvent;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-/// A call of a tool, and what it gave.
+/// A tool call and its result.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct ToolCallDisplay {
     id: String,
@@ -19,7 +19,7 @@ pub(crate) struct ToolCallDisplay {
 }
 
 impl ToolCallDisplay {
-    /// Notes what an event says of calls.
+    /// Records an event of a tool call.
     pub(super) fn record_event(calls: &mut Vec<ToolCallDisplay>, event: &AgentEvent) {
         match event {
             AgentEvent::ToolStarted { id, name, input }
@@ -42,7 +42,7 @@ impl ToolCallDisplay {
                 if let Some(call) = call {
                     call.output = serde_json::to_value(output).ok();
                     call.error.clone_from(error);
-                    // Never fails in practice: `u64` holds millions of years in milliseconds.
+                    // Practically infallible: `u64` holds millions of years in milliseconds.
                     call.milliseconds = u64::try_from(took.as_millis()).ok();
                 }
             }

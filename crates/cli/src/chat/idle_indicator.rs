@@ -52,7 +52,7 @@ impl IdleIndicator {
         terminal::piece(&format!("{TAKE_AWAY}waiting for the model, {seconds} s"));
     }
 
-    /// Awaits a future and shows the idle time meanwhile.
+    /// Awaits a future and shows the idle time while it is pending.
     pub(crate) async fn until<T>(&mut self, done: impl Future<Output = T>) -> T {
         let mut done = pin!(done);
         let done = loop {

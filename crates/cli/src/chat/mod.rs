@@ -1,5 +1,5 @@
-//! What `quillet ask` and `quillet chat` have in common: from arguments to a run, and what a run
-//! shows on the terminal.
+//! Common parts of `quillet ask` and `quillet chat`: conversion of arguments to runs, and output of
+//! runs.
 
 mod call;
 mod follow;
@@ -40,8 +40,7 @@ pub(crate) use writer::ProseWriter;
 
 const NO_MODEL: &str = "no model is set: pass -m MODEL (gpt-6-sol, claude-…, gemini-…, or mock to try it offline), or set QUILLET_MODEL or model.name; keys are OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY or `quillet keys set PROVIDER`";
 
-/// Sessions and traces of a user's commands are stored in the user's folder, unless a
-/// setting says otherwise.
+/// Stores sessions and traces of commands in the user's folder, unless configured otherwise.
 pub(crate) fn use_user_folder(config: &mut Settings) {
     let Some(folder) = settings::user_data() else {
         return;
@@ -51,7 +50,7 @@ pub(crate) fn use_user_folder(config: &mut Settings) {
     if is_set(&settings::AGENT_SESSIONS) && is_set(&settings::AGENT_TRACES) {
         return;
     }
-    // A question needs neither: in a container there may be no home at all.
+    // A single question needs neither, and a container may have no home folder.
     if let Err(failure) = traces::can_write(&folder.join("sessions.db")) {
         terminal::warning(&format!(
             "sessions and traces are not saved: {failure}; set XDG_DATA_HOME to another folder"
@@ -66,21 +65,21 @@ pub(crate) fn use_user_folder(config: &mut Settings) {
     config.fill(&settings::AGENT_TRACES, file("traces.db"));
 }
 
-/// Somebody to talk with.
+/// Client for conversations with a model or an agent.
 #[derive(Debug)]
 pub(crate) struct ChatClient {
     pub(crate) service: Arc<AgentService>,
     pub(crate) models: Arc<ModelRouter>,
-    /// Who is asked, and what that one may do; the question is missing.
+    /// Request template with the model or agent and its permissions, but without a question.
     pub(crate) request: AgentRequest,
     traces: Traces,
 }
 
 impl ChatClient {
-    /// Puts together what the arguments name.
+    /// Creates a client from the arguments.
     ///
     /// # Errors
-    /// No model is named, or something that is named is not there.
+    /// No model is selected, or a selected resource does not exist.
     pub(crate) async fn new(args: &ModelArgs, config: &Settings) -> Result<Self, CliError> {
         if args.agent.is_none() && config.text(&settings::MODEL).is_none() {
             return Err(CliError::Usage(NO_MODEL.to_owned()));
@@ -90,13 +89,13 @@ impl ChatClient {
             traces::create_parent_folder(path.as_ref())?;
         }
         let given = args.store.store.as_deref().unwrap_or_default();
-        // Some programs take a system prompt with `-s`, so the error names the right option.
+        // Other programs use `-s` for a system prompt, so the error names the right option.
         if given.contains(char::is_whitespace) && !given.contains(':') {
             return Err(CliError::Usage(format!(
                 "invalid store {given:?}: -s sets the store; for a system prompt use --system TEXT"
             )));
         }
-        // An agent is in a store: without one, that is what is missing.
+        // Agents are in a store, so the missing store is the cause.
         if args.agent.is_some() {
             components::store(config).await?;
         }
@@ -139,7 +138,7 @@ impl ChatClient {
         })
     }
 
-    /// The model that answers, as far as it is known before it does.
+    /// Returns the model that will answer, as far as it is known.
     pub(crate) fn model(&self) -> String {
         match &self.request.model {
             Some(model) => model.model_id.clone(),
@@ -147,10 +146,10 @@ impl ChatClient {
         }
     }
 
-    /// Begins to answer.
+    /// Starts a run.
     ///
     /// # Errors
-    /// As many answers are on their way as may be.
+    /// The limit of concurrent runs is reached.
     pub(crate) async fn begin(
         &self,
         input: RunInput,
@@ -161,7 +160,7 @@ impl ChatClient {
             session: session.map(str::to_owned),
             ..self.request.clone()
         };
-        // Every question is a request of its own.
+        // Each question is a separate request.
         let id = quillet::components::new_id();
         let who = Principal::from_address("terminal");
         let begun = self.service.begin(request, &who, &id);
@@ -180,7 +179,7 @@ impl ChatClient {
     }
 }
 
-/// Settings that name a model and leave the rest as it is configured.
+/// Creates settings with a model and no other values.
 pub(crate) fn model(name: &str) -> ModelSettings {
     ModelSettings {
         model_id: name.to_owned(),
@@ -192,8 +191,8 @@ fn agent(name: &str) -> ModelSettings {
     model(&format!("agent/{name}"))
 }
 
-/// The skills of the folders that are named. One that is broken is an error here: it
-/// was asked for.
+/// Loads the skills from the selected folders. An invalid skill is an error here, because the user
+/// selected it.
 fn skills_of(args: &ModelArgs) -> Result<Vec<skills::SkillDefinition>, CliError> {
     let mut all = Vec::new();
     for folder in &args.skill {

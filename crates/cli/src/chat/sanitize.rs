@@ -1,16 +1,16 @@
-//! Text of models made harmless for a terminal.
+//! Makes a model's text safe for a terminal.
 //!
-//! A terminal obeys what it is sent: escape sequences move the cursor, change the
-//! title, write to the clipboard. Text of a model is to be read, so what a terminal
-//! would obey is shown as a sign for it.
+//! A terminal executes escape sequences, which can move the cursor, change the title or write to
+//! the clipboard. A model's text must not do that, so control characters are replaced by visible
+//! ones.
 
 use std::borrow::Cow;
 
-/// The text without anything that a terminal obeys, except new lines and tabs.
+/// Returns the text without control characters, except new lines and tabs.
 ///
-/// Control characters become their pictures (ESC: `␛`), those above 127 and the ones
-/// that turn the direction of text around become `\u{fffd}`. Carriage returns go: a
-/// terminal would write over what stands before them.
+/// Control characters are replaced by their pictures (ESC: `␛`). Those above 127 and the ones that
+/// change the text direction become `\u{fffd}`. Carriage returns are removed, because they would
+/// let a text overwrite its own line.
 pub(crate) fn sanitize(text: &str) -> Cow<'_, str> {
     // Most text is harmless and is not copied.
     if text.chars().all(|c| visible_char(c) == Some(c)) {
@@ -19,7 +19,7 @@ pub(crate) fn sanitize(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.chars().filter_map(visible_char).collect())
 }
 
-/// As [`harmless`], on one line and no longer than `most` characters.
+/// Like [`sanitize`], but on one line and with at most `most` characters.
 pub(crate) fn one_line(text: &str, most: usize) -> String {
     let mut line = String::new();
     let mut count = 0;
@@ -46,7 +46,7 @@ pub(super) fn visible_char(c: char) -> Option<char> {
         '\r' => None,
         '\0'..='\u{1f}' => char::from_u32(0x2400 + u32::from(c)),
         '\u{7f}' => Some('\u{2421}'),
-        // C1 controls: 0x9b begins a sequence as ESC [ does.
+        // C1 controls: 0x9b starts a sequence like `ESC [`.
         '\u{80}'..='\u{9f}' => Some('\u{fffd}'),
         // These reverse the direction of text, so a command can look like another one.
         '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => Some('\u{fffd}'),

@@ -1,5 +1,5 @@
-//! What a run shows on the terminal: the text on standard output, everything else as notes on
-//! standard error.
+//! Shows a run on the terminal: text on standard output, and everything else as notes on standard
+//! error.
 
 use std::io;
 
@@ -11,23 +11,23 @@ use super::{ProseWriter, one_line, sanitize};
 use crate::args::ReasoningDisplay;
 use crate::terminal::{self, Stream, TextStyle, styled};
 
-/// Characters of arguments and results in a note.
+/// Maximum length of arguments and results in a note, in characters.
 const MOST_NOTED: usize = 160;
 
-/// Where a run is shown.
+/// Output of a run.
 #[derive(Debug)]
 pub(crate) struct ChatPrinter {
-    /// Whether text goes out as it comes.
+    /// Whether text is written as it arrives.
     pub(crate) streams: bool,
     prose: ProseWriter,
     reasoning: bool,
     colour: bool,
-    /// Whether reasoning was begun and stands without a new line.
+    /// Whether reasoning was written without a final new line.
     is_thinking: bool,
 }
 
 impl ChatPrinter {
-    /// The terminal, or what stands in its place.
+    /// Creates a printer for standard output.
     pub(crate) fn new(streams: bool, reasoning: ReasoningDisplay, config: &Settings) -> Self {
         ChatPrinter {
             streams,
@@ -42,7 +42,7 @@ impl ChatPrinter {
         }
     }
 
-    /// Whether nothing stands on the line where a note would go.
+    /// Whether a note would start on a new line.
     pub(crate) fn is_at_a_new_line(&self) -> bool {
         !self.prose.is_open() && !self.is_thinking
     }
@@ -50,7 +50,7 @@ impl ChatPrinter {
     /// Shows an event of a run.
     ///
     /// # Errors
-    /// The reader of the text left.
+    /// Standard output was closed by its reader.
     pub(crate) fn show(&mut self, event: &AgentEvent) -> io::Result<()> {
         match event {
             AgentEvent::Text(text) if self.streams => {
@@ -101,7 +101,7 @@ impl ChatPrinter {
     /// Writes text of the model.
     ///
     /// # Errors
-    /// The reader left.
+    /// Standard output was closed by its reader.
     pub(crate) fn text(&mut self, text: &str) -> io::Result<()> {
         self.end_thinking();
         self.prose.write_text(text)
@@ -110,7 +110,7 @@ impl ChatPrinter {
     /// Ends the line of the text.
     ///
     /// # Errors
-    /// The reader left.
+    /// Standard output was closed by its reader.
     pub(crate) fn end(&mut self) -> io::Result<()> {
         self.end_thinking();
         self.prose.end()
@@ -129,11 +129,11 @@ impl ChatPrinter {
         }
     }
 
-    /// A note of one line. Where text stands before it on the same terminal, that is
+    /// Writes a one-line note. If an unfinished line of text is on the same terminal, that line is
     /// ended first.
     fn note(&mut self, text: &str) -> io::Result<()> {
         self.end_thinking();
-        // Text in a file or pipe must not get line breaks from notes that go elsewhere.
+        // A file or pipe must not get line breaks because of notes on the terminal.
         if self.prose.is_looked_at() {
             self.prose.end()?;
         }

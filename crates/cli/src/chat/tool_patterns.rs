@@ -1,4 +1,4 @@
-//! Which tools a model may call: patterns over stored tools, stored prompts and
+//! Selects the tools that a model may call, by patterns over stored tools, stored prompts and
 //! built-in tools.
 
 use std::collections::BTreeMap;
@@ -13,16 +13,17 @@ use serde_json::{Map, Value};
 use crate::args::ModelArgs;
 use crate::failure::CliError;
 
-/// How prompts are named as tools.
+/// Prefix of prompts in patterns.
 const PROMPT: &str = "prompt/";
 
-/// Names of tools, with the settings of each (none).
+/// Names of selected tools, with empty settings.
 type ToolSelection = BTreeMap<String, Map<String, Value>>;
 
-/// The tools that the arguments name; with `--demo` all of the store.
+/// Returns the tools selected by the arguments. Without patterns, returns all stored tools if
+/// `--demo` is set, or else none.
 ///
 /// # Errors
-/// A pattern that cannot be meant or that matches nothing.
+/// A pattern is invalid or matches nothing.
 pub(super) fn tools(service: &AgentService, args: &ModelArgs) -> Result<ToolSelection, CliError> {
     let known = callable_tools(service);
     if args.tool.is_empty() {
@@ -48,11 +49,11 @@ fn is_stored(name: &str) -> bool {
     !BY_NAME.contains(&name)
 }
 
-/// Something that could be called.
+/// A tool that a pattern can select.
 struct Callable {
-    /// What a request calls it.
+    /// Its name in requests.
     name: String,
-    /// What else patterns may call it.
+    /// Other names that patterns can use.
     also: Vec<String>,
 }
 
@@ -66,7 +67,7 @@ impl Callable {
     }
 }
 
-/// Everything that could be called; built-in tools only where they can be used.
+/// Returns all tools. Built-in tools are included only if they are usable.
 fn callable_tools(service: &AgentService) -> Vec<Callable> {
     let parts = service.parts();
     let snapshot = parts.prompts.catalogue().snapshot();

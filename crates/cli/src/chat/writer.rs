@@ -1,5 +1,5 @@
-//! Text of a model on standard output: laid out and harmless where somebody looks at it, as it is
-//! everywhere else.
+//! Writes a model's text to standard output. On a terminal, the text is sanitised and formatted;
+//! elsewhere it is unchanged.
 
 use std::io;
 
@@ -9,20 +9,20 @@ use super::markdown::Markdown;
 use super::sanitize;
 use crate::terminal::{self, Stream};
 
-/// Where a model's text goes.
+/// Writer for a model's text.
 #[derive(Debug)]
 pub(crate) struct ProseWriter {
-    /// Whether somebody looks at the text itself: then it must be harmless.
+    /// Whether the output is a terminal, so that the text must be sanitised.
     is_looked_at: bool,
-    /// What lays it out; nothing where it is shown as it is.
+    /// Markdown formatter; `None` if the text is not formatted.
     markdown: Option<Markdown>,
-    /// Whether text that is shown as it is stands without a new line.
+    /// Whether unformatted text was written without a final new line.
     is_open: bool,
 }
 
 impl ProseWriter {
-    /// Standard output. Markdown is laid out on a terminal with colours, unless `--raw` or the
-    /// setting `terminal.raw` says otherwise.
+    /// Creates a writer for standard output. Markdown is formatted on terminals with colours,
+    /// unless `--raw` or the setting `terminal.raw` is on.
     pub(crate) fn new(config: &Settings) -> Self {
         let is_looked_at = Stream::Out.is_terminal();
         let lays_out =
@@ -34,12 +34,12 @@ impl ProseWriter {
         }
     }
 
-    /// Whether somebody looks at it.
+    /// Whether the output is a terminal.
     pub(crate) fn is_looked_at(&self) -> bool {
         self.is_looked_at
     }
 
-    /// Whether it stands in the middle of a line.
+    /// Whether the cursor is in the middle of a line.
     pub(crate) fn is_open(&self) -> bool {
         match &self.markdown {
             Some(markdown) => markdown.is_open(),
@@ -47,10 +47,10 @@ impl ProseWriter {
         }
     }
 
-    /// Writes more of the text.
+    /// Writes a part of the text.
     ///
     /// # Errors
-    /// The reader left.
+    /// Standard output was closed by its reader.
     pub(crate) fn write_text(&mut self, text: &str) -> io::Result<()> {
         if text.is_empty() {
             return Ok(());
@@ -73,10 +73,10 @@ impl ProseWriter {
         }
     }
 
-    /// Writes what was held back, and ends the line. Another text may follow.
+    /// Writes any withheld text and ends the line. Another text may follow.
     ///
     /// # Errors
-    /// The reader left.
+    /// Standard output was closed by its reader.
     pub(crate) fn end(&mut self) -> io::Result<()> {
         let rest = match &mut self.markdown {
             Some(markdown) => markdown.end(),
@@ -92,10 +92,10 @@ impl ProseWriter {
 }
 
 impl Drop for ProseWriter {
-    /// A text that was cut off is shown up to its end, too.
+    /// Writes the withheld part of a text that was interrupted.
     fn drop(&mut self) {
         if let Some(markdown) = &mut self.markdown {
-            // Nobody is left to whom it could be reported that nobody reads it.
+            // An error means that the reader is gone, and a drop cannot report it.
             let _ = terminal::result(&markdown.end());
         }
     }

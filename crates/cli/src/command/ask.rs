@@ -1,4 +1,4 @@
-//! `quillet ask`: one question, one answer.
+//! `quillet ask`: asks one question and prints the answer.
 
 use std::io::{IsTerminal, stdin};
 use std::path::Path;
@@ -19,7 +19,7 @@ use crate::prompt_target;
 use crate::source;
 use crate::terminal;
 
-/// A larger image is refused: in base64 it would pass the limit of every provider.
+/// Maximum size of an image. In base64, a larger one would exceed the limit of every provider.
 const MOST_IMAGE_BYTES: u64 = 20 << 20;
 
 pub(crate) async fn run(args: &AskArgs, config: &Settings) -> Result<(), CliError> {
@@ -58,8 +58,8 @@ pub(crate) async fn run(args: &AskArgs, config: &Settings) -> Result<(), CliErro
     result_of_ending(outcome.ending)
 }
 
-/// The prompt that stands in place of a question: a file that is one, or, where there are variables
-/// for it, an id in the store.
+/// Returns the prompt that replaces the question: a prompt file, or a stored id if variables are
+/// given.
 async fn prompt_name<'a>(
     args: &'a AskArgs,
     config: &Settings,
@@ -81,8 +81,8 @@ async fn prompt_name<'a>(
     }
 }
 
-/// The messages of a prompt, for its own model and with its own options where the arguments say
-/// nothing else.
+/// Renders a prompt to messages. The prompt's model and options apply unless the arguments override
+/// them.
 async fn of_prompt(
     args: &AskArgs,
     name: &str,
@@ -116,7 +116,7 @@ async fn of_prompt(
     Ok((RunInput::Messages(rendered.messages), talker))
 }
 
-/// The question with standard input behind it, and the images.
+/// Combines the question, standard input and the images.
 fn content(args: &AskArgs) -> Result<MessageContent, CliError> {
     let text = question(args)?;
     if text.trim().is_empty() {
@@ -137,7 +137,7 @@ fn content(args: &AskArgs) -> Result<MessageContent, CliError> {
 }
 
 fn question(args: &AskArgs) -> Result<String, CliError> {
-    // Words that nobody put in quotes belong together.
+    // Unquoted words are joined to one question.
     let words = args.question.join(" ");
     let said = Some(words.as_str()).filter(|text| !matches!(*text, "" | "-"));
     let alone = said.is_none();
@@ -175,7 +175,7 @@ fn image_url(image: &str) -> Result<String, CliError> {
     Ok(format!("data:{kind};base64,{}", STANDARD.encode(bytes)))
 }
 
-/// The four kinds that every provider reads, by how they begin.
+/// Detects the four image types that every provider supports.
 fn kind_of(bytes: &[u8]) -> Option<&'static str> {
     let is_webp = bytes.starts_with(b"RIFF") && bytes.get(8..12) == Some(b"WEBP");
     match bytes {

@@ -34,10 +34,10 @@ use crate::walk;
 /// Files to check.
 #[derive(Default)]
 struct CheckTargets {
-    /// Files, by the id that stands for each; `true` for those that are templates
-    /// themselves.
+    /// Files by their ids in the overlay. The value is `true` if the file is a template rather than
+    /// a definition.
     files: BTreeMap<String, bool>,
-    /// Ids of the partials beside them, which are there to be called.
+    /// Ids of partials beside these files. They can be called, but are not checked themselves.
     partials: BTreeSet<String>,
 }
 
@@ -46,9 +46,9 @@ struct CheckTargets {
 struct CheckReport {
     found: Vec<LocatedDiagnostic>,
     looked_at: usize,
-    /// Whether labels say which versions were looked at.
+    /// Whether any labels exist, so that the report mentions the checked versions.
     has_labels: bool,
-    /// The day by which a model ends soon.
+    /// Date for deprecation warnings.
     today: Date,
 }
 
@@ -72,7 +72,7 @@ pub(crate) async fn run(args: &CheckArgs, config: &Settings) -> Result<(), CliEr
     }
 }
 
-/// Returns the error if nothing was checked: a misspelled path in CI must fail.
+/// Returns the error if nothing was checked: a mistyped path in CI must fail.
 fn nothing_checked_message(args: &CheckArgs) -> String {
     let paths: Vec<_> = args.paths.iter().map(|path| path.display()).collect();
     let paths: Vec<String> = paths.iter().map(ToString::to_string).collect();
@@ -188,12 +188,12 @@ fn print(json: bool, findings: &CheckReport) -> Result<(), CliError> {
     Ok(terminal::result(&shown.join("\n"))?)
 }
 
-/// The folder of skills that agents may name, if one is configured.
+/// Returns the folder of skills for agents, if one is configured.
 fn skill_folder(config: &Settings) -> Option<&Path> {
     config.text(&settings::AGENT_SKILLS).map(Path::new)
 }
 
-/// Whether a folder is laid out as a store.
+/// Whether a folder has the layout of a store.
 fn is_store(path: &Path) -> bool {
     [
         "prompts",
@@ -207,7 +207,7 @@ fn is_store(path: &Path) -> bool {
     .any(|name| path.join(name).is_dir())
 }
 
-/// Skills of a folder, or the folder itself where it is one.
+/// Checks the skills in a folder, or the folder itself if it is a skill.
 fn skills(findings: &mut CheckReport, folder: &Path) {
     if !folder.is_dir() {
         return;
@@ -217,7 +217,7 @@ fn skills(findings: &mut CheckReport, folder: &Path) {
     findings.extend(found);
 }
 
-/// What is wrong with one file, even where it cannot be read: the others are looked at too.
+/// Converts an unreadable file to a diagnostic, so that the other files are still checked.
 fn of_file(
     path: &Path,
     found: Result<Vec<LocatedDiagnostic>, CliError>,
@@ -239,7 +239,7 @@ fn unreadable(path: &Path, message: &str) -> LocatedDiagnostic {
     }
 }
 
-/// What of a folder is looked at.
+/// Collects the files to check in a folder.
 fn collect(folder: &Path, files: &mut Vec<PathBuf>, findings: &mut CheckReport) {
     for path in walk::files(folder)
         .into_iter()
@@ -254,7 +254,7 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>, findings: &mut CheckReport) 
     }
 }
 
-/// Whether a file's name says that it is something to look at.
+/// Whether a file can be checked, judging by its name.
 fn is_checkable(path: &Path) -> bool {
     agent_file::is_skill(path)
         || script_file::is_script_or_fixture(path)
@@ -262,7 +262,7 @@ fn is_checkable(path: &Path) -> bool {
             .is_some_and(|form| form != InputFileKind::Toml)
 }
 
-/// Files that are in no store are looked at as if they were in one.
+/// Checks files that are not in a store as if they were stored.
 async fn check_loose(
     findings: &mut CheckReport,
     args: &CheckArgs,
@@ -284,14 +284,14 @@ async fn check_loose(
     check_store(findings, config, Arc::new(over), Some(&names), skills).await
 }
 
-/// Lays a file over the store, with the partials beside it.
+/// Adds a file and the partials beside it to the overlay.
 fn add_loose(
     path: &str,
     args: &CheckArgs,
     names: &mut CheckTargets,
     over: &mut Overlay,
 ) -> Result<(), CliError> {
-    // A file that is no definition of ours may be in a folder with others.
+    // A folder may also contain files that are not definitions.
     let Some((kind, definition, is_template)) = loose(path, args)? else {
         return Ok(());
     };
@@ -305,7 +305,7 @@ fn add_loose(
     Ok(())
 }
 
-/// The kind and the definition of a file, and whether it is a template itself.
+/// Returns the kind and the definition of a file, and whether it is a template.
 fn loose(path: &str, args: &CheckArgs) -> Result<Option<(EntryKind, String, bool)>, CliError> {
     let text = source::read(path)?;
     let form = source::form(path, &text);
@@ -340,7 +340,7 @@ fn loose(path: &str, args: &CheckArgs) -> Result<Option<(EntryKind, String, bool
     }))
 }
 
-/// Everything wrong in a store, or with those of its entries that have these names.
+/// Checks the entries of a store, or only those with these names.
 async fn check_store(
     findings: &mut CheckReport,
     config: &Settings,
@@ -391,8 +391,7 @@ async fn check_store(
     Ok(())
 }
 
-/// Whether a definition was asked for: by itself, or with the file of the
-/// extension that it comes out of.
+/// Whether a definition was selected, either by its id or by the file of its extension.
 fn is_selected<T>(definition: &Definition<T>, names: Option<&CheckTargets>) -> bool {
     let file = EntryKey::new(&*definition.origin).id();
     let asked = |id: &str| names.is_none_or(|names| names.files.contains_key(id));
@@ -401,7 +400,7 @@ fn is_selected<T>(definition: &Definition<T>, names: Option<&CheckTargets>) -> b
 }
 
 impl CheckReport {
-    /// The store as those see it who name the label that was asked for.
+    /// Returns the store as readers of the selected label see it.
     async fn store_at_label(
         &mut self,
         store: Arc<dyn Store>,
@@ -424,13 +423,13 @@ impl CheckReport {
         }
     }
 
-    /// A file that could not be looked at.
+    /// Adds an error for a file that cannot be read.
     fn add_unreadable(&mut self, path: &Path, why: &str) {
         self.looked_at += 1;
         self.extend(vec![unreadable(path, why)]);
     }
 
-    /// A shared variable that is there and holds no value.
+    /// Adds the error of a shared variable with an invalid value.
     fn add_environ(&mut self, entry: StoreEntry) {
         let Some(diagnostic) = entry.problem else {
             return;

@@ -1,5 +1,5 @@
-//! `quillet convert`: a template or a prompt file in the words of another
-//! format, where there is an exact counterpart.
+//! `quillet convert`: converts a template or a prompt file to another format if there is an exact
+//! counterpart.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,16 +17,16 @@ use crate::source::{self, InputFileKind};
 use crate::terminal::{self, Stream};
 use crate::walk;
 
-/// What a file is, or becomes.
+/// Class of a source or target file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FileClass {
-    /// A template alone.
+    /// A single template.
     Template(Language),
-    /// A file with a prompt and what belongs to it.
+    /// A prompt file with metadata.
     Prompt(ConvertTarget),
 }
 
-/// One run of the command: its arguments, read.
+/// One invocation of the command.
 struct ConvertJob<'a> {
     args: &'a Convert,
     options: ConvertOptions,
@@ -82,7 +82,7 @@ impl ConvertJob<'_> {
         }
     }
 
-    /// Every file in a folder whose name says what it is.
+    /// Converts every file in a folder with a known type.
     fn folder(&self, folder: &Path) -> Result<(), CliError> {
         let Some(output) = self.args.output.as_deref().filter(|path| *path != "-") else {
             return Err(CliError::Usage(
@@ -147,7 +147,7 @@ impl ConvertJob<'_> {
         fs::write(path, text).map_err(fail)
     }
 
-    /// What the source is: as asked, or by its name and text.
+    /// Returns the class of the source: as requested, or based on its name and text.
     fn from(&self, name: &str, text: &str) -> Result<FileClass, CliError> {
         if let Some(asked) = &self.args.from {
             let template = self.language(asked).map(FileClass::Template);
@@ -180,8 +180,8 @@ impl ConvertJob<'_> {
         })
     }
 
-    /// What it is to become. A name that both sorts have (`semantic-kernel`) means the sort of the
-    /// source: a prompt file becomes a prompt file, a template a template.
+    /// Returns the class of the target. An ambiguous name (`semantic-kernel`) keeps the class of
+    /// the source: a prompt file stays a prompt file, and a template stays a template.
     fn to(&self, from: FileClass) -> Result<FileClass, CliError> {
         let asked = match (&self.args.to, self.args.output.as_deref()) {
             (Some(asked), _) => asked.as_str(),
@@ -240,7 +240,7 @@ impl ConvertJob<'_> {
                 self.template(name, text, from, to)
             }
             (FileClass::Template(from), FileClass::Prompt(to)) => {
-                // First in the language of the new file, then into the file.
+                // The template is converted to the language of the new file first.
                 let language = language_of(to).unwrap_or(from);
                 let text = self.template(name, text, from, language)?;
                 let definition = source::template(&text, Some(language.name()), true);
@@ -302,7 +302,7 @@ impl ConvertJob<'_> {
     }
 }
 
-/// The language of the templates in such files; a definition has any.
+/// Returns the template language of a prompt file; a definition can use any.
 fn language_of(target: ConvertTarget) -> Option<Language> {
     match target {
         ConvertTarget::Dotprompt => Some(Language::Dotprompt),
@@ -312,7 +312,7 @@ fn language_of(target: ConvertTarget) -> Option<Language> {
     }
 }
 
-/// The name of a source, with the ending of what it was said to be.
+/// Returns the name of a source, with the file extension of its requested type.
 fn named(name: &str, sort: ConvertTarget) -> String {
     let ends = ending(FileClass::Prompt(sort));
     let is_function = sort == ConvertTarget::SemanticKernel && name.ends_with("skprompt.txt");
@@ -324,7 +324,7 @@ fn named(name: &str, sort: ConvertTarget) -> String {
     }
 }
 
-/// The `config.json` beside a `skprompt.txt`.
+/// Reads the `config.json` beside a `skprompt.txt`.
 fn companion(name: &str) -> Result<Option<(String, String)>, CliError> {
     let Some(folder) = name.strip_suffix("skprompt.txt") else {
         return Ok(None);
@@ -337,7 +337,7 @@ fn companion(name: &str) -> Result<Option<(String, String)>, CliError> {
     }
 }
 
-/// What a name of a file is converted to.
+/// Returns the format of a file, based on its name.
 fn format_of_name(name: &str) -> Option<&'static str> {
     match source::kind_of_file(name)? {
         InputFileKind::Template(format) => Some(format),
@@ -383,7 +383,7 @@ fn show(found: &[LocatedDiagnostic]) {
     }
 }
 
-/// Files in a folder that can be converted.
+/// Returns the files in a folder that can be converted.
 fn convertible(folder: &Path) -> Vec<PathBuf> {
     let mut paths = walk::files(folder);
     paths.retain(|path| {

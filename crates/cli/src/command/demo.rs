@@ -1,5 +1,5 @@
-//! `quillet demo`: a tour in under a second, without a network: a template, its variables, tools
-//! that are called late, a mistake with its fix, a mock answer.
+//! `quillet demo`: a tour that takes less than a second and needs no network. It shows a template,
+//! its variables, late-bound tools, an error with its fix, and a mock answer.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -34,7 +34,7 @@ Recent commits:{{range git_log 2}}
 
 const MISTYPED: &str = "Answer in {{.variables.langage}}.\n";
 
-/// How long each of the demo's tools takes.
+/// Duration of each demo tool call.
 pub(super) const TOOL_TIME: Duration = Duration::from_millis(50);
 
 pub(crate) async fn run() -> Result<(), CliError> {
@@ -90,7 +90,7 @@ impl DemoTour {
         Ok(terminal::line(&styled(text, TextStyle::Bold, self.colour))?)
     }
 
-    /// A block of text, set in.
+    /// Prints an indented block of text.
     pub(super) fn show(&self, text: &str) -> Result<(), CliError> {
         let line = |line: &str| match line {
             "" => "\n".to_owned(),
@@ -117,13 +117,13 @@ fn service() -> PromptService {
     ])
 }
 
-/// A service over these entries, with the tools of the tour.
+/// Creates a service with these entries and the demo tools.
 pub(super) fn service_of<'a>(
     entries: impl IntoIterator<Item = (EntryKind, &'a str, String)>,
 ) -> PromptService {
     let mut store = Overlay::new(Arc::new(MemoryStore::new()));
     for (kind, key, text) in entries {
-        // The names of template files, so that findings show templates.
+        // Named like template files, so that diagnostics show the templates.
         store.add(
             kind,
             StoreEntry::new(EntryKey::new(key), text, format!("{key}.tmpl")),
@@ -197,7 +197,7 @@ async fn answer(service: &PromptService, variables: &Map) -> Result<String, CliE
     Ok(reply.choices.into_iter().next().unwrap_or_default().text)
 }
 
-/// Tools of the tour: each answers with what its definition is, after a while.
+/// Demo tools. Each returns a fixed value from its definition after a delay.
 #[derive(Debug)]
 struct DemoTools;
 

@@ -1,5 +1,5 @@
-//! `quillet demo formats`: one prompt in six template formats, rendered at once
-//! by one service, each calling the same tool.
+//! `quillet demo formats`: renders one prompt in six template formats with one service. Each calls
+//! the same tool.
 
 use std::time::Instant;
 
@@ -11,7 +11,7 @@ use quillet_prompt::{PromptService, RenderInput};
 use super::demo::{self, DemoTour, TOOL_TIME};
 use crate::failure::CliError;
 
-/// A format and the prompt in it. `issues_open` is a tool.
+/// Each format with its version of the prompt. `issues_open` is a tool.
 const PROMPTS: [(&str, &str); 6] = [
     (
         "go",
@@ -69,7 +69,7 @@ pub(crate) async fn run() -> Result<(), CliError> {
     tour.step("Next: `quillet render FILE --format NAME`; docs/formats has a page for each format.")
 }
 
-/// The text of the prompt in that format, and how many calls it made.
+/// Returns the rendered text in a format, and the number of tool calls.
 async fn render<'a>(
     service: &PromptService,
     format: &'a str,

@@ -1,4 +1,4 @@
-//! `quillet fmt`: scripts in one layout.
+//! `quillet fmt`: formats scripts.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::scripts::finding;
 use crate::source;
 use crate::terminal::{self, Stream};
 
-/// What became of a file.
+/// Result for one file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum FormatOutcome {
     Same,

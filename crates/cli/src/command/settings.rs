@@ -1,4 +1,4 @@
-//! `quillet config`: settings and where they come from.
+//! `quillet config`: settings and their sources.
 
 use quillet::settings::{self, Settings};
 

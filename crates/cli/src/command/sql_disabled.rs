@@ -1,4 +1,4 @@
-//! What stands where `quillet sql` would, in a build without the feature `sql`.
+//! Replacement of `quillet sql` in a build without the feature `sql`.
 
 use quillet::settings::Settings;
 
@@ -6,16 +6,16 @@ use crate::args::Sql;
 use crate::databases::SQL;
 use crate::failure::CliError;
 
-#[allow(clippy::unused_async)] // As where there are databases.
+#[allow(clippy::unused_async)] // The same signature as with the feature.
 pub(crate) async fn run(_: &Sql, _: &Settings) -> Result<(), CliError> {
     Err(CliError::Missing(SQL))
 }
 
-/// A step of `quillet demo`: how to get this one.
+/// The step of `quillet demo` in this build: it shows how to get the feature.
 ///
 /// # Errors
-/// None.
-#[allow(clippy::unused_async)] // As where there are databases.
+/// Never fails.
+#[allow(clippy::unused_async)] // The same signature as with the feature.
 pub(crate) async fn tour() -> Result<String, CliError> {
     Ok(format!("Skipped: {SQL}."))
 }

@@ -174,7 +174,7 @@ async fn get(
     Err(absent(kind, id, ids.iter().map(String::as_str)))
 }
 
-/// Returns a prompt that an extension provides; it has no entry of its own.
+/// Returns a prompt that an extension provides, which has no separate entry.
 async fn from_extension(
     id: &str,
     store: Arc<dyn Store>,

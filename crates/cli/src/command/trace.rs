@@ -157,7 +157,7 @@ fn in_order(spans: &[Span]) -> Vec<&Span> {
         children.entry(parent).or_default().push(span);
     }
     let mut waiting: Vec<&Span> = children.remove(&None).unwrap_or_default();
-    // `pop` takes from the end, so the first span has to be there.
+    // `pop` takes the last element, so the first span must be there.
     waiting.reverse();
     let mut ordered = Vec::with_capacity(spans.len());
     while let Some(span) = waiting.pop() {

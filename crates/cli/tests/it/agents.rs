@@ -1,4 +1,4 @@
-//! Agents and skills: stored, checked, asked.
+//! Agents and skills: storing, checking and running them.
 
 use quillet_fake_provider::{FakeProvider, ReplyScript, ScriptedReply};
 

@@ -1,4 +1,4 @@
-//! `quillet ask` against a provider that answers as it is told to, over all wires.
+//! `quillet ask` with a scripted provider, over all provider APIs.
 
 use std::io::Read;
 use std::process::{Child, Command, Stdio};
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::Place;
 
-/// The environment that points all wires to a provider.
+/// Environment variables that direct all provider APIs to this provider.
 pub(crate) fn reach(provider: &FakeProvider) -> Vec<(&'static str, String)> {
     vec![
         (
@@ -36,18 +36,18 @@ pub(crate) fn borrowed<'a>(env: &'a [(&'static str, String)]) -> Vec<(&'static s
         .collect()
 }
 
-/// An answer that begins and does not end while a test runs.
+/// A reply that starts but does not end during a test.
 pub(crate) fn stuck() -> ScriptedReply {
     let pieces = std::iter::once("It begins").chain(vec![" ."; 10_000]);
     ScriptedReply::text(pieces).pause(Duration::from_millis(20))
 }
 
-/// A provider that begins to answer and does not end.
+/// A provider whose replies start but do not end.
 pub(crate) fn endless() -> FakeProvider {
     FakeProvider::start(ReplyScript::turns([stuck()]))
 }
 
-/// Starts a command that is left running.
+/// Starts a command in the background.
 pub(crate) fn start(mut command: Command, provider: &FakeProvider) -> Child {
     command
         .envs(reach(provider))
@@ -56,7 +56,7 @@ pub(crate) fn start(mut command: Command, provider: &FakeProvider) -> Child {
     command.spawn().unwrap()
 }
 
-/// Reads until this much was said.
+/// Reads output until it contains this text.
 pub(crate) fn hear(child: &mut Child, expected: &str) {
     let mut heard = vec![0; expected.len()];
     child
@@ -121,7 +121,7 @@ fn standard_input_is_appended_and_a_dash_is_standard_input_alone() {
         let mut args = vec!["ask", "-m", "gpt-4o"];
         args.extend(question);
         let done = place.run_with(&args, "a b c\n", &borrowed(&env));
-        // What went to no terminal ends in a whole line all the same.
+        // Output that does not go to a terminal also ends with a new line.
         done.gives("3\n");
         let asked = provider.requests()[0].json();
         assert_eq!(asked["messages"][0]["content"], expected, "{question:?}");
@@ -227,7 +227,7 @@ fn json_has_the_calls_the_tokens_and_the_cost() {
     let shown: Value = serde_json::from_str(&done.out).unwrap();
     assert_eq!(shown["text"], "Four.");
     assert_eq!(shown["usage"]["input_tokens"], 1_000_000);
-    // 2.5 dollars for a million tokens in, 10 for a million out.
+    // 2.5 dollars per million input tokens, and 10 per million output tokens.
     assert_eq!(shown["cost_usd"], json!(3.5));
     let failed = place.run_with(&["ask", "hi", "-m", "mock-fail-401", "--json"], "", &[]);
     let shown: Value = serde_json::from_str(&failed.out).unwrap();

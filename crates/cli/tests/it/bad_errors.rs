@@ -1,4 +1,4 @@
-//! What people type by mistake, and what they are told: the thing, the place, and the fix.
+//! Messages about common mistakes include the subject, the location and the fix.
 
 use quillet_fake_provider::{
     ErrorResponse, FakeProvider, InjectedFault, ReplyScript, ScriptedReply,
@@ -175,7 +175,7 @@ fn mistakes_are_answered_with_what_mends_them() {
     for (code, args, words) in rows {
         let done = place.run(args);
         assert_eq!(done.code, Some(*code), "{args:?}\n{}", done.err);
-        // The findings of a check are its result.
+        // Diagnostics of `check` are its result, on standard output.
         let said = done.out + &done.err;
         for word in *words {
             assert!(

@@ -1,4 +1,4 @@
-//! What holds for every command.
+//! Behaviour common to all commands.
 
 use std::io::Read;
 use std::process::Stdio;
@@ -76,7 +76,7 @@ fn colour_only_where_it_is_wanted() {
 
 #[test]
 fn a_reader_that_leaves_ends_it_silently() {
-    // More than a pipe holds, so that the command meets the closed end.
+    // Longer than a pipe's buffer, so that the command notices the closed end.
     let place = Place::new().with(&[("long.tmpl", &"0123456789".repeat(100_000))]);
     let mut command = place.command(&["render", "long.tmpl"]);
     command
@@ -161,7 +161,7 @@ fn control_c_ends_a_command_that_waits_for_input() {
         .stderr(Stdio::null());
     let mut child = command.spawn().unwrap();
     let id = child.id().to_string();
-    // Until it ends; a signal that comes before the program is up counts too.
+    // Repeated until the command ends. A signal before the handler is installed also ends it.
     let sent = std::process::Command::new("kill")
         .args(["-INT", &id])
         .status()

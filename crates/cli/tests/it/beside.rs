@@ -1,4 +1,4 @@
-//! What stands beside a prompt file: partials, files that it refers to, the environment.
+//! Companions of a prompt file: partials, referenced files, and the environment.
 
 use crate::Place;
 

@@ -1,5 +1,5 @@
-//! Budgets through real processes: every door, two replicas that share a Redis, a replica that is
-//! killed with a reservation, and a provider that counts what it was asked.
+//! Budgets in real processes: every API, two replicas that share a Redis, a replica that is killed
+//! with a reservation, and a provider that counts requests.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ use crate::Place;
 use crate::ask::{borrowed, reach};
 use crate::serve::Running;
 
-/// `Hi` is one token, four are around each message, and eight around a request.
+/// `Hi` is one token, plus four per message, eight per request, and 100 for the answer.
 const MOST: u64 = 1 + 4 + 8 + 100;
 const CHAT: &str =
     r#"{"model": "gpt-4o", "max_tokens": 100, "messages": [{"role": "user", "content": "Hi"}]}"#;
@@ -48,14 +48,14 @@ fn place(settings: &str) -> Place {
     ])
 }
 
-/// A provider whose every answer costs this much.
+/// A provider whose replies have this usage.
 fn provider(input: u64, output: u64) -> FakeProvider {
     FakeProvider::start(ReplyScript::turns([
         ScriptedReply::text(["Hello"]).spent(input, output)
     ]))
 }
 
-/// Status, head and body of an answer.
+/// Status, head and body of a response.
 fn read(answer: &str) -> (u16, &str, &str) {
     let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((answer, ""));
     let status = head.split(' ').nth(1).unwrap_or("0").parse().unwrap();
@@ -111,7 +111,7 @@ fn every_door_keeps_the_budget_and_says_which_it_is() {
             said.contains("budget.day_tokens"),
             "{path} {body}: {answer}"
         );
-        // No day has room for these calls, so that waiting does not help.
+        // These calls exceed the budget of any day, so waiting does not help.
         assert_eq!(header(head, "retry-after"), None, "{path} {body}: {answer}");
         if code == "insufficient_quota" {
             assert_eq!(header(head, "x-should-retry"), Some("false"), "{answer}");
@@ -127,7 +127,7 @@ fn every_door_keeps_the_budget_and_says_which_it_is() {
     );
 }
 
-/// Questions to databases, and prompts and agents that an MCP client calls.
+/// Budgets also apply to questions to databases, and to prompts and agents called over MCP.
 #[cfg(all(feature = "sql", feature = "mcp"))]
 #[test]
 fn databases_and_mcp_keep_it_too() {
@@ -178,7 +178,7 @@ fn databases_and_mcp_keep_it_too() {
 #[test]
 fn the_chat_of_a_terminal_keeps_it_too() {
     let provider = provider(12, 10);
-    // One question of four words, and room for no second one with it before it.
+    // The budget is enough for one question of four words, but not for a second one.
     let place = place("[budget]\nday_tokens = 150\n");
     let around = reach(&provider);
     let args = ["chat", "--agent", "plain", "--store", "dir:s"];
@@ -187,7 +187,7 @@ fn the_chat_of_a_terminal_keeps_it_too() {
     assert!(done.err.contains("budget.day_tokens"), "{done:?}");
     let asked = provider.requests().len();
     assert!((1..=2).contains(&asked), "{asked}: {done:?}");
-    // What one command spent, another does not know: a folder keeps no books.
+    // A folder store has no usage counters, so SQLite is set up to share usage between commands.
     let place = place.with(&[(
         "quillet.toml",
         "[model]\nname = \"gpt-4o\"\n[budget]\nstore = \"sqlite:books.db\"\nday_tokens = 150\n",
@@ -235,7 +235,8 @@ fn rows_of_a_batch_and_the_command_line_keep_it_too() {
     assert_eq!(provider.requests().len(), 0);
 }
 
-/// A key has a budget of its own, within that of all; it sees its own, who administers all of them.
+/// A key has its own budget inside the total one. It sees only its own budget; an administrator
+/// sees all.
 #[test]
 fn keys_have_budgets_of_their_own() {
     let provider = provider(12, 100);
@@ -272,13 +273,14 @@ fn keys_have_budgets_of_their_own() {
     }
 }
 
-/// Whatever many ask at the same time through two replicas, no more is spent than there is.
+/// Concurrent requests through two replicas never exceed the budget.
 #[test]
 fn two_replicas_never_spend_more_than_there_is() {
     let redis = RedisServer::start();
     let turn = ScriptedReply::text(["Hello"]).spent(13, 100);
     let provider = FakeProvider::start(ReplyScript::turns([turn.delay(Duration::from_millis(50))]));
-    // Ten calls, and not an eleventh. 13 at 2.50 and 100 at 10 dollars a million are 1.0325e-3.
+    // The budget is enough for ten calls. Each has 13 tokens at 2.50 and 100 tokens at 10 dollars
+    // per million, which is 1.0325e-3 dollars.
     let place = place(&format!(
         "[budget]\nstore = \"{}\"\nday_usd = 0.0105\n{KEYS}",
         redis.url()
@@ -307,13 +309,13 @@ fn two_replicas_never_spend_more_than_there_is() {
     let usd = seen["data"][0]["spent"]["usd"].as_f64().unwrap();
     assert!((usd - 0.010325).abs() < 1e-9, "{seen}");
     assert_eq!(seen["data"][0]["held"]["tokens"], 0);
-    // The next day in Redis' own clock.
+    // Changes to the next day on Redis' clock.
     redis.cli(&["HINCRBY", "shenma:budgets:{day}", "day", "-1"]);
     let answer = one.send("POST", "/v1/chat/completions", &[CI], CHAT);
     assert_eq!(read(&answer).0, 200, "{answer}");
 }
 
-/// A replica that dies holds what its call might have cost for `budget.hold_ms`, and no longer.
+/// The reservation of a killed replica expires after `budget.hold_ms`.
 #[test]
 fn who_is_killed_lets_go() {
     let redis = RedisServer::start();
@@ -357,7 +359,7 @@ fn who_is_killed_lets_go() {
     }
 }
 
-/// Asks, and stays connected as long as the server lives, without waiting for an answer.
+/// Sends a request and keeps the connection open without reading the response.
 fn drop_into(mut stream: std::net::TcpStream, address: &str) {
     use std::io::Write;
     let length = CHAT.len();
@@ -368,7 +370,7 @@ fn drop_into(mut stream: std::net::TcpStream, address: &str) {
         CI.0, CI.1
     )
     .unwrap();
-    // The server ends what it does for a client that is gone, so that this one stays.
+    // The server cancels the requests of disconnected clients, so the connection must stay open.
     std::mem::forget(stream);
 }
 
@@ -388,20 +390,20 @@ fn a_run_has_a_budget_of_its_own_and_a_request_lowers_it() {
     let answer = ask(script, "tokens=5000");
     assert_eq!(read(&answer).0, 200, "{answer}");
     assert_eq!(provider.requests().len(), 3);
-    // Each turn spends 23, and may need the 2048 of a script's answers and its prompt: the second
-    // turn is the last.
+    // Each turn spends 23 tokens, and reserves 2048 for a script's answer plus its prompt. The
+    // second turn is therefore the last one.
     let answer = ask(script, "tokens=2115");
     let (status, _, body) = read(&answer);
     assert_eq!(status, 429, "{answer}");
     assert!(body.contains("the request's budget.run_tokens"), "{answer}");
     assert_eq!(provider.requests().len(), 5, "{answer}");
-    // A request cannot raise what there is.
+    // A request cannot raise the limit.
     let answer = ask(&CHAT.replace("100", "200000"), "tokens=500000");
     assert!(answer.contains("(budget.run_tokens)"), "{answer}");
     let answer = ask(CHAT, "eur=1");
     assert_eq!(read(&answer).0, 400, "{answer}");
     assert!(answer.contains("usd=0.05, tokens=2000, s=30"), "{answer}");
-    // The agent's own.
+    // The agent has its own limit.
     let agent = r#"{"model": "agent/thrifty", "messages": [{"role": "user", "content": "Hi"}]}"#;
     let answer = ask(agent, "tokens=500000");
     assert_eq!(read(&answer).0, 429, "{answer}");
@@ -409,7 +411,7 @@ fn a_run_has_a_budget_of_its_own_and_a_request_lowers_it() {
         answer.contains("agent thrifty: budget.run_tokens"),
         "{answer}"
     );
-    // Money of a model whose price nobody knows.
+    // A cost budget needs a known price, which this model does not have.
     let unknown = CHAT.replace("gpt-4o", "my-own");
     let answer = ask(&unknown, "usd=1");
     assert_eq!(read(&answer).0, 403, "{answer}");
@@ -418,7 +420,7 @@ fn a_run_has_a_budget_of_its_own_and_a_request_lowers_it() {
     assert_eq!(provider.requests().len(), 6);
 }
 
-/// The time of a run ends an answer in the middle.
+/// The time limit of a run interrupts an answer.
 #[test]
 fn the_time_of_a_run_ends_it() {
     let words = vec!["word "; 2000];
@@ -427,14 +429,14 @@ fn the_time_of_a_run_ends_it() {
     let place = place(&format!("[budget]\nday_tokens = 100000\nrun_s = 4\n{KEYS}"));
     let around = reach(&provider);
     let server = Running::start_with(&place, &["--demo"], &borrowed(&around));
-    // The first call loads the vocabulary that tokens are counted by.
+    // The first call loads the tokenizer, which takes time.
     server.send("POST", "/v1/chat/completions", &[CI], CHAT);
     let stream = CHAT.replace("\"max_tokens\"", "\"stream\": true, \"max_tokens\"");
     let answer = server.send("POST", "/v1/chat/completions", &[CI], &stream);
     assert!(answer.contains("word "), "{answer}");
     assert!(answer.contains("budget.run_s"), "{answer}");
     assert!(!answer.contains("[DONE]"), "{answer}");
-    // What was heard until then was spent.
+    // Tokens received before the interruption are counted.
     let began = Instant::now();
     loop {
         let seen = budgets(&server, ROOT);
@@ -447,7 +449,8 @@ fn the_time_of_a_run_ends_it() {
     }
 }
 
-/// While Redis is away each replica goes on by itself, or refuses where that is chosen.
+/// While Redis is unavailable, each replica counts locally, or rejects calls if configured to do
+/// so.
 #[test]
 fn redis_may_be_away() {
     for (alone, status) in [("true", 200), ("false", 503)] {
@@ -468,7 +471,7 @@ fn redis_may_be_away() {
             assert!(answer.contains("budget.unavailable"), "{answer}");
             continue;
         }
-        // What is known of the day is not forgotten: the third call is too much.
+        // The usage of the day is still known, so the third call exceeds the budget.
         let answer = ask();
         assert_eq!(read(&answer).0, 429, "{answer}");
         let metrics = server.send("GET", "/metrics", &[ROOT], "");

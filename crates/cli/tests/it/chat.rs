@@ -1,4 +1,4 @@
-//! `quillet chat`: over piped lines, and on a terminal.
+//! `quillet chat` with piped lines and on a terminal.
 
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -43,7 +43,7 @@ fn each_line_of_a_pipe_is_a_turn() {
         done.err.contains("removed: second") && done.err.contains("unknown command /nonsense"),
         "{done:?}"
     );
-    // What was taken back is not said again.
+    // An undone question is not sent again.
     assert_eq!(
         said(&provider.requests()[2].json()),
         ["first", "One.", "third"]
@@ -71,7 +71,7 @@ fn commands_do_what_they_say() {
     let saved = std::fs::read_to_string(place.path().join("said.md")).unwrap();
     assert_eq!(saved, "## user\n\nhi\n\n## assistant\n\nYes.\n\n");
     assert!(done.out.contains(&saved), "{done:?}");
-    // A file that is there is not written over.
+    // An existing file is not overwritten.
     let again = place.run_with(&["chat", "-m", "mock"], "/save said.md\n", &[]);
     assert_eq!(again.code, Some(1), "{again:?}");
 }
@@ -134,7 +134,7 @@ fn on_a_terminal_an_answer_is_stopped_and_the_next_one_comes() {
     wait(provider.disconnected(1));
     terminal.until("stopped; the partial answer");
     terminal.until("> ");
-    // Where nothing is answered, control-C says how to leave.
+    // When no answer is in progress, Control-C shows how to exit.
     terminal.types("\u{3}");
     terminal.until("Control-D or /exit exits");
     terminal.until("> ");

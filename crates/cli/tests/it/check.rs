@@ -141,7 +141,7 @@ fn braces_that_mean_something_else_are_pointed_out() {
     assert!(!done.out.contains("b.tmpl"), "{}", done.out);
 }
 
-/// Puts something at a path that is no text file.
+/// Creates something at a path that is not a readable text file.
 #[cfg(unix)]
 fn put_odd(path: &std::path::Path, what: &str) {
     use std::os::unix::{fs::symlink, net::UnixListener};
@@ -160,13 +160,13 @@ fn put_odd(path: &std::path::Path, what: &str) {
     }
 }
 
-/// One odd file is one finding with its name; everything beside it is looked at all the same.
+/// An unreadable file causes one error with its name, and all other files are still checked.
 #[cfg(unix)]
 #[test]
 fn odd_files_end_no_check_and_hide_no_other_file() {
     let not_utf8 = "not UTF-8 from byte 3 on";
     let cases = [
-        // A folder of loose files.
+        // A folder that is not a store.
         ("a.tmpl", "latin", "", not_utf8),
         ("a.json", "latin", "", not_utf8),
         ("a.ai.yaml", "latin", "", not_utf8),
@@ -228,7 +228,7 @@ fn odd_files_end_no_check_and_hide_no_other_file() {
     }
 }
 
-/// What lies beside scripts for their tests is no prompt, and a folder is looked at once.
+/// Test files beside scripts are not prompts, and each folder is checked once.
 #[cfg(unix)]
 #[test]
 fn a_store_has_only_its_definitions() {

@@ -1,4 +1,4 @@
-//! Where settings come from.
+//! Sources of settings.
 
 use crate::Place;
 

@@ -1,4 +1,4 @@
-//! One way from a model's name to its provider, whichever interface the name comes in by.
+//! A model name selects the same provider in every API.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -9,7 +9,7 @@ use crate::Place;
 use crate::ask::{borrowed, reach};
 use crate::serve::Running;
 
-/// A name of a model, and who has to be asked; `None` is the mock.
+/// Model names with the API of the expected provider; `None` is the mock.
 const NAMES: [(&str, Option<ProviderApi>); 7] = [
     ("gpt-4o", Some(ProviderApi::OpenAiChat)),
     ("o3-mini", Some(ProviderApi::OpenAiChat)),
@@ -20,7 +20,7 @@ const NAMES: [(&str, Option<ProviderApi>); 7] = [
     ("mock", None),
 ];
 
-/// The routes of a server: what is sent where to ask a model of this name.
+/// Routes of a server and the bodies that use this model.
 fn doors(name: &str, stream: bool) -> Vec<(&'static str, String)> {
     let stored = own(name);
     let messages = r#"[{"role": "user", "content": "Hi"}]"#;
@@ -33,7 +33,7 @@ fn doors(name: &str, stream: bool) -> Vec<(&'static str, String)> {
             "/v1/responses",
             format!(r#"{{"model": "{name}", "input": "Hi", "stream": {stream}}}"#),
         ),
-        // The prompt's own model.
+        // The model is set by the prompt.
         (
             "/v1/chat/completions",
             format!(r#"{{"model": "prompt/{stored}", "messages": [], "stream": {stream}}}"#),
@@ -52,7 +52,7 @@ fn doors(name: &str, stream: bool) -> Vec<(&'static str, String)> {
                 r#"{{"model_config": {{"model_id": "{name}", "model": ""}}, "input": {{"text": "Hi"}}}}"#
             ),
         ),
-        // A script with a model of its own.
+        // The model is set by the script.
         (
             "/v1/chat/completions",
             format!(r#"{{"model": "prompt/script-{stored}", "messages": [], "stream": {stream}}}"#),
@@ -68,13 +68,13 @@ fn doors(name: &str, stream: bool) -> Vec<(&'static str, String)> {
         doors.retain(|(path, _)| *path != "/mcp");
     }
     if name.contains('/') {
-        // Agents say provider and model in two members.
+        // Agent requests have separate fields for provider and model.
         doors.retain(|(path, _)| *path != "/v1/response");
     }
     doors
 }
 
-/// The id of the prompt that is written for this model.
+/// Returns the id of the prompt that sets this model.
 fn own(name: &str) -> String {
     format!("own-{}", name.replace(['/', '.'], "-"))
 }
@@ -92,7 +92,7 @@ pub(crate) fn post(address: &str, path: &str, body: &str) -> String {
     answer
 }
 
-/// A folder with a prompt and a script for each name, and the environment of all providers.
+/// Creates a folder with a prompt and a script for each name.
 fn place() -> Place {
     let mut files = vec![("s/prompts/hi.gotmpl".to_owned(), "Hi".to_owned())];
     for (name, _) in NAMES {
@@ -170,7 +170,7 @@ fn every_command_finds_the_provider_of_a_name() {
             let asked = &provider.requests()[before..];
             let wires: Vec<Option<ProviderApi>> = asked.iter().map(|asked| asked.wire).collect();
             let is_right = match wire {
-                // A query that is not liked is asked for once more.
+                // An invalid query causes a second request.
                 Some(wire) => !wires.is_empty() && wires.iter().all(|found| *found == Some(wire)),
                 None => wires.is_empty(),
             };
@@ -182,7 +182,7 @@ fn every_command_finds_the_provider_of_a_name() {
 #[test]
 fn no_door_has_the_mock_answer_for_a_real_model() {
     let place = place();
-    // No key, the mock as the model of requests that name none, and no store.
+    // No key, the mock as the default model, and no store.
     for args in [
         &["--store", "dir:s"][..],
         &["--store", "dir:s", "--model", "mock"],
@@ -200,7 +200,7 @@ fn no_door_has_the_mock_answer_for_a_real_model() {
             for (path, body) in doors(name, false) {
                 let answer = post(&server.address, path, &body);
                 assert!(!answer.contains("mock model"), "{path} {body}\n{answer}");
-                // What a prompt tool says to a stranger names no settings.
+                // Errors of a prompt tool must not expose names of settings.
                 let told = answer.contains(variable)
                     && (answer.contains(setting) || path == "/v1/response");
                 assert!(told || path == "/mcp", "{path} {body}\n{answer}");
@@ -245,7 +245,7 @@ fn real_models_are_listed_and_what_they_cost_is_told() {
     ];
     let server = Running::start_with(&Place::new(), &[], &env);
     let listed = server.request("GET", "/v1/models", "");
-    // The configured one, those that the server at the address has, those known of Anthropic.
+    // The configured model, the models of the server at the address, and Anthropic's known models.
     for id in ["gpt-4o", "fake-text-20", "claude-sonnet-4-5"] {
         assert!(
             listed.contains(&format!("\"id\":\"{id}\"")),

@@ -1,5 +1,5 @@
-//! Models that have ended: a warning wherever one is named, and never an error. They ended long
-//! before this was written, so that it does not matter on which day it is tested.
+//! Retired models cause a warning wherever they are used, but never an error. Their retirement
+//! dates are in the past, so the tests do not depend on the current date.
 
 use crate::Place;
 

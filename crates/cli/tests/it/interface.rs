@@ -1,7 +1,7 @@
-//! The names that clients depend on stay as they are: routes and schemas of the OpenAPI document,
-//! commands and flags, settings, error codes. Descriptions may change. `conformance/interface` has
-//! the names; after an intended change, write them with `QUILLET_WRITE_INTERFACE=1` and review the
-//! difference.
+//! Names that clients depend on are stable: routes and schemas of the OpenAPI document, commands
+//! and flags, settings, and error codes. Descriptions may change. The names are listed in
+//! `conformance/interface`. After an intended change, run with `QUILLET_WRITE_INTERFACE=1` to
+//! update them, and review the diff.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -30,7 +30,7 @@ fn compare(file: &str, lines: &[String]) {
     );
 }
 
-/// One line for each leaf of the document, without texts for people.
+/// Returns one line for each leaf of the document, without descriptions.
 fn flatten(value: &Json, pointer: &str, lines: &mut Vec<String>) {
     match value {
         Json::Object(members) if !members.is_empty() => {
@@ -56,7 +56,7 @@ fn flatten(value: &Json, pointer: &str, lines: &mut Vec<String>) {
     }
 }
 
-/// The given columns of every row of a page whose first cell is code.
+/// Returns the given columns of each table row in a page whose first cell is code.
 fn table(page: &str, columns: &[usize]) -> Vec<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let text = fs::read_to_string(root.join("docs").join(page)).unwrap();

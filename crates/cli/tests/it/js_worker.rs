@@ -10,7 +10,7 @@ use quillet_script::js::{
 
 use crate::Place;
 
-/// No names at all.
+/// A host without any names.
 struct Nothing;
 
 impl Runtime for Nothing {
@@ -63,7 +63,7 @@ async fn it_computes_and_is_killed_when_it_does_not_end() {
             value,
             JsValueRef::Value(vec![Value::from(42), "undefined".into()].into())
         );
-        // Nothing interrupts this but the end of the process.
+        // Only the end of the process interrupts this script.
         let error = js
             .evaluate("new Array(1e9) + ''", &Nothing)
             .await

@@ -1,4 +1,4 @@
-//! `quillet keys`, and where else keys are seen.
+//! `quillet keys`, and the other places that show keys.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

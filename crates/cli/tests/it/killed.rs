@@ -1,4 +1,4 @@
-//! Replicas that are killed in the middle of an answer, as real processes over a real Redis.
+//! Replicas that are killed in the middle of an answer, as real processes with a real Redis.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -11,7 +11,7 @@ use crate::Place;
 use crate::ask::{borrowed, reach, stuck};
 use crate::serve::Running;
 
-/// Sends a request and reads until this comes.
+/// Sends a request and reads until the response contains this text.
 fn begin(server: &Running, body: &str, until: &str) -> TcpStream {
     let mut stream = TcpStream::connect(&server.address).unwrap();
     write!(
@@ -31,7 +31,7 @@ fn begin(server: &Running, body: &str, until: &str) -> TcpStream {
     stream
 }
 
-/// The names of the events in an answer, in order.
+/// Returns the event names of a response, in order.
 fn names(answer: &str) -> Vec<&str> {
     let lines = answer.lines();
     let mut names: Vec<&str> = lines
@@ -103,7 +103,7 @@ fn a_killed_replica_leaves_every_reader_an_error_and_the_session_its_question() 
         "one error for all"
     );
 
-    // The place of the dead run is free again, and its question is remembered, once.
+    // The permit of the dead run is free again, and its question is in the history once.
     let again = second.request("POST", "/v1/response", &ask("What is lost?"));
     assert_eq!(names(&again).last(), Some(&"response.done"), "{again}");
     let requests = provider.requests();

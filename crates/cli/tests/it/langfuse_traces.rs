@@ -1,5 +1,5 @@
-//! Traces of Langfuse's client for Python as it is published, compressed as it compresses them, and
-//! read back through its own routes.
+//! Traces of the published Langfuse client for Python, compressed by the client and read back
+//! through its own routes.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -7,7 +7,7 @@ use std::process::Command;
 use crate::Place;
 use crate::serve::Running;
 
-/// Where `scripts/prompt-sdks` installs the clients: below the target directory.
+/// Folder below the target directory in which `scripts/prompt-sdks` installs the clients.
 fn installed() -> PathBuf {
     let here = std::env::current_exe().unwrap();
     let place = here.ancestors().nth(3).unwrap().join("prompt-sdks");
@@ -27,7 +27,7 @@ fn observations_come_back_with_the_prompts_that_they_used() {
     let server = Running::start_with(&place, &args, &env);
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/sdk/langfuse_traces.py");
     let sdks = installed();
-    // Version 4 has routes for whole traces, version 5 one for observations.
+    // Version 4 uses routes for whole traces, and version 5 a route for observations.
     for more in ["langfuse-4", "none"] {
         let output = Command::new(sdks.join("venv/bin/python"))
             .arg(&script)

@@ -1,4 +1,4 @@
-//! `quillet fmt` and `quillet check` of scripts.
+//! `quillet fmt` and `quillet check` for scripts.
 
 use std::fs;
 

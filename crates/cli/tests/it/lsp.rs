@@ -1,4 +1,4 @@
-//! `quillet lsp`, with a client that speaks the protocol.
+//! `quillet lsp` with an LSP client.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
@@ -15,7 +15,7 @@ struct Client {
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
     last: i64,
-    /// Notifications that came while an answer was awaited.
+    /// Notifications received while waiting for a response.
     told: Vec<Value>,
 }
 
@@ -82,7 +82,7 @@ impl Client {
         }
     }
 
-    /// The next message; anything else on standard output is a failure.
+    /// Receives the next message. Any other output is a failure.
     fn receive(&mut self) -> Value {
         let mut header = String::new();
         self.output.read_line(&mut header).unwrap();
@@ -100,7 +100,7 @@ impl Client {
         serde_json::from_slice(&body).unwrap()
     }
 
-    /// What is wrong with a document at a version.
+    /// Returns the diagnostics of a document version.
     fn findings(&mut self, uri: &str, version: i64) -> Vec<Value> {
         loop {
             let message = match self.told.pop() {
@@ -137,7 +137,7 @@ impl Client {
         self.ask(&format!("textDocument/{method}"), &params)["result"].take()
     }
 
-    /// The exit code after the end.
+    /// Ends the server and returns its exit code.
     fn end(mut self) -> Option<i32> {
         drop(self.input.take());
         self.child.wait().unwrap().code()

@@ -1,5 +1,4 @@
-//! The command as people run it: arguments and input, then output, notes and
-//! exit code.
+//! Runs the command like a user: with arguments and input, checking output, notes and exit code.
 
 #![allow(clippy::unwrap_used)]
 
@@ -60,7 +59,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// A folder of its own for each test, with nothing configured around it.
+/// A separate folder for each test, without any configuration.
 struct Place(PathBuf);
 
 impl Place {
@@ -72,7 +71,7 @@ impl Place {
         Place(path.canonicalize().unwrap())
     }
 
-    /// Writes files, with their folders.
+    /// Writes files and creates their folders.
     fn with(self, files: &[(&str, &str)]) -> Self {
         for (name, text) in files {
             let path = self.0.join(name);
@@ -86,7 +85,7 @@ impl Place {
         &self.0
     }
 
-    /// The command in this folder, without anything from the outside.
+    /// Returns the command in this folder, with a clean environment.
     fn command<S: AsRef<OsStr>>(&self, args: &[S]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_quillet"));
         command
@@ -109,7 +108,7 @@ impl Place {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
-        // A command that does not read its input may be gone already.
+        // A command that does not read its input may have exited already.
         let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
         let output = child.wait_with_output().unwrap();
         Done {
@@ -126,7 +125,7 @@ impl Drop for Place {
     }
 }
 
-/// A command that has ended.
+/// A completed command.
 #[derive(Debug)]
 struct Done {
     code: Option<i32>,
@@ -135,7 +134,7 @@ struct Done {
 }
 
 impl Done {
-    /// Succeeded, with exactly this result and nothing to say.
+    /// Asserts success with exactly this result, and an empty standard error.
     #[track_caller]
     fn gives(&self, out: &str) {
         assert_eq!(
@@ -144,7 +143,7 @@ impl Done {
         );
     }
 
-    /// Failed with this code, no result, and these words on standard error.
+    /// Asserts failure with this code, no result, and these texts on standard error.
     #[track_caller]
     fn fails(&self, code: i32, words: &[&str]) {
         assert_eq!((self.code, self.out.as_str()), (Some(code), ""), "{self:?}");

@@ -1,4 +1,4 @@
-//! Answers on a terminal: Markdown is laid out there, and nowhere else.
+//! Answers are formatted as Markdown on terminals only.
 
 use std::process::Command;
 
@@ -21,7 +21,7 @@ fn place() -> Place {
     Place::new().with(&[("a.j2", "hi"), ("raw.toml", "[terminal]\nraw = true\n")])
 }
 
-/// What a command shows on a terminal of 40 cells.
+/// Returns the output of a command on a terminal of 40 cells.
 fn shown(mut command: Command, provider: &FakeProvider) -> String {
     let env = reach(provider);
     command.envs(borrowed(&env)).env("COLUMNS", "40");
@@ -77,7 +77,7 @@ fn the_text_as_it_was_written_is_shown_to_who_asks_for_it() {
         let mut command = place.command(args);
         command.envs(env.iter().copied());
         assert_eq!(shown(command, &provider(1)), harmless, "{args:?} {env:?}");
-        // Into a pipe it goes byte for byte.
+        // A pipe gets the original bytes.
         let provider = provider(1);
         let reach = reach(&provider);
         let env: Vec<_> = [&borrowed(&reach), env].concat();

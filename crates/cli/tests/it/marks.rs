@@ -1,4 +1,4 @@
-//! Ids with marks at every way in: the same version speaks wherever one is named.
+//! Version selectors select the same version in every API and command.
 
 use quillet_core::history::DefinitionContent;
 use quillet_fake_provider::{FakeProvider, RecordedRequest, ReplyScript, ScriptedReply};
@@ -9,12 +9,13 @@ use crate::ask::{borrowed, reach};
 use crate::doors::post;
 use crate::serve::Running;
 
-/// The text of a version of the prompt that is asked for.
+/// Returns the text of the prompt's version.
 fn text(word: &str) -> String {
     format!("{word} {{{{.variables.name}}}}")
 }
 
-/// A store in which `greet.hello` has three versions: the label `next` names the first,
+/// Creates a store in which `greet.hello` has three versions. The label `next` points to the first
+/// and `production` to the second, and the third is the latest.
 /// `production` the second, and the third is the latest.
 fn place() -> Place {
     let place = Place::new().with(&[
@@ -39,7 +40,7 @@ fn definition(word: &str) -> String {
     json!({ "userPrompt": text(word) }).to_string()
 }
 
-/// Marks, and the word of the version that each names; `None` is nobody.
+/// Selectors with the expected version's word; `None` if no version matches.
 fn marks() -> Vec<(String, Option<&'static str>)> {
     let first = DefinitionContent::new(definition("one")).digest();
     let marks = [
@@ -60,11 +61,11 @@ fn marks() -> Vec<(String, Option<&'static str>)> {
     all
 }
 
-/// Ways in that answer with the text itself.
+/// Requests that return the rendered text.
 fn renders(id: &str) -> Vec<(String, String)> {
     let variables = json!({ "name": "Ada" });
     let body = json!({ "variables": variables }).to_string();
-    // An id in a path is encoded as a client would.
+    // An id in a path is encoded as by a client.
     let path = id.replace(':', "%3A");
     let mcp = |params: Value| {
         json!({"jsonrpc": "2.0", "id": 1, "method": "prompts/get", "params": params}).to_string()
@@ -93,8 +94,8 @@ fn renders(id: &str) -> Vec<(String, String)> {
     all
 }
 
-/// Definitions of others that name the version: an agent whose instructions it is, and a script
-/// that calls it.
+/// Definitions that refer to the version: an agent with the prompt as its instructions, and a
+/// script that calls it.
 fn callers(number: usize, id: &str) -> [(String, String); 2] {
     let agent = json!({"model": "gpt-4o", "prompt": id, "variables": {"name": "Ada"}});
     let script = format!("- -> prompt/{id}(name=\"Ada\")\n");
@@ -104,7 +105,7 @@ fn callers(number: usize, id: &str) -> [(String, String); 2] {
     ]
 }
 
-/// Answers, after a call of the tool that it is offered, if it is offered one.
+/// Answers the question, after calling a tool if one is offered.
 fn answer(asked: &RecordedRequest) -> ScriptedReply {
     let body = asked.json();
     let has_result = body.to_string().contains(r#""role":"tool""#);
@@ -114,8 +115,8 @@ fn answer(asked: &RecordedRequest) -> ScriptedReply {
     }
 }
 
-/// Ways in that have an agent or a script use the version, which are told of one that is not there
-/// in ways of their own.
+/// Requests in which an agent or a script uses the version. They have different errors for a
+/// missing version.
 fn uses(number: usize, id: &str) -> Vec<(String, String)> {
     let question = json!([{"role": "user", "content": "Hi"}]);
     let tool = json!({
@@ -136,7 +137,7 @@ fn uses(number: usize, id: &str) -> Vec<(String, String)> {
     ]
 }
 
-/// Ways in that send the text to a model.
+/// Requests that send the text to a model.
 fn chats(id: &str) -> Vec<(String, String)> {
     let variables = json!({ "name": "Ada" });
     let path = id.replace(':', "%3A");
@@ -209,7 +210,7 @@ fn every_way_in_gives_the_version_that_a_mark_names() {
                 assert!(answer.contains("did you mean"), "{path} {id}\n{answer}");
             }
         }
-        // What is asked of the model for a request, and what the client is told.
+        // Returns the model's request and the client's response.
         let ask = |path: &str, body: &str| {
             let before = provider.requests().len();
             let answer = post(&server.address, path, body);
@@ -228,7 +229,7 @@ fn every_way_in_gives_the_version_that_a_mark_names() {
         }
         for (path, body) in uses(number, &id) {
             let (sent, answer) = ask(&path, &body);
-            // A script's answer is what it called.
+            // The output of the script contains the prompt that it called.
             is_here(&format!("{sent}{answer}"), &format!("{path} {body}"));
         }
         let done = place.run(&["render", &id, "-D", "name=Ada", "--store", "sqlite:s.db"]);

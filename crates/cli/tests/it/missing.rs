@@ -1,10 +1,10 @@
-//! What a build lacks is said wherever it is met, with the feature that brings it.
+//! Errors about disabled features name the feature to enable.
 
 use crate::Place;
 #[cfg(not(all(feature = "mcp", feature = "sql")))]
 use crate::serve::Running;
 
-/// A sentence of every such failure.
+/// The sentence that each of these errors contains.
 fn mend(what: &str, feature: &str) -> String {
     format!(
         "this build has no {what}: build with `--features {feature}`, or take the released binary"

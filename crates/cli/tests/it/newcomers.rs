@@ -1,4 +1,4 @@
-//! What people type first, and what they are told.
+//! First steps of a new user, with the output of each.
 
 use std::time::Duration;
 
@@ -166,7 +166,7 @@ fn somebody_who_waits_sees_a_sign_of_life() {
         terminal.until("\r\u{1b}[2K");
         terminal.until("Here it is.");
         assert_eq!(terminal.end(), Some(0));
-        // Into a pipe nothing but the answer goes.
+        // A pipe gets only the answer.
         let done = place.run_with(args, "", &borrowed(&env));
         done.gives("Here it is.\n");
     }

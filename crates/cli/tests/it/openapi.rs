@@ -1,5 +1,5 @@
-//! The OpenAPI document as others read it: `openapi-spec-validator` holds it against the
-//! standard, `schemathesis` sends the server what the document permits, and what it does not.
+//! The OpenAPI document in third-party tools: `openapi-spec-validator` checks it against the
+//! standard, and `schemathesis` sends valid and invalid requests to the server.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -7,7 +7,7 @@ use std::process::Command;
 use crate::Place;
 use crate::serve::Running;
 
-/// What `scripts/openapi-tools` installed.
+/// Path of a tool installed by `scripts/openapi-tools`.
 fn tool(name: &str) -> PathBuf {
     let here = std::env::current_exe().unwrap();
     let target = here.ancestors().nth(3).unwrap();
@@ -76,7 +76,7 @@ fn the_document_is_valid_with_and_without_tokens() {
 /// The generated requests are the same in every run.
 #[test]
 fn the_server_does_what_its_document_says() {
-    // The file that the examples of databases name.
+    // The file that the database examples refer to.
     let place = Place::new().with(&[("shop.db", "")]);
     let server = Running::start(&place, &["--demo"]);
     let url = format!("http://{}/openapi.json", server.address);
@@ -92,7 +92,7 @@ fn the_server_does_what_its_document_says() {
         "--no-color",
     ]);
     if !cfg!(feature = "mcp") {
-        // It says that this build lacks it, which is an error of the server's by its status.
+        // This build responds that the feature is disabled, which counts as a server error.
         command.args(["--exclude-path", "/mcp"]);
     }
     command.args([

@@ -1,4 +1,4 @@
-//! A terminal that a test looks into and types on.
+//! A terminal for tests that read its output and type input.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -7,20 +7,20 @@ use std::process::{Child, Command};
 
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
-/// A terminal with a command in it.
+/// A terminal with a running command.
 pub(crate) struct Terminal {
     outside: File,
-    // A character may come in two pieces.
+    // A character may be split between two reads.
     bytes: Vec<u8>,
     pub(crate) child: Child,
-    /// Everything that was shown so far.
+    /// All output so far.
     pub(crate) shown: String,
-    /// How much of it was waited for.
+    /// Length of the output that was already matched.
     seen: usize,
 }
 
 impl Terminal {
-    /// Starts a command on a terminal of its own.
+    /// Starts a command on a new terminal.
     pub(crate) fn start(mut command: Command) -> Self {
         let outside = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&outside).unwrap();
@@ -46,12 +46,12 @@ impl Terminal {
         }
     }
 
-    /// Types something.
+    /// Types a text.
     pub(crate) fn types(&mut self, text: &str) {
         self.outside.write_all(text.as_bytes()).unwrap();
     }
 
-    /// Reads until this is shown, after everything that was waited for before.
+    /// Reads until this text appears after the last match.
     #[track_caller]
     pub(crate) fn until(&mut self, expected: &str) {
         let place = loop {
@@ -63,7 +63,7 @@ impl Terminal {
         self.seen += place + expected.len();
     }
 
-    /// Reads what is there, or says that the terminal is closed.
+    /// Reads available output. Returns `false` if the terminal is closed.
     fn read(&mut self) -> bool {
         let mut bytes = [0; 4096];
         let read = self.outside.read(&mut bytes).unwrap_or(0);
@@ -72,7 +72,7 @@ impl Terminal {
         read > 0
     }
 
-    /// Reads until the command has closed the terminal, and gives its exit code.
+    /// Reads until the command closes the terminal, and returns its exit code.
     pub(crate) fn end(&mut self) -> Option<i32> {
         let mut bytes = [0; 4096];
         while let Ok(read @ 1..) = self.outside.read(&mut bytes) {

@@ -1,4 +1,5 @@
-//! Rates of models over two replicas that share a Redis: real processes, and a provider that counts.
+//! Rate limits of models with two replicas that share a Redis: real processes, and a provider that
+//! counts requests.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -33,7 +34,7 @@ fn busy() -> ScriptedReply {
     ))))
 }
 
-/// Status, wait and body of an answer.
+/// Status, wait time and body of a response.
 fn read(answer: &str) -> (u16, Option<u64>, &str) {
     let (head, body) = answer.split_once("\r\n\r\n").unwrap();
     let status = head.split(' ').nth(1).unwrap().parse().unwrap();
@@ -44,7 +45,7 @@ fn read(answer: &str) -> (u16, Option<u64>, &str) {
     (status, wait.map(|wait| wait.parse().unwrap()), body)
 }
 
-/// The provider tells one replica to wait; then nobody asks it, whichever way requests come.
+/// If the provider tells one replica to wait, no replica sends requests, in any API.
 #[test]
 fn a_429_reaches_every_replica_and_every_door() {
     let redis = RedisServer::start();
@@ -76,7 +77,7 @@ fn a_429_reaches_every_replica_and_every_door() {
         let (status, wait, body) = read(&answer);
         assert_eq!(status, 429, "{path}: {answer}");
         assert!(body.contains(&format!("\"{code}\"")), "{path}: {answer}");
-        // True: as long as the provider said, less what has passed since.
+        // The remaining part of the provider's wait time.
         let wait = wait.unwrap_or_else(|| panic!("{path}: {answer}"));
         assert!((1800..=3601).contains(&wait), "{path}: {wait}");
     }
@@ -117,7 +118,7 @@ fn a_script_keeps_the_rate() {
     assert_eq!(provider.requests().len(), 1);
 }
 
-/// Many workers, through two replicas: the provider is asked no more than the bucket says.
+/// With many workers and two replicas, the request rate stays within the bucket.
 #[test]
 fn many_workers_through_two_replicas_keep_one_rate() {
     let redis = RedisServer::start();
@@ -147,7 +148,7 @@ fn many_workers_through_two_replicas_keep_one_rate() {
     });
     let mut times = times;
     times.sort_by(f64::total_cmp);
-    // Ten at once, then 591 a minute; nothing makes an answer come earlier than it was asked for.
+    // A burst of ten, then 591 a minute. No answer may arrive earlier than the bucket allows.
     for (index, time) in times.iter().enumerate() {
         let earliest = (index as f64 - 9.0) * 60.0 / 591.0;
         assert!(
@@ -158,7 +159,7 @@ fn many_workers_through_two_replicas_keep_one_rate() {
     assert_eq!(provider.requests().len(), 40);
 }
 
-/// Without Redis each replica goes on with a bucket of its own, which its figures say.
+/// Without Redis, each replica uses a local bucket and reports this in its metrics.
 #[test]
 fn a_replica_without_redis_goes_on() {
     let mut redis = RedisServer::start();

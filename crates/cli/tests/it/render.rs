@@ -215,7 +215,7 @@ fn schemas_that_prompt_files_name_are_given() {
     place
         .run(&with(&["render", "recipe.prompt", "-D", "dish=soup"]))
         .gives("Cook soup");
-    // The schema is held to.
+    // Variables are validated against the schema.
     place
         .run(&with(&["render", "recipe.prompt", "-D", "dish:=7"]))
         .fails(3, &["dish"]);
@@ -238,7 +238,7 @@ fn schemas_that_prompt_files_name_are_given() {
     wrong.fails(2, &["must be NAME=FILE"]);
     let wrong = place.run(&["render", "recipe.prompt", "--schema", "Recipe=list.json"]);
     wrong.fails(2, &["must be a JSON Schema object, not an array"]);
-    // Settings give them to every command; the command line wins.
+    // Settings provide the defaults for every command, and the command line overrides them.
     let settings =
         "[prompts.schemas]\nRecipeRequest = \"request.json\"\nRecipe = \"recipe.yaml\"\n";
     let place = place.with(&[("quillet.toml", settings), ("any.json", "{}")]);
@@ -306,7 +306,7 @@ fn the_ending_names_the_format() {
         .gives("[user]\nX\n");
     let asked = ["render", "plain.txt", "--format", "python", "-D", "x=X"];
     place.run(&asked).gives("X");
-    // Places are those of the file.
+    // Locations refer to the file.
     let broken = place.run(&["render", "broken.prompt"]);
     broken.fails(3, &["broken.prompt:4:1", "{{#if x}}"]);
 }

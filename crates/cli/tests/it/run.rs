@@ -1,4 +1,4 @@
-//! `quillet run`: scripts with their arguments, results, and what they may not do.
+//! `quillet run`: arguments, results and restrictions of scripts.
 
 use std::fs;
 use std::io::Read;
@@ -22,7 +22,7 @@ fn place() -> Place {
     Place::new().with(&[("greet.ai.yaml", GREET)])
 }
 
-/// Runs with a provider that gives these answers.
+/// Runs a script with a provider that returns these answers.
 fn answered(
     place: &Place,
     args: &[&str],
@@ -205,7 +205,7 @@ fn a_dry_run_shows_requests_and_asks_nobody() {
     assert_eq!(last_said(&requests[0]), "Greet Ada");
 }
 
-/// Everything below a folder, by path.
+/// Returns all files below a folder by path.
 #[cfg(feature = "js")]
 fn files_below(folder: &std::path::Path) -> Vec<(String, Vec<u8>)> {
     let mut all = Vec::new();
@@ -298,7 +298,7 @@ fn a_dry_run_leaves_everything_as_it_was() {
     assert_eq!(contacted.load(Ordering::SeqCst), 0);
 }
 
-/// A server that counts who connects to it.
+/// A server that counts connections.
 #[cfg(feature = "js")]
 fn counting() -> (String, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -469,7 +469,7 @@ fn a_line_is_printed_once_wherever_it_ends_the_script() {
         ("$match(1):\n  :1:\n    - $print: x", "x\n"),
         ("- - $print: x", "x\n"),
         ("$echo: x\n-> $print", "x\n"),
-        // What is not the line that was printed last is a result of its own.
+        // A result that differs from the last printed line is printed separately.
         ("$print: x\n$echo: x", "x\nx\n"),
         ("$print: x\n$ret: y", "x\ny\n"),
         (
@@ -511,7 +511,7 @@ fn a_chat_file_does_not_repeat_its_greeting() {
         let args = ["bot", words, "--histories", "chats"];
         let (_, asked) = answered(&place, &args, "", &["Yes."]);
         let messages = asked[0]["messages"].as_array().unwrap();
-        // System message, greeting, what was said before, and the new words.
+        // System message, greeting, earlier turns, and the new text.
         assert_eq!(messages.len(), 3 + 2 * number, "{messages:?}");
     }
     let kept = fs::read_to_string(place.path().join("chats/bot/history.yaml")).unwrap();

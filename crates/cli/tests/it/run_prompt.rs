@@ -1,4 +1,4 @@
-//! `quillet run` of prompts: files and stored ones go to their model.
+//! `quillet run` with prompts: prompt files and stored prompts are sent to their model.
 
 use quillet_fake_provider::{FakeProvider, ReplyScript, ScriptedReply};
 use serde_json::Value;
@@ -20,7 +20,7 @@ fn place() -> Place {
     ])
 }
 
-/// Runs beside a provider that gives these answers; what it was asked.
+/// Runs with a provider that returns these answers, and also returns its requests.
 fn asked(place: &Place, args: &[&str], answers: &[&str]) -> (crate::Done, Vec<Value>) {
     let turns = answers.iter().map(|answer| ScriptedReply::text([*answer]));
     let provider = FakeProvider::start(ReplyScript::turns(turns.collect::<Vec<_>>()));
@@ -38,7 +38,7 @@ fn asked(place: &Place, args: &[&str], answers: &[&str]) -> (crate::Done, Vec<Va
 #[test]
 fn a_prompt_is_sent_as_its_messages_with_its_own_model_and_options() {
     let place = place();
-    // The file, more arguments, the model, roles, and a member of the request.
+    // Prompt file, additional arguments, model, roles, and a field of the request.
     type Case = (
         &'static str,
         &'static [&'static str],
@@ -152,7 +152,7 @@ fn several_models_are_compared() {
     let answers: Value = serde_json::from_str(&json.out).unwrap();
     assert_eq!(answers[1]["text"], "Two.");
     assert_eq!(answers[1]["model"], "gpt-4o-mini");
-    // One that fails hides nothing of the others.
+    // A failing model does not hide the results of the others.
     let args = [
         "support.prompty",
         "-D",

@@ -1,5 +1,5 @@
-//! The scripts of `examples/scripts`: their tests pass, and the lines that the documentation shows
-//! give what it shows, without a model.
+//! Scripts in `examples/scripts`: their tests pass, and the sessions in the documentation produce
+//! the documented output without a model.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ fn root() -> PathBuf {
     root.canonicalize().unwrap()
 }
 
-/// Runs the command at the root of the repository, with nothing configured around it.
+/// Runs the command in the repository root, without any configuration.
 fn at_root(args: &[String]) -> Done {
     let place = Place::new();
     let mut command = place.command(args);
@@ -22,7 +22,7 @@ fn at_root(args: &[String]) -> Done {
     }
 }
 
-/// The sessions of a page: what stands behind `$ quillet`, and what comes of it.
+/// Sessions of a page: the arguments after `$ quillet`, and the expected output.
 fn sessions(page: &str) -> Vec<(Vec<String>, String)> {
     let blocks = page.split("\n```\n").skip(1).step_by(2);
     let session = |block: &str| {
@@ -37,7 +37,7 @@ fn sessions(page: &str) -> Vec<(Vec<String>, String)> {
     blocks.filter_map(session).collect()
 }
 
-/// The words of a line, where single quotes hold several together.
+/// Splits a line into words; single quotes group words.
 fn words(line: &str) -> Vec<String> {
     let pieces = line.split('\'').zip([false, true].into_iter().cycle());
     let words = pieces.flat_map(|(piece, quoted)| {

@@ -8,7 +8,7 @@ use quillet_test_support::scripted::{ScriptedServer, answer, good};
 
 use crate::Place;
 
-/// A running server; ends with the test.
+/// A running server that is killed at the end of the test.
 pub(crate) struct Running {
     pub(crate) child: Child,
     pub(crate) address: String,
@@ -29,7 +29,7 @@ impl Running {
         Running::of(place.command(&args), env)
     }
 
-    /// The same, started by another program that is given the arguments behind its own.
+    /// Like `start`, but with another program whose last arguments are those of the server.
     #[cfg(target_os = "linux")]
     pub(crate) fn start_by(
         place: &Place,
@@ -80,7 +80,7 @@ impl Running {
         self.send(method, path, &[], body)
     }
 
-    /// The same with more headers.
+    /// Sends a request with additional headers.
     pub(crate) fn send(
         &self,
         method: &str,
@@ -143,8 +143,8 @@ fn the_demo_serves_prompts_and_a_mock() {
     }
 }
 
-/// An MCP server that never says anything delays neither the start nor a run: what would
-/// wait for it here waits for an hour.
+/// An MCP server that never responds does not delay the start or a run. The configured timeout is
+/// one hour, so any wait would be visible.
 #[test]
 fn a_silent_mcp_server_is_not_waited_for() {
     let place = Place::new().with(&[

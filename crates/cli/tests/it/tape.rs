@@ -25,7 +25,7 @@ fn what_was_recorded_is_played_without_a_provider() {
     let tape = std::fs::read_to_string(tapes[0].as_ref().unwrap().path()).unwrap();
     assert!(!tape.contains("canary"), "{tape}");
     drop(provider);
-    // No key, no address: nothing is asked.
+    // Replays need neither a key nor an address, because no provider is called.
     place.run(&ask(&["--replay", "tapes"])).gives("Four.\n");
     let miss = place.run(&ask(&["--replay", "tapes", "--temperature", "1"]));
     miss.fails(4, &["no recording", "the nearest", "temperature"]);

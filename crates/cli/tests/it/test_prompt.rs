@@ -1,4 +1,4 @@
-//! `quillet test` of prompts: the fixtures beside them, with one model or several.
+//! `quillet test` with prompts and their fixtures, with one or several models.
 
 use quillet_fake_provider::{FakeProvider, RecordedRequest, ReplyScript, ScriptedReply};
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! `quillet test`: fixtures beside scripts, their reports and exit codes.
+//! `quillet test` with scripts and their fixtures: reports and exit codes.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! `quillet trace`, over runs that were made.
+//! `quillet trace` with recorded runs.
 
 use quillet_fake_provider::{FakeProvider, ReplyScript, ScriptedReply};
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! `quillet worker` finds the program that it stands for, or says where to get it.
+//! `quillet worker` finds the program `quillet-worker`, or explains where to get it.
 
 use crate::Place;
 

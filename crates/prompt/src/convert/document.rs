@@ -1,4 +1,4 @@
-//! What a prompt says besides its template, and how each kind of file says it.
+//! Parts of a prompt other than its template, and their representation in each kind of file.
 
 use quillet_template::{MessageSyntax, Missing};
 use serde_json::{Map as Object, Value as Tree, json};
@@ -9,31 +9,31 @@ use super::template::ConvertedTemplate;
 use super::yaml::{block, write as yaml};
 use crate::definition::{Prompt, PromptBody};
 
-/// What has a counterpart in every kind of file.
+/// Parts that every kind of file can represent.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FileParts {
     pub(super) name: Option<String>,
     pub(super) description: Option<String>,
     pub(super) model: Option<String>,
-    /// In the words of OpenAI's API.
+    /// Keyed by the option names of OpenAI's API.
     pub(super) options: Object<String, Tree>,
     pub(super) inputs: Vec<FileVariable>,
-    /// Whether results of functions may hold messages.
+    /// Whether function results may contain messages.
     pub(super) trusted_results: bool,
 }
 
-/// One variable that a prompt takes.
+/// An input variable of a prompt.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct FileVariable {
     pub(super) name: String,
-    /// Without its default.
+    /// JSON Schema without the default value.
     pub(super) schema: Object<String, Tree>,
     pub(super) required: bool,
     pub(super) default: Option<Tree>,
     pub(super) trusted: bool,
 }
 
-/// What only one kind of file has.
+/// Keys that only one kind of file supports.
 const ALONE: [&str; 21] = [
     "displayName",
     "outputs",
@@ -58,19 +58,18 @@ const ALONE: [&str; 21] = [
     "api",
 ];
 
-/// Those that say where a model is served and by whom: nothing that a prompt says changes
-/// without them.
+/// Keys that describe the deployment of the model. They do not affect the rendered prompt.
 const DEPLOYMENT: [&str; 3] = ["connection", "configuration", "provider"];
 
-/// Those that do so where they name the conversation that a prompt is anyway.
+/// Keys that are also deployment data if they select the chat API.
 const API: [&str; 2] = ["apiType", "api"];
 
-/// The same, deeper inside.
+/// Nested keys that only one kind of file supports.
 const ALONE_INSIDE: [&str; 3] = ["function_choice_behavior", "sample", "example"];
 
 impl FileParts {
-    /// The parts of a prompt, or what in it only its own kind of file has. Deployment data may
-    /// be left out.
+    /// Extracts the parts of a prompt. Returns notes instead if it uses keys that only its own kind
+    /// of file supports. With `drop_deployment`, deployment data is left out.
     pub(super) fn of(prompt: &Prompt, drop_deployment: bool) -> Result<Self, Vec<ConvertNote>> {
         let refusals = refusals(prompt, drop_deployment);
         if !refusals.is_empty() {
@@ -140,8 +139,8 @@ fn is_deployment(key: &str) -> bool {
     DEPLOYMENT.contains(&key) || API.contains(&key)
 }
 
-/// Takes deployment data from the top and from what it says of the model. An interface that is
-/// no conversation stays.
+/// Removes deployment data from the top level and from the model settings. An API type other than
+/// chat is kept.
 fn without_deployment(said: &mut Tree) {
     let Tree::Object(front) = said else {
         return;
@@ -156,7 +155,7 @@ fn without_deployment(said: &mut Tree) {
     }
 }
 
-/// Keys that only one kind of file has, and that say something.
+/// Collects the keys in use that only one kind of file supports.
 fn collect(said: &Tree, depth: usize, keys: &mut Vec<String>) {
     let empty = |value: &Tree| match value {
         Tree::Null => true,
@@ -200,7 +199,7 @@ fn inputs(prompt: &Prompt) -> Vec<FileVariable> {
         }
         let property = properties.and_then(|all| all.get(&name)?.as_object().cloned());
         let mut property = property.unwrap_or_default();
-        // Kept apart, because each kind of file writes defaults in another place.
+        // Stored separately, because the location of defaults depends on the kind of file.
         property.remove("default");
         inputs.push(FileVariable {
             schema: property,
@@ -213,10 +212,10 @@ fn inputs(prompt: &Prompt) -> Vec<FileVariable> {
     inputs
 }
 
-/// The text of the new file.
+/// Writes the new file.
 ///
 /// # Errors
-/// What the target cannot say.
+/// Parts that the target cannot represent.
 pub(super) fn write(
     parts: &FileParts,
     body: &ConvertedTemplate,
@@ -276,7 +275,7 @@ pub(super) fn write(
     })
 }
 
-/// Front matter and template; what is read trims the template.
+/// Joins front matter and template. Readers trim the template, so blank lines around it are safe.
 fn fenced(front: &Object<String, Tree>, text: &str) -> String {
     if front.is_empty() {
         return text.to_owned();
@@ -285,7 +284,7 @@ fn fenced(front: &Object<String, Tree>, text: &str) -> String {
 }
 
 trait SplitOff {
-    /// Takes away what follows a key.
+    /// Removes and returns the entries that follow a key.
     fn split_off_after(&mut self, key: &str) -> Object<String, Tree>;
 }
 
@@ -358,7 +357,7 @@ fn parameter(input: &FileVariable) -> Tree {
     Tree::Object(all)
 }
 
-/// Settings in the words of dotprompt and prompty.
+/// Option names of dotprompt and prompty.
 const CAMEL: [(&str, &str); 6] = [
     ("max_tokens", "maxOutputTokens"),
     ("top_p", "topP"),
@@ -535,7 +534,7 @@ fn variable(input: &FileVariable) -> Result<Tree, Vec<ConvertNote>> {
     Ok(Tree::Object(all))
 }
 
-/// Whether what a prompt does about missing variables can be said in files.
+/// Checks that files can represent how a prompt handles missing variables.
 pub(super) fn lenient(prompt: &Prompt) -> Result<(), Vec<ConvertNote>> {
     if prompt.missing == Missing::Default {
         return Ok(());

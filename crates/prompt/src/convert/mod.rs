@@ -1,9 +1,9 @@
-//! Conversion between kinds of prompt files, where an exact counterpart exists.
+//! Conversion between kinds of prompt files. Only exact conversions are allowed.
 //!
-//! Text, variables, conditions, loops, messages, the model with its settings and parameters are
-//! converted. Everything else is rejected with its location and the reason, so nothing is lost
-//! silently. The result is read again, rendered and compared with the original; if they differ, the
-//! conversion fails.
+//! The converter supports text, variables, conditions, loops, messages, parameters, and the model
+//! with its settings. It rejects everything else with a location and a reason, so nothing is lost
+//! silently. It then parses and renders the result and compares it with the original. If they
+//! differ, the conversion fails.
 
 mod document;
 mod refusal;
@@ -26,20 +26,18 @@ use crate::file::{self, FileEnvironment, PromptFile};
 /// Options for converting a prompt file.
 #[derive(Clone, Debug, Default)]
 pub struct FileOptions {
-    /// How its template is converted.
+    /// Options for converting the template.
     pub template: ConvertOptions,
-    /// Whether what says where the model is served and by whom is left out, in place of being
-    /// refused: `connection`, `configuration`, `provider`, and `apiType` or `api` where it is
-    /// `chat`.
+    /// Whether deployment data is left out instead of being rejected: `connection`,
+    /// `configuration`, `provider`, and `apiType` or `api` with the value `chat`.
     pub drop_deployment: bool,
 }
 
-/// Converts a prompt file, or a definition of our own in JSON. The kinds of
-/// variables are those that the file declares, and those of `options` over them.
+/// Converts a prompt file or a JSON definition. Variable types declared in the file can be
+/// overridden in `options`.
 ///
 /// # Errors
-/// What is wrong with the file, or everything in it that has no exact
-/// counterpart, each with its place.
+/// Errors in the file, or all parts without an exact counterpart, each with its location.
 pub fn convert(
     source: &PromptFile<'_>,
     target: ConvertTarget,
@@ -74,7 +72,7 @@ pub fn convert(
         }
     };
     let text = document::write(&parts, &body, target).map_err(tell)?;
-    // The new file is read and rendered again: a conversion that is not exact is refused.
+    // The new file is parsed and rendered, so that an inexact conversion is rejected.
     let proof = verify::ConvertCheck {
         formats,
         shapes: &options.shapes,
@@ -85,14 +83,14 @@ pub fn convert(
     held.map_err(tell)?;
     let mut notes = tell(body.notes);
     for note in &mut notes {
-        // Notes are exact for some values only, so they do not refuse the conversion.
+        // Notes apply to some values only, so they do not reject the conversion.
         note.severity = Severity::Warning;
         note.code = "convert.values";
     }
     Ok(ConvertedTemplate { text, notes })
 }
 
-/// The kinds of a prompt's variables.
+/// Types of a prompt's variables.
 fn declared(prompt: &Prompt, options: &ConvertOptions) -> VariableType {
     let schema = prompt.parameters.schema().map(Value::from);
     let mut shapes = schema
@@ -115,7 +113,7 @@ fn read(source: &PromptFile<'_>, outside: &dyn FileEnvironment) -> Result<Prompt
     read.map(|(prompt, _)| prompt)
 }
 
-/// A refusal as a finding in the file.
+/// Converts a note to a diagnostic in the file.
 fn finding(source: &PromptFile<'_>, prompt: &Prompt, refusal: ConvertNote) -> Diagnostic {
     let found = Diagnostic::error("convert.refused", source.name, refusal.reason);
     match refusal.at {
@@ -135,7 +133,7 @@ fn finding(source: &PromptFile<'_>, prompt: &Prompt, refusal: ConvertNote) -> Di
     }
 }
 
-/// Where a key stands in YAML or JSON: the first line that begins with it.
+/// Byte offset of a key in YAML or JSON: the first line that begins with the key.
 fn key_at(text: &str, key: &str) -> Option<usize> {
     let mut at = 0;
     for line in text.split_inclusive('\n') {

@@ -1,9 +1,9 @@
-//! What has no counterpart in the other format.
+//! Notes about parts that the other format cannot represent.
 
-/// What has no counterpart: where, and why.
+/// A part without a counterpart, with its location and the reason.
 #[derive(Clone, Debug)]
 pub(super) struct ConvertNote {
-    /// Byte in the template, or a key of the front matter.
+    /// Byte offset in the template, or a front matter key.
     pub(super) at: NoteLocation,
     pub(super) reason: String,
 }

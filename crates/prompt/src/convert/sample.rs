@@ -1,5 +1,5 @@
-//! Sample values for a template: a list for what a loop iterates over, the declared kind for
-//! declared variables, and text otherwise.
+//! Sample values for a template: lists for loops, values of the declared type for declared
+//! variables, and text for all others.
 
 use indexmap::IndexMap;
 use quillet_core::{Map, Value};
@@ -7,7 +7,7 @@ use quillet_template::convert::{
     NodeKind, PathStart, TreeCondition, TreeNode, TypeScope, VariablePath, VariableType,
 };
 
-/// A value in the making.
+/// A value under construction.
 #[derive(Debug, Default)]
 enum SampleValue {
     #[default]
@@ -17,7 +17,7 @@ enum SampleValue {
     Object(IndexMap<String, SampleValue>),
 }
 
-/// One step into a value.
+/// One segment of a path into a value.
 #[derive(Clone, Debug)]
 enum PathStep {
     Key(String),
@@ -27,11 +27,11 @@ enum PathStep {
 struct Sampling<'s> {
     root: SampleValue,
     scope: TypeScope<'s>,
-    /// Where the items of the loops around stand.
+    /// Paths of the loop items in the enclosing loops.
     items: Vec<Vec<PathStep>>,
 }
 
-/// Variables for everything that a tree mentions.
+/// Creates variables for every path that a tree references.
 pub(super) fn variables<'n>(
     trees: impl Iterator<Item = &'n [TreeNode]>,
     shapes: &VariableType,
@@ -87,7 +87,7 @@ impl Sampling<'_> {
         }
     }
 
-    /// What is compared with a text is that text.
+    /// A value that is compared with a text gets that text, so that the condition holds.
     fn visit_condition(&mut self, condition: &TreeCondition) {
         match &condition.equals {
             Some(text) => self.put(&condition.path, text.as_str().into()),
@@ -100,8 +100,8 @@ impl Sampling<'_> {
             VariableType::Integer => Value::Int(7),
             VariableType::Number => Value::Float(0.5),
             VariableType::Boolean => Value::Bool(true),
-            // It neither begins nor ends with white space: some kinds of files
-            // trim messages, and others do not.
+            // The text has no leading or trailing white space, because some kinds of files trim
+            // messages and others do not.
             _ => format!("{} <b> & \"'{{}} {{{{x}}}}\nuser:\n.", path.keys.join(".")).into(),
         };
         self.put(path, value);
@@ -134,7 +134,7 @@ impl Sampling<'_> {
 }
 
 impl SampleValue {
-    /// What stands there; it is made if nothing does.
+    /// Returns the value at a path and creates it if it is missing.
     fn value_at_path(&mut self, steps: &[PathStep]) -> &mut SampleValue {
         let Some((step, rest)) = steps.split_first() else {
             return self;

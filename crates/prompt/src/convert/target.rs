@@ -1,15 +1,15 @@
-//! What prompt files are converted to.
+//! Target formats of prompt file conversions.
 
 /// The format or kind of file to convert to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConvertTarget {
-    /// A definition of our own, as JSON.
+    /// A Quillet definition, as JSON.
     Definition,
     /// `NAME.prompt`.
     Dotprompt,
     /// `NAME.prompty`.
     Prompty,
-    /// A function of Semantic Kernel, as YAML.
+    /// A Semantic Kernel function, as YAML.
     SemanticKernel,
 }
 
@@ -22,7 +22,7 @@ impl ConvertTarget {
         ("semantic-kernel", ConvertTarget::SemanticKernel),
     ];
 
-    /// The target of that name.
+    /// Returns the target with this name.
     ///
     /// # Examples
     ///

@@ -1,4 +1,4 @@
-//! The template of a prompt in the words of the target.
+//! Conversion of a prompt's template to the target format.
 
 use quillet_core::{Diagnostic, Severity};
 use quillet_template::convert::{
@@ -11,23 +11,23 @@ use super::target::ConvertTarget;
 use super::turns::{self, TemplateTurn};
 use crate::definition::{Prompt, PromptBody};
 
-/// A template as it will stand in the new file.
+/// A template as written to the new file.
 #[derive(Clone, Debug)]
 pub(super) struct ConvertedTemplate {
     pub(super) body: PromptBody,
     pub(super) format: String,
     pub(super) messages: MessageSyntax,
     pub(super) missing: Missing,
-    /// What it says, message by message, as far as it was read.
+    /// Parsed trees of the messages, as far as they could be parsed.
     pub(super) trees: Vec<Nodes>,
-    /// What is exact for some values only.
+    /// Notes about conversions that are exact for some values only.
     pub(super) notes: Vec<ConvertNote>,
 }
 
-/// The template for the target.
+/// Converts the template for the target.
 ///
 /// # Errors
-/// What has no counterpart, with its place.
+/// Parts without a counterpart, each with its location.
 pub(super) fn of(
     prompt: &Prompt,
     target: ConvertTarget,
@@ -78,7 +78,7 @@ pub(super) fn of(
     Ok(written)
 }
 
-/// The template format of the new file: the old one where the target has it.
+/// Template format of the new file: the original format if the target supports it.
 fn format_for(source: &str, target: ConvertTarget) -> &str {
     let has: &[&str] = match target {
         ConvertTarget::Definition => return source,
@@ -95,10 +95,10 @@ fn format_for(source: &str, target: ConvertTarget) -> &str {
     same.or(has.first()).copied().unwrap_or(source)
 }
 
-/// One message's template in the new format.
+/// The template of one message in the new format.
 struct ConvertedMessage {
     text: String,
-    /// What it says, if it was read.
+    /// The parsed tree, if the template could be parsed.
     tree: Option<Nodes>,
     notes: Vec<ConvertNote>,
 }
@@ -116,7 +116,7 @@ fn content(
     let source = TemplateSource::new("template", &turn.text);
     let mut findings = ConvertFindings::new("template", &turn.text);
     let mut read = |from| templates::read(from, &source, options, &mut findings);
-    // Read only for the sample values of the check, so an error does not matter.
+    // Parsed only for the sample values of the verification, so an error does not matter.
     if from == to {
         return Ok(ConvertedMessage {
             text: turn.text.clone(),
@@ -145,7 +145,7 @@ fn content(
     }
 }
 
-/// A finding in a message as one in the template.
+/// Converts a diagnostic in a message to a note in the template.
 fn refusal(found: Diagnostic, turn: &TemplateTurn) -> ConvertNote {
     let at = found.span.map_or(0, |span| span.start);
     let reason = match found.help {
@@ -156,8 +156,8 @@ fn refusal(found: Diagnostic, turn: &TemplateTurn) -> ConvertNote {
     ConvertNote::template(turn.at + at, reason)
 }
 
-/// Functions are bound when a file is rendered, so it is not known here whether it says the same
-/// with them.
+/// Rejects function calls. Functions are bound when a file is rendered, so equal results cannot be
+/// verified here.
 fn refuse_calls(nodes: &[TreeNode], findings: &mut ConvertFindings<'_>) {
     for node in nodes {
         match &node.kind {
@@ -185,8 +185,8 @@ fn refuse_calls(nodes: &[TreeNode], findings: &mut ConvertFindings<'_>) {
     }
 }
 
-/// What says who speaks. A single text of the user says so by itself, but in
-/// prompty, where text without a role is the system's.
+/// Writes the role marker of a message. A single user message needs no marker, except in prompty,
+/// where text without a role is a system message.
 fn begin(
     text: &mut String,
     target: ConvertTarget,

@@ -1,4 +1,4 @@
-//! Roles in a template, in each notation.
+//! Role markers in a template, in each notation.
 
 use quillet_core::Role;
 use quillet_template::MessageSyntax;
@@ -7,17 +7,17 @@ use quillet_template::structure::{MessagePart, computed_role_line, parse_role_li
 use super::refusal::ConvertNote;
 use crate::definition::{Prompt, PromptBody};
 
-/// A message and its template, a part of the prompt's.
+/// A message and its part of the prompt's template.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct TemplateTurn {
-    /// In the field's words: `assistant`, not `model`.
+    /// The common role name: `assistant`, not `model`.
     pub(super) role: String,
     pub(super) text: String,
-    /// Where the text begins in the prompt's.
+    /// Offset of the text in the prompt's template.
     pub(super) at: usize,
 }
 
-/// The messages of a prompt's template. A text without structure is the user's.
+/// Splits a prompt's template into messages. Text without role markers is one user message.
 pub(super) fn of(prompt: &Prompt) -> Result<Vec<TemplateTurn>, Vec<ConvertNote>> {
     let text = match &prompt.body {
         PromptBody::Text(text) => text,
@@ -25,7 +25,7 @@ pub(super) fn of(prompt: &Prompt) -> Result<Vec<TemplateTurn>, Vec<ConvertNote>>
             let turn = |message: &crate::TemplateMessage| TemplateTurn {
                 role: message.role.as_str().to_owned(),
                 text: message.content.to_string(),
-                // Each message has a text of its own, so there is no common offset.
+                // Each message is a separate text, so there is no common offset.
                 at: 0,
             };
             return Ok(messages.iter().map(turn).collect());
@@ -101,12 +101,12 @@ fn helpers(text: &str) -> Result<Vec<TemplateTurn>, Vec<ConvertNote>> {
         (role, from) = (name, at + after);
     }
     turns.push(turn(role, &text[from..], from));
-    // White space between two helpers is no message.
+    // White space between two helpers is not a message.
     turns.retain(|turn| !turn.text.trim().is_empty());
     Ok(turns)
 }
 
-/// The role in quotes, and how long the helper is.
+/// Returns the quoted role and the length of the helper.
 fn role_helper(text: &str) -> Option<(&str, usize)> {
     let inside = text.strip_prefix("{{role ")?;
     let end = inside.find("}}")?;
@@ -129,7 +129,7 @@ fn elements(text: &str) -> Result<Vec<TemplateTurn>, Vec<ConvertNote>> {
         };
         let content = &text[at + inner.0..at + inner.1];
         let lead = content.len() - content.trim_start().len();
-        // Markup and entities mean something in this syntax only.
+        // Markup and entities have a meaning in this syntax only.
         if let Some(tag) = content.find(['<', '&']) {
             let reason = "markup inside a message has no counterpart";
             return Err(vec![ConvertNote::template(at + inner.0 + tag, reason)]);
@@ -140,7 +140,7 @@ fn elements(text: &str) -> Result<Vec<TemplateTurn>, Vec<ConvertNote>> {
     Ok(turns)
 }
 
-/// The role of the element that a text begins with, where its content is, and its length.
+/// Parses the element at the start of a text: its role, the range of its content, and its length.
 fn element(text: &str) -> Option<(&str, (usize, usize), usize)> {
     let rest = text.strip_prefix("<message role=")?;
     let quote = rest.chars().next().filter(|c| matches!(c, '"' | '\''))?;
@@ -151,7 +151,7 @@ fn element(text: &str) -> Option<(&str, (usize, usize), usize)> {
     Some((role, (start, end), end + "</message>".len()))
 }
 
-/// The name of a role as a model's API has it.
+/// Parses a role by its name in model APIs.
 pub(super) fn role(name: &str) -> Option<Role> {
     Role::parse(if name == "model" { "assistant" } else { name })
 }

@@ -15,22 +15,22 @@ use super::{sample, turns};
 use crate::definition::{Prompt, PromptBody};
 use crate::file::{self, NoEnvironment, PromptFile};
 
-/// What it takes to render both.
+/// Inputs for rendering both prompts.
 pub(super) struct ConvertCheck<'p> {
     pub(super) formats: &'p TemplateFactory,
-    /// The kinds of the variables.
+    /// Types of the variables.
     pub(super) shapes: &'p VariableType,
-    /// What the templates say, where they were read.
+    /// Parsed trees of the templates, where available.
     pub(super) trees: &'p [Nodes],
     /// Whether deployment data is left out.
     pub(super) drop_deployment: bool,
 }
 
 impl ConvertCheck<'_> {
-    /// Holds a conversion to be exact.
+    /// Verifies that a conversion is exact.
     ///
     /// # Errors
-    /// Where it is not.
+    /// The location of a difference.
     pub(super) fn verify(
         &self,
         prompt: &Prompt,
@@ -54,7 +54,7 @@ impl ConvertCheck<'_> {
             return whole("the prompt's parameters would change");
         }
         match (self.render_messages(prompt), self.render_messages(&again)) {
-            // A render that fails proves nothing, so it is refused like a difference.
+            // A failed render proves nothing, so it is rejected like a difference.
             (Some(before), Some(after)) if before == after => Ok(()),
             _ => whole("the template has no exact counterpart: its messages would change"),
         }
@@ -64,7 +64,7 @@ impl ConvertCheck<'_> {
         FileParts::of(prompt, self.drop_deployment)
     }
 
-    /// Who says what.
+    /// Renders a prompt to pairs of role and text.
     fn render_messages(&self, prompt: &Prompt) -> Option<Vec<(String, String)>> {
         let templates = prompt.templates();
         let sources: Vec<TemplateSource<'_>> = templates
@@ -90,13 +90,13 @@ impl ConvertCheck<'_> {
             functions: &NoFunctions,
             limits: &RenderLimits::default(),
         };
-        // Nothing is called, so there is nothing to wait for.
+        // No tool is called, so the render completes without waiting.
         let done = render(&work).now_or_never()?.ok()?;
         Some(conversation(&prompt.body, &done))
     }
 
-    /// Variables that say their names and hold what could be taken for something
-    /// else.
+    /// Creates sample variables. Each value contains the variable's name, and characters that have
+    /// a special meaning in some format.
     fn samples(&self, template: &dyn CompiledTemplate) -> Map {
         if !self.trees.is_empty() {
             let trees = self.trees.iter().map(Vec::as_slice);
@@ -168,7 +168,7 @@ fn conversation(body: &PromptBody, done: &RenderedTemplate) -> Vec<(String, Stri
     messages.iter().map(one).collect()
 }
 
-/// The object with a value under a path.
+/// Returns a copy of the object with the value inserted at a path.
 fn with(root: &Value, path: &[String], value: Value) -> Value {
     let [first, rest @ ..] = path else {
         return value;

@@ -1,19 +1,19 @@
-//! YAML as people write it: blocks, not braces, and quotes only where a text
-//! would be taken for something else without them.
+//! Writes readable YAML: block style, and quotes only around texts that YAML would otherwise read
+//! as something else.
 
 use serde_json::{Map as Object, Value as Tree};
 
-/// Words that some reader of YAML takes for a boolean or for nothing.
+/// Words that some YAML parsers read as booleans or null.
 const WORDS: [&str; 9] = ["true", "false", "null", "yes", "no", "on", "off", "y", "n"];
 
-/// One key a line, or more where its value is not alone.
+/// Writes an object in block style, starting each entry on a new line.
 pub(super) fn write(object: &Object<String, Tree>) -> String {
     let mut out = String::new();
     map(object, 0, &mut out);
     out
 }
 
-/// The entries; where the first begins, the blanks stand already.
+/// Writes the entries. The indentation of the first one is already written.
 fn map(object: &Object<String, Tree>, indent: usize, out: &mut String) {
     for (at, (key, value)) in object.iter().enumerate() {
         if at > 0 {
@@ -25,7 +25,7 @@ fn map(object: &Object<String, Tree>, indent: usize, out: &mut String) {
     }
 }
 
-/// What stands after a key.
+/// Writes the value after a key.
 fn under(value: &Tree, indent: usize, out: &mut String) {
     let deeper = indent + 2;
     match value {
@@ -64,7 +64,7 @@ fn list(items: &[Tree], indent: usize, out: &mut String) {
     }
 }
 
-/// A value in one line. JSON is YAML.
+/// Writes a value on one line as JSON, which is valid YAML.
 fn flow(value: &Tree) -> String {
     match value {
         Tree::String(text) => scalar(text),
@@ -72,7 +72,7 @@ fn flow(value: &Tree) -> String {
     }
 }
 
-/// A text in one line, in quotes where it needs them.
+/// Writes a text on one line, quoted if necessary.
 fn scalar(text: &str) -> String {
     if is_plain(text) {
         text.to_owned()
@@ -81,9 +81,9 @@ fn scalar(text: &str) -> String {
     }
 }
 
-/// Whether nothing in it means something else: fewer texts than YAML takes.
+/// Whether a text needs no quotes. This is stricter than YAML.
 fn is_plain(text: &str) -> bool {
-    // A digit or a sign could begin a number or a date.
+    // A leading digit or sign could start a number or a date.
     let begins = text.starts_with(|c: char| c.is_alphabetic() || c == '_');
     let kept = |c: char| c.is_alphanumeric() || " _-./,:()'?!+@;=$".contains(c);
     let is_word = WORDS.iter().any(|word| text.eq_ignore_ascii_case(word));
@@ -98,8 +98,7 @@ fn quoted(text: &str) -> String {
     printable(&Tree::from(text).to_string())
 }
 
-/// JSON in which everything that YAML does not print is escaped; it stands in
-/// texts only.
+/// Escapes all characters in JSON that YAML does not allow. They occur in strings only.
 fn printable(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {
@@ -112,15 +111,15 @@ fn printable(json: &str) -> String {
     out
 }
 
-/// A text as a literal block with so many blanks before each line, or in quotes
-/// where a block cannot have it. A line end follows.
+/// Writes a text as a literal block with this indentation, or quoted if a block cannot hold it. The
+/// output ends with a line break.
 pub(super) fn block(text: &str, indent: usize) -> String {
     let fits = |c: char| c == '\n' || !(c.is_control() || c == '\u{feff}');
-    // A block cannot hold white space alone, nor control characters.
+    // A block cannot hold only white space, nor control characters.
     if text.trim().is_empty() || !text.chars().all(fits) {
         return format!("{}\n", quoted(text));
     }
-    // Where the text begins with white space, the blanks are counted.
+    // If the text begins with white space, the indentation must be given explicitly.
     let counted = text.starts_with([' ', '\n']);
     let chomp = match text.len() - text.trim_end_matches('\n').len() {
         // Without an indicator, YAML keeps exactly one line end.

@@ -4,8 +4,8 @@ use quillet_core::LineColumn;
 
 use crate::template_location::TemplatePlacement;
 
-/// How the template stands whose value begins at a byte. Only a literal block
-/// (`|`) has the same lines in the file as in the template.
+/// Placement of the template whose YAML value starts at byte `at`. Only in a literal block (`|`) do
+/// the lines of the file match those of the template.
 pub(super) fn standing(text: &str, at: usize, template: &str) -> TemplatePlacement {
     let lines = content(text, at).and_then(|first| lines(text, first, template));
     match lines {
@@ -14,8 +14,8 @@ pub(super) fn standing(text: &str, at: usize, template: &str) -> TemplatePlaceme
     }
 }
 
-/// Where each line of a template begins, from the byte of the first on; `None`
-/// if they are not the lines of the file.
+/// Start of each template line in the file. Returns `None` if the lines differ from those of the
+/// template.
 fn lines(text: &str, first: usize, template: &str) -> Option<Vec<(usize, LineColumn)>> {
     let indent = indent(text.get(first..)?, template)?;
     let number = LineColumn::of(text, first).line;
@@ -25,7 +25,7 @@ fn lines(text: &str, first: usize, template: &str) -> Option<Vec<(usize, LineCol
         let theirs = text.get(from..)?.split_inclusive('\n').next()?;
         let bare = theirs.trim_end_matches(['\n', '\r']);
         let lead = indent.min(bare.len());
-        // A single different line means that the file writes the text in another way.
+        // If a single line differs, the value is not a plain literal block.
         if bare.get(lead..) != Some(ours) {
             return None;
         }
@@ -39,7 +39,7 @@ fn lines(text: &str, first: usize, template: &str) -> Option<Vec<(usize, LineCol
     Some(lines)
 }
 
-/// By how much the block is indented: as its first line that says something.
+/// Indentation of the block, measured at its first nonblank line.
 fn indent(block: &str, template: &str) -> Option<usize> {
     let mut pairs = template.lines().zip(block.lines());
     pairs.find_map(|(ours, theirs)| {
@@ -48,8 +48,8 @@ fn indent(block: &str, template: &str) -> Option<usize> {
     })
 }
 
-/// The line after the one with the sign of a literal block, for a value of the
-/// key `template` that begins at a byte.
+/// Offset of the line after the `|` indicator of the key `template`, whose value starts at byte
+/// `at`.
 fn content(text: &str, at: usize) -> Option<usize> {
     let key = text.get(..at)?.rfind("template")?;
     let line = text.get(key..)?.find('\n')?;

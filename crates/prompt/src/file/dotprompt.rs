@@ -1,7 +1,8 @@
 //! dotprompt: YAML front matter, then a template of the format `dotprompt`.
 //!
-//! The rules are those of the reference (google/dotprompt). Where it skips something silently,
-//! there is a warning here: a key that it drops, a front matter that it takes for text.
+//! The rules are those of the reference implementation (google/dotprompt). If the reference ignores
+//! something silently, such as an unknown key or a front matter that it reads as text, this parser
+//! adds a warning.
 
 use std::sync::Arc;
 
@@ -18,7 +19,8 @@ use crate::options::chat_options;
 use crate::parameters::Parameters;
 use crate::template_location::{TemplateLocation, TemplatePlacement};
 
-/// The reference's `RESERVED_METADATA_KEYWORDS`, and `metadata`, which its types have.
+/// The `RESERVED_METADATA_KEYWORDS` of the reference, and `metadata`, which is in its type
+/// definitions.
 const KEYS: [&str; 13] = [
     "config",
     "description",
@@ -51,7 +53,7 @@ pub(super) fn read(file: &PromptFile<'_>, outside: &dyn FileEnvironment) -> Chec
     Ok((prompt, report.warnings))
 }
 
-/// What the front matter says.
+/// Parsed front matter.
 #[derive(Default)]
 struct Front {
     raw: Object<String, Tree>,
@@ -83,7 +85,7 @@ fn prompt(file: &PromptFile<'_>, body: Span, report: &Report<'_>, front: Front) 
     }
 }
 
-/// The reference always has these three.
+/// Adds three keys that are always present in the reference.
 fn with_base(mut metadata: Object<String, Tree>) -> Object<String, Tree> {
     for key in ["ext", "metadata", "config"] {
         metadata
@@ -93,8 +95,8 @@ fn with_base(mut metadata: Object<String, Tree>) -> Object<String, Tree> {
     metadata
 }
 
-/// The reference reads the whole file as the template if its front matter is indented, empty, or
-/// not closed. A warning says so.
+/// Warns about a front matter that is indented, empty or unclosed, because the reference then reads
+/// the whole file as the template.
 fn warn_of_front_matter(text: &str, report: &mut Report<'_>) {
     let mut at = 0;
     for line in text.split_inclusive('\n') {
@@ -202,7 +204,7 @@ fn input(
     }
 }
 
-/// A property in the short form, in a JSON Schema, where it is none.
+/// Finds a property in short form inside a JSON Schema, where the short form is not allowed.
 fn short_property(input: &YamlNode) -> Option<&YamlEntry> {
     let properties = input.get("schema")?.get("properties")?;
     let mut properties = properties.entries().iter();
@@ -223,7 +225,7 @@ fn output(
     if let Some(schema) = &schema {
         keep(&mut front.metadata, "output", schema);
     }
-    // As in Genkit, whose other formats (`jsonl`, `enum`, `array`, `media`) its own parsers read.
+    // As in Genkit. Its other formats (`jsonl`, `enum`, `array`, `media`) need parsers of its own.
     let form = match (format.as_deref(), schema) {
         (None | Some("json"), Some(schema)) => {
             json!({"type": "json_schema", "json_schema": {"name": "output", "schema": schema}})
@@ -244,15 +246,15 @@ fn schema(node: &YamlNode, outside: &dyn FileEnvironment, report: &mut Report<'_
     }
 }
 
-/// Puts a schema where its Picoschema stood.
+/// Replaces a Picoschema with its JSON Schema.
 fn keep(metadata: &mut Object<String, Tree>, key: &str, schema: &Tree) {
     if let Some(Tree::Object(object)) = metadata.get_mut(key) {
         object.insert("schema".into(), schema.clone());
     }
 }
 
-/// Parameters of the prompt: the schema, without requiring properties that have a default. A schema
-/// of another type does not describe variables.
+/// Parameters of the prompt, derived from the schema. Properties with a default are not required. A
+/// schema whose type is not an object does not describe variables.
 fn parameters(schema: Option<Tree>, defaults: Object<String, Tree>) -> Result<Parameters, String> {
     let mut schema = match schema {
         Some(schema) if schema.get("type").and_then(Tree::as_str) == Some("object") => schema,
@@ -260,7 +262,7 @@ fn parameters(schema: Option<Tree>, defaults: Object<String, Tree>) -> Result<Pa
         _ => json!({"type": "object"}),
     };
     if let Some(Tree::Array(required)) = schema.get_mut("required") {
-        // A default fills the variable in, so a request need not have it.
+        // The default applies if the request does not set the variable.
         required.retain(|name| {
             name.as_str()
                 .is_none_or(|name| !defaults.contains_key(name))

@@ -9,11 +9,11 @@ use quillet_yaml::Options;
 use super::front_matter::{self, FrontMatter};
 use super::{FileKind, kind};
 
-/// The tokens of a prompt file of that name ([`kind`]): the YAML of its front matter
-/// ([`quillet_yaml::tokens`]), the lines around it, and its template in the format that the file
-/// says. They are in order, none over another. A function of Semantic Kernel in YAML has those of
-/// YAML. `None` for what is no prompt file; none for a text larger than
-/// [`CompileLimits::source_bytes`].
+/// Semantic tokens of a prompt file with this name ([`kind`]): the delimiter lines, the YAML front
+/// matter ([`quillet_yaml::tokens`]), and the template in the format that the file specifies. The
+/// tokens are sorted and do not overlap. For a Semantic Kernel function in YAML, only YAML tokens
+/// are returned. Returns `None` if the file is not a prompt file, and no tokens if the text is
+/// longer than [`CompileLimits::source_bytes`].
 ///
 /// ```
 /// use quillet_core::TokenKind;
@@ -51,8 +51,8 @@ pub fn tokens(
     Some(token::normalize(text, moved))
 }
 
-/// Everything that could stand at a byte of a prompt file, in its template
-/// ([`editor::completions`]); nothing in the front matter.
+/// Completions at a byte offset in the template of a prompt file ([`editor::completions`]). The
+/// front matter has no completions.
 #[must_use]
 pub fn completions(
     name: &str,
@@ -73,7 +73,7 @@ pub fn completions(
     let (Some(format), Some(at)) = (format, at.checked_sub(start)) else {
         return Vec::new();
     };
-    // Blanks at the end are cut off when the file is read, and may yet be written behind.
+    // Reading the file trims trailing blanks, but the cursor may be behind them.
     let body = text.get(start..).unwrap_or_default();
     let mut found = editor::completions(&**format, body, at, names, limits);
     for one in &mut found {
@@ -120,8 +120,8 @@ fn template(
     }
 }
 
-/// The parts of a file that has a template outside of YAML. As its reader has it, a front matter
-/// that is not closed is a part of the template.
+/// Splits a file whose template is outside the YAML. An unclosed front matter is part of the
+/// template, as in the parser.
 fn parts(kind: FileKind, text: &str) -> Option<FrontMatter> {
     let split = match kind {
         FileKind::Dotprompt => front_matter::dotprompt(text),
@@ -136,7 +136,7 @@ fn parts(kind: FileKind, text: &str) -> Option<FrontMatter> {
     }))
 }
 
-/// The lines around a front matter.
+/// Adds tokens for the delimiter lines of a front matter.
 fn fences(text: &str, parts: FrontMatter, found: &mut Vec<SemanticToken>) {
     if parts.front == (Span { start: 0, end: 0 }) {
         return;
@@ -160,7 +160,7 @@ fn fences(text: &str, parts: FrontMatter, found: &mut Vec<SemanticToken>) {
     }
 }
 
-/// The name of the template's format. A front matter that cannot be read says none.
+/// Name of the template format. An invalid front matter selects the default.
 fn format(kind: FileKind, text: &str, front: Span) -> &'static str {
     match kind {
         FileKind::Dotprompt => return "dotprompt",

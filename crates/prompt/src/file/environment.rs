@@ -1,5 +1,5 @@
-//! Environment of a prompt file. Environment variables, other files and schemas by name are
-//! provided by the caller, so that an untrusted file reads nothing on its own.
+//! Environment of a prompt file. The caller provides environment variables, other files and named
+//! schemas, so that an untrusted file cannot read anything by itself.
 
 use std::fmt;
 use std::path::Path;
@@ -12,7 +12,7 @@ pub trait FileEnvironment {
     /// An environment variable, for `${env:NAME}`; `None` if it is not set.
     ///
     /// # Errors
-    /// The reason why it is not available.
+    /// Returns an error if the variable must not be read.
     fn variable(&self, name: &str) -> Result<Option<String>, AccessError> {
         let _ = name;
         Err(AccessError::Closed)
@@ -22,26 +22,26 @@ pub trait FileEnvironment {
     /// file and has no `..`; implementations must not follow links that leave the folder.
     ///
     /// # Errors
-    /// The reason why it is not available.
+    /// Returns an error if the file must not or cannot be read.
     fn file(&self, path: &str) -> Result<String, AccessError> {
         let _ = path;
         Err(AccessError::Closed)
     }
 
-    /// Whether references below `connection` are resolved too. Connections are not used here, and
-    /// they mostly hold secrets, so by default they stay as written.
+    /// Whether references below `connection` are resolved too. By default they are left unresolved,
+    /// because connections mostly hold secrets and are not used here.
     fn fills_connections(&self) -> bool {
         false
     }
 
-    /// A JSON Schema by its name, for Picoschema.
+    /// Returns the JSON Schema with this name, for Picoschema.
     fn schema(&self, name: &str) -> Option<Tree> {
         let _ = name;
         None
     }
 }
 
-/// Error of a reference that is not resolved.
+/// Error of a reference that cannot be resolved.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AccessError {
     /// The environment does not provide such references.
@@ -53,12 +53,12 @@ pub enum AccessError {
     /// The operator must allow it first; the text names the setting.
     #[error("{0}")]
     NotAllowed(String),
-    /// There is no such file, or it cannot be read.
+    /// The file does not exist or cannot be read.
     #[error("{0}")]
     Unreadable(String),
 }
 
-/// Empty environment.
+/// An environment without variables, files or schemas.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoEnvironment;
 
@@ -66,10 +66,10 @@ impl FileEnvironment for NoEnvironment {}
 
 /// Provides environments by folder.
 pub trait EnvironmentProvider: Send + Sync + fmt::Debug {
-    /// Environment of a file in that folder.
+    /// Returns the environment for files in this folder.
     fn around(&self, folder: &Path) -> Box<dyn FileEnvironment>;
 
-    /// Environment of a file in a database; empty by default.
+    /// Returns the environment for a file in a database, which is empty by default.
     fn anywhere(&self) -> Box<dyn FileEnvironment> {
         Box::new(NoEnvironment)
     }

@@ -1,8 +1,8 @@
-//! Front matter: YAML between two lines `---`, then the template.
+//! Front matter: YAML between two `---` lines, followed by the template.
 
 use quillet_core::Span;
 
-/// Where the two parts of a file stand.
+/// Locations of the front matter and the template in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FrontMatter {
     /// The YAML.
@@ -11,10 +11,10 @@ pub(super) struct FrontMatter {
     pub(super) body: Span,
 }
 
-/// Splits a dotprompt file as its reference does: the file begins with a line
-/// `---`, and a later line `---`, itself ended, closes it. In every other case,
-/// and if nothing stands between, the whole file is the template. Comments and blank
-/// lines may stand above, as a licence does: newer versions of the reference skip them.
+/// Splits a dotprompt file like the reference implementation. The file begins with a `---` line and
+/// a later `---` line, which must end with a line break, closes the front matter. If the front
+/// matter is missing or empty, the whole file is the template. Comments (such as a licence) and
+/// blank lines may come first, as newer versions of the reference allow.
 pub(super) fn dotprompt(text: &str) -> Option<FrontMatter> {
     let above = text.split_inclusive('\n');
     let above = above.take_while(|line| line.starts_with('#') || line.trim().is_empty());
@@ -29,8 +29,8 @@ pub(super) fn dotprompt(text: &str) -> Option<FrontMatter> {
     (!front.trim().is_empty()).then_some(parts)
 }
 
-/// Splits a prompty file: front matter between lines of `---` or of `+++`, the
-/// last of which may end the file.
+/// Splits a prompty file. The front matter is delimited by `---` or `+++` lines; the closing line
+/// may be the last line of the file.
 pub(super) fn prompty(text: &str) -> Option<FrontMatter> {
     let lead = text.len() - text.trim_start().len();
     let first = text[lead..].split_inclusive('\n').next()?;
@@ -38,7 +38,7 @@ pub(super) fn prompty(text: &str) -> Option<FrontMatter> {
     if !matches!(fence, "---" | "+++") || !first.ends_with('\n') {
         return None;
     }
-    // Where all of a file is indented, so is the line that ends it.
+    // If the whole file is indented, the closing line is indented too.
     let indented = text[..lead].ends_with([' ', '\t']);
     let ends = |line: &str| {
         if indented {
@@ -50,7 +50,7 @@ pub(super) fn prompty(text: &str) -> Option<FrontMatter> {
     closed(text, lead + first.len(), ends)
 }
 
-/// The parts of a text whose front matter begins at a byte.
+/// Finds the closing line of a front matter that starts at byte `start`.
 fn closed(text: &str, start: usize, ends: impl Fn(&str) -> bool) -> Option<FrontMatter> {
     let mut at = start;
     for line in text[start..].split_inclusive('\n') {
@@ -66,13 +66,13 @@ fn closed(text: &str, start: usize, ends: impl Fn(&str) -> bool) -> Option<Front
     None
 }
 
-/// The body without the white space around it.
+/// Span of the body without surrounding white space.
 fn trimmed(text: &str, start: usize) -> Span {
     let body = text.get(start..).unwrap_or_default();
     let lead = body.len() - body.trim_start().len();
     Span {
         start: start + lead,
-        // In a blank body both trims meet, and the end must not be before the start.
+        // In a blank body both trims overlap, so the end must not be before the start.
         end: start + lead.max(body.trim_end().len()),
     }
 }

@@ -1,7 +1,7 @@
-//! Prompt files: `.prompt` (dotprompt), `.prompty`, and Semantic Kernel's
-//! functions, read into the same [`Prompt`] as every other definition.
+//! Prompt files: `.prompt` (dotprompt), `.prompty`, and Semantic Kernel functions. All are parsed
+//! to the same [`Prompt`] as other definitions.
 //!
-//! Nothing here accesses files, the environment or the network: the caller passes the text of a
+//! Nothing here accesses files, the environment or the network. The caller passes the text of a
 //! file, and a [`FileEnvironment`] for its references.
 
 mod block;
@@ -22,7 +22,7 @@ pub use editor::{completions, tokens};
 pub use environment::{AccessError, EnvironmentProvider, FileEnvironment, NoEnvironment};
 pub use source::PromptFile;
 
-/// What a text says in YAML.
+/// Parses YAML to a JSON value.
 #[cfg(test)]
 pub(crate) fn yaml_of(text: &str) -> Result<serde_json::Value, Vec<quillet_core::Diagnostic>> {
     let range = quillet_core::Span {
@@ -42,13 +42,13 @@ pub enum FileKind {
     Dotprompt,
     /// prompty, version 2: `NAME.prompty`.
     Prompty,
-    /// A function of Semantic Kernel in YAML.
+    /// A Semantic Kernel function in YAML.
     SemanticKernel,
-    /// The folder form of such a function: `skprompt.txt` beside `config.json`.
+    /// A Semantic Kernel function in a folder: `skprompt.txt` beside `config.json`.
     SemanticKernelFolder,
 }
 
-/// What the file of that name and text is; `None` for what is no prompt file.
+/// Returns the kind of a prompt file by its name and text, or `None` if it is not a prompt file.
 ///
 /// # Examples
 ///
@@ -73,8 +73,8 @@ pub fn kind(name: &str, text: &str) -> Option<FileKind> {
     }
 }
 
-/// The name that a prompt file gives its prompt: `greet.formal` for
-/// `greet.formal.prompt`; that of its folder for `skprompt.txt`.
+/// Returns the prompt name of a prompt file: `greet.formal` for `greet.formal.prompt`, and the
+/// folder name for `skprompt.txt`.
 ///
 /// # Examples
 ///
@@ -98,11 +98,11 @@ fn last(name: &str) -> &str {
     name.rsplit(['/', '\\']).next().unwrap_or(name)
 }
 
-/// Reads a prompt file. Warnings come with the prompt, errors instead of it,
-/// each with its line and column in the file.
+/// Parses a prompt file. A valid prompt may have warnings. Every diagnostic has a line and column
+/// in the file.
 ///
 /// # Errors
-/// Everything that is wrong, or that its name and text are no prompt file's.
+/// Returns all errors of the file, or an error if it is not a prompt file.
 ///
 /// # Examples
 ///

@@ -1,9 +1,9 @@
-//! Picoschema, dotprompt's short way to write a JSON Schema.
+//! Picoschema, dotprompt's compact notation for JSON Schema.
 //!
-//! `name?: type, description`, with `(array)`, `(object)` and `(enum)` after a name,
-//! `(*)` for all other properties, and names of schemas from outside. The rules
-//! are those of the reference (google/dotprompt), which also says what
-//! counts as JSON Schema and stays as it is.
+//! A property is `name?: type, description`. A name may be followed by `(array)`, `(object)` or
+//! `(enum)`, and `(*)` matches all other properties. Types may also be names of external schemas.
+//! The rules, including how JSON Schema is recognised, are those of the reference implementation
+//! (google/dotprompt).
 
 use serde_json::{Map as Object, Value as Tree, json};
 
@@ -12,13 +12,13 @@ use super::yaml::{YamlData, YamlEntry, YamlNode};
 
 const SCALARS: [&str; 6] = ["any", "boolean", "integer", "null", "number", "string"];
 
-/// What is wrong, and at which byte of the file.
+/// Byte offset in the file and error message.
 pub(super) type SchemaError = (usize, String);
 
-/// The JSON Schema of a declaration.
+/// Converts a declaration to JSON Schema.
 ///
 /// # Errors
-/// What is no Picoschema, with its place.
+/// The declaration is not valid Picoschema.
 pub(super) fn read(node: &YamlNode, outside: &dyn FileEnvironment) -> Result<Tree, SchemaError> {
     if node.as_str().is_some() || node.entries().is_empty() {
         return pico(node, outside);
@@ -52,7 +52,7 @@ fn pico(node: &YamlNode, outside: &dyn FileEnvironment) -> Result<Tree, SchemaEr
     }
 }
 
-/// `type, description`, or the name of a schema from outside.
+/// Parses `type, description`, or the name of an external schema.
 fn named(text: &str, at: usize, outside: &dyn FileEnvironment) -> Result<Tree, SchemaError> {
     let (name, description) = described(text);
     let mut schema = match name {
@@ -79,7 +79,7 @@ fn unknown(name: &str, at: usize) -> SchemaError {
     (at, format!("unknown type or schema {name:?} ({hint})"))
 }
 
-/// What stands before the first comma, and what after it.
+/// Splits a text at its first comma into type and description.
 fn described(text: &str) -> (&str, Option<&str>) {
     match text.split_once(',') {
         Some((name, description)) => (name, Some(description.trim_start_matches(' '))),
@@ -124,7 +124,7 @@ fn object(entries: &[YamlEntry], outside: &dyn FileEnvironment) -> Result<Tree, 
     Ok(Tree::Object(schema))
 }
 
-/// The name of a property, with its `?`, and its schema.
+/// Parses a property: its name, which may end with `?`, and its schema.
 fn property<'e>(
     entry: &'e YamlEntry,
     outside: &dyn FileEnvironment,
@@ -159,9 +159,9 @@ fn values(node: &YamlNode) -> Result<Tree, SchemaError> {
     }
 }
 
-/// The schema that also takes `null`, as every optional property does.
+/// Extends a schema to accept `null`, as every optional property does.
 fn nullable(mut schema: Tree) -> Tree {
-    // An enum lists its values, so `null` has to be one of them.
+    // An enum lists its values, so `null` must be one of them.
     if let Some(Tree::Array(values)) = schema.get_mut("enum") {
         if !values.contains(&Tree::Null) {
             values.push(Tree::Null);

@@ -1,10 +1,9 @@
-//! prompty, version 2: front matter and a template with role lines. Files of version 1 are read
-//! as well: what it calls otherwise is taken for what it means.
+//! prompty, version 2: front matter and a template with role lines. Version 1 files are supported
+//! too; their old names are mapped to the new ones.
 //!
-//! Facts from microsoft/prompty and its conformance vectors. Values of inputs
-//! never become roles: only the role lines of the file's own text do, which is
-//! prompty's `strict`. What has no counterpart here (connections, tools, outputs) is
-//! kept in [`Prompt::metadata`].
+//! Based on microsoft/prompty and its conformance vectors. Only role lines in the file's own text
+//! define roles, never the values of inputs; this is prompty's `strict` mode. Parts without a
+//! counterpart here (connections, tools, outputs) are stored in [`Prompt::metadata`].
 
 use std::sync::Arc;
 
@@ -39,14 +38,14 @@ const KEYS: [&str; 13] = [
     "instructions",
 ];
 
-/// Keys of version 1, and what they are now.
+/// Keys of version 1 and their replacements.
 const OLD_KEYS: [(&str, &str); 3] = [
     ("configuration", "model.connection"),
     ("parameters", "model.options"),
     ("authors", "metadata.authors"),
 ];
 
-/// What people call kinds in version 1, which checked none of it.
+/// Kind names in use in version 1, which did not validate them, and their replacements.
 const OLD_KINDS: [(&str, &str); 7] = [
     ("list", "array"),
     ("int", "integer"),
@@ -151,7 +150,7 @@ fn keys(node: &YamlNode, report: &mut Report<'_>) {
     }
 }
 
-/// A name, or an object with `id` and `options`.
+/// Reads `model`: a name, or an object with `id` and `options`.
 fn model(prompt: &mut Prompt, node: &YamlNode, report: &mut Report<'_>) {
     let Some(model) = node.get("model") else {
         return;
@@ -184,7 +183,7 @@ fn model(prompt: &mut Prompt, node: &YamlNode, report: &mut Report<'_>) {
     }
 }
 
-/// The model in the connection of version 1, unless the environment names it.
+/// Model name from the connection of a version 1 file, unless it is a reference to the environment.
 fn old_name(model: &YamlNode) -> Option<String> {
     let connection = model.get("configuration")?;
     let names = ["name", "azure_deployment"];
@@ -193,7 +192,8 @@ fn old_name(model: &YamlNode) -> Option<String> {
     Some(name.to_owned())
 }
 
-/// `template: {format: jinja2 | mustache, parser: prompty}`, each a name or `{kind}`.
+/// Reads `template: {format: jinja2 | mustache, parser: prompty}`. Each value is a name or
+/// `{kind}`.
 fn template(prompt: &mut Prompt, node: &YamlNode, report: &mut Report<'_>) {
     let mut said = Object::new();
     let template = node.get("template");
@@ -210,7 +210,7 @@ fn template(prompt: &mut Prompt, node: &YamlNode, report: &mut Report<'_>) {
         });
         let at = part.map_or(0, |part| part.at);
         match (key, kind) {
-            // The TypeScript runtime calls its engine so.
+            // `nunjucks` is the engine of the TypeScript runtime.
             ("format", Some("jinja2" | "jinja" | "nunjucks")) => {}
             ("format", Some(format @ ("mustache" | "liquid"))) => prompt.format = format.into(),
             ("parser", Some("prompty")) => {}
@@ -237,19 +237,19 @@ fn template(prompt: &mut Prompt, node: &YamlNode, report: &mut Report<'_>) {
         .insert("template".into(), Tree::Object(said));
 }
 
-/// One of `inputs` or `outputs`.
+/// An entry of `inputs` or `outputs`.
 struct PromptyProperty {
     name: String,
     kind: String,
-    /// Where it stands in the file.
+    /// Byte offset in the file.
     at: usize,
-    /// Whether the file says the kind, so that a value has to be of it.
+    /// Whether the file declares the kind, so that values are validated.
     checked: bool,
-    /// As an object, whatever way it was written.
+    /// The entry in its object form.
     said: Object<String, Tree>,
 }
 
-/// A list of objects with names, or a map from name to an object or a default.
+/// Reads a list of named objects, or a map from names to objects or defaults.
 fn properties(node: &YamlNode, report: &mut Report<'_>) -> Vec<PromptyProperty> {
     let mut found = Vec::new();
     match &node.data {
@@ -312,7 +312,7 @@ fn property(name: &str, node: &YamlNode, report: &mut Report<'_>) -> Option<Prom
     })
 }
 
-/// A kind of version 2: one of those that there are.
+/// Validates a kind of version 2.
 fn kind_named(name: &str, kind: &YamlNode, report: &mut Report<'_>) -> Option<String> {
     let said = kind.as_str().unwrap_or_default();
     let old = OLD_KINDS.iter().find(|(old, _)| *old == said);
@@ -326,8 +326,8 @@ fn kind_named(name: &str, kind: &YamlNode, report: &mut Report<'_>) -> Option<St
     None
 }
 
-/// What `type` of version 1 means, and whether values have to be of it: what was written
-/// there, nobody read.
+/// Maps `type` of version 1 to a kind. The second value says whether values are validated: version
+/// 1 ignored the type, so an unknown one accepts any value.
 fn old_kind(name: &str, kind: &YamlNode, report: &mut Report<'_>) -> (String, bool) {
     let said = kind.as_str().unwrap_or_default();
     let lower = said.to_ascii_lowercase();
@@ -342,7 +342,8 @@ fn old_kind(name: &str, kind: &YamlNode, report: &mut Report<'_>) -> (String, bo
     (said.to_owned(), false)
 }
 
-/// An input that is only known from a sample of version 1: another value may be of another kind.
+/// Declares an input that occurs only in the sample of a version 1 file. Its kind is not validated,
+/// because the sample may not be typical.
 fn sampled(sample: &YamlEntry) -> PromptyProperty {
     let kind = kind_of(&sample.value).to_owned();
     let mut said = Object::new();
@@ -358,7 +359,7 @@ fn sampled(sample: &YamlEntry) -> PromptyProperty {
     }
 }
 
-/// The kind of a default that stands alone.
+/// Derives the kind from a default without a declaration.
 fn kind_of(node: &YamlNode) -> &'static str {
     match &node.data {
         YamlData::Scalar(Tree::Bool(_)) => "boolean",
@@ -382,8 +383,8 @@ fn json_type(kind: &str) -> Option<&'static str> {
     })
 }
 
-/// What a request may send. An example is not a default; what is neither
-/// required nor there stays away.
+/// Reads the declared inputs. Examples are not used as defaults. An optional input without a
+/// default stays undefined.
 fn inputs(prompt: &mut Prompt, node: &YamlNode, report: &mut Report<'_>) {
     let samples = node
         .get("sample")
@@ -432,8 +433,8 @@ fn inputs(prompt: &mut Prompt, node: &YamlNode, report: &mut Report<'_>) {
     keep(prompt, "inputs", Some(found));
 }
 
-/// A file whose default is of another kind than it says has been used with both: prompty
-/// checks neither.
+/// Disables validation if the default contradicts the declared kind. Prompty validates neither, so
+/// both kinds of values may be in use.
 fn doubt(property: &mut PromptyProperty, report: &mut Report<'_>) {
     let Some(value) = property.said.get("default") else {
         return;
@@ -479,8 +480,8 @@ fn schema(property: &PromptyProperty) -> Tree {
     Tree::Object(schema)
 }
 
-/// Tools are kept for the model, without what binds their arguments to inputs:
-/// that is not the model's to see.
+/// Adds tools to the model options. Bindings between tool arguments and inputs are left out,
+/// because the model must not see them.
 fn tools(prompt: &mut Prompt, node: &YamlNode, report: &mut Report<'_>) {
     let Some(tools) = node.get("tools") else {
         return;
@@ -507,7 +508,8 @@ fn tools(prompt: &mut Prompt, node: &YamlNode, report: &mut Report<'_>) {
     }
 }
 
-/// A function as it is described to models. Other kinds of tools are not sent to a model.
+/// Converts a function to the form that models receive. Other kinds of tools are not sent to a
+/// model.
 fn function(tool: &YamlNode) -> Option<Tree> {
     if tool.get("kind")?.as_str() != Some("function") {
         return None;

@@ -10,15 +10,15 @@ use quillet_core::{Diagnostic, Span};
 use super::yaml::{self, Report, YamlData, YamlNode};
 use super::{AccessError, FileEnvironment};
 
-/// Where the data of a connection stands: in version 2 of prompty, and in version 1.
+/// Keys of connection data in version 2 and version 1 of prompty.
 const CONNECTIONS: [&str; 2] = ["connection", "configuration"];
 
-/// Puts what is referenced in its place, everywhere in a value.
+/// Replaces all references in a value.
 pub(super) fn resolve(node: &mut YamlNode, outside: &dyn FileEnvironment, report: &mut Report<'_>) {
     visit(node, true, outside, report);
 }
 
-/// `used` says whether the value is wanted: that of a connection may not be.
+/// Visits a value. `used` is false in connection data that is left unresolved.
 fn visit(node: &mut YamlNode, used: bool, outside: &dyn FileEnvironment, report: &mut Report<'_>) {
     match &mut node.data {
         YamlData::List(items) => {
@@ -46,7 +46,7 @@ fn replace(
     let Some((protocol, rest)) = node.as_str().and_then(reference) else {
         return;
     };
-    // A path that leads out is wrong wherever it stands.
+    // A path that leaves the folder is an error even if the reference is not resolved.
     if !used && (protocol == "env" || inside(rest)) {
         return;
     }
@@ -71,7 +71,7 @@ enum ReferenceError {
     Content(String),
 }
 
-/// Protocol and rest of a text that is all a reference.
+/// Splits a text that is a single reference into the protocol and the rest.
 fn reference(text: &str) -> Option<(&'static str, &str)> {
     let inside = text.strip_prefix("${")?.strip_suffix('}')?;
     let (protocol, rest) = inside.split_once(':')?;
@@ -129,13 +129,13 @@ fn format_diagnostics(found: &[Diagnostic]) -> String {
     found.iter().map(Diagnostic::to_string).collect()
 }
 
-/// Whether a path stays in its folder, whatever is on the disk.
+/// Whether a path stays in its folder. Only the text of the path is checked, not the disk.
 fn inside(path: &str) -> bool {
     let plain = |part| matches!(part, Component::Normal(_) | Component::CurDir);
     !path.is_empty() && !path.contains(['\\', '\0']) && Path::new(path).components().all(plain)
 }
 
-/// What stands in another file is reported at the reference to it.
+/// Sets all locations of an included value to the reference, so that errors are reported there.
 fn settle(node: &mut YamlNode, at: usize) {
     node.at = at;
     match &mut node.data {

@@ -1,8 +1,9 @@
-//! Semantic Kernel's prompt functions: one YAML file, or a folder with
-//! `skprompt.txt` and `config.json`.
+//! Semantic Kernel's prompt functions: one YAML file, or a folder with `skprompt.txt` and
+//! `config.json`.
 //!
-//! The fields are those of `PromptTemplateConfig`. As there, a key that is not known is refused in
-//! YAML and skipped in `config.json`, with a warning; settings of models are free.
+//! The fields are those of `PromptTemplateConfig`. As in Semantic Kernel, an unknown key is an
+//! error in YAML and ignored in `config.json`, here with a warning. Model settings may have any
+//! keys.
 
 use std::sync::Arc;
 
@@ -31,7 +32,7 @@ const KEYS: [&str; 8] = [
     "allow_dangerously_set_content",
 ];
 
-/// What `config.json` has besides them: its schema's version and kind.
+/// Additional keys of `config.json`: the version and kind of its schema.
 const FOLDER_KEYS: [&str; 2] = ["schema", "type"];
 
 const VARIABLE_KEYS: [&str; 7] = [
@@ -44,8 +45,7 @@ const VARIABLE_KEYS: [&str; 7] = [
     "sample",
 ];
 
-/// Keys of Semantic Kernel before version 1, which it does not read any more, and what they
-/// are now.
+/// Keys from before Semantic Kernel 1, which it no longer reads, and their replacements.
 const OLD_KEYS: [(&str, &str); 4] = [
     ("completion", "execution_settings"),
     ("input", "input_variables"),
@@ -53,23 +53,23 @@ const OLD_KEYS: [(&str, &str); 4] = [
     ("output_variables", "output_variable"),
 ];
 
-/// The same of an input variable.
+/// Keys of input variables from before Semantic Kernel 1, and their replacements.
 const OLD_VARIABLE_KEYS: [(&str, &str); 3] = [
     ("required", "is_required"),
     ("defaultValue", "default"),
     ("type", "json_schema"),
 ];
 
-/// What a key that is not known is.
+/// Handling of unknown keys.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum UnknownKeyPolicy {
-    /// An error, as for the YAML reader of .NET.
+    /// An error, as in the YAML reader of .NET.
     Refused,
-    /// A warning: the JSON readers of .NET and Python pass it over.
+    /// A warning. The JSON readers of .NET and Python ignore the key.
     PassedOver,
 }
 
-/// Template formats of Semantic Kernel, and what they are here.
+/// Template formats of Semantic Kernel and their names here.
 const FORMATS: [(&str, &str); 4] = [
     ("semantic-kernel", "semantic-kernel"),
     ("handlebars", "semantic-kernel-handlebars"),
@@ -77,14 +77,14 @@ const FORMATS: [(&str, &str); 4] = [
     ("liquid", LIQUID),
 ];
 
-/// The one format whose messages may begin with role lines.
+/// The only format that supports role lines.
 const LIQUID: &str = "semantic-kernel-liquid";
 
-/// Settings that are no options of a chat.
+/// Settings that are not chat options.
 const NO_OPTIONS: [&str; 3] = ["service_id", "model_id", "function_choice_behavior"];
 
-/// Whether a YAML text is a function: its top level has `template`, and
-/// `template_format` or `input_variables`.
+/// Whether a YAML text is a function: its top level has `template`, and either `template_format` or
+/// `input_variables`.
 pub(super) fn claims(text: &str) -> bool {
     let has = |key: &str| {
         text.lines().any(|line| {
@@ -113,7 +113,7 @@ pub(super) fn read(file: &PromptFile<'_>) -> CheckResult<Prompt> {
 pub(super) fn read_folder(file: &PromptFile<'_>) -> CheckResult<Prompt> {
     let standing = TemplatePlacement::Verbatim(0, LineColumn { line: 1, column: 1 });
     let prompt = prompt(file, file.text.to_owned(), standing);
-    // Without a config.json a function is its text alone.
+    // Without a config.json, a function consists of its text only.
     let (name, text) = file.config.unwrap_or((file.name, ""));
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let range = full_span(text);
@@ -173,7 +173,7 @@ fn finish(
         let known = ["description", "json_schema"];
         unknown.report(output, &known, &[], &mut report);
     }
-    // In .NET this frees results of functions and values, and no variable.
+    // In .NET this flag trusts function results and values, but not variables.
     prompt.trusted_results = report.truth(node, "allow_dangerously_set_content") == Some(true);
     prompt.metadata = node.object();
     prompt.metadata.remove("template");
@@ -277,7 +277,8 @@ fn inputs(
     }
 }
 
-/// Semantic Kernel takes texts only; numbers and booleans of YAML are written as such.
+/// Reads a default as text. Semantic Kernel accepts only text, so numbers and booleans of YAML are
+/// converted.
 fn default(item: &YamlNode, report: &mut Report<'_>) -> Option<String> {
     let node = item.get("default")?;
     match &node.data {
@@ -292,7 +293,7 @@ fn default(item: &YamlNode, report: &mut Report<'_>) -> Option<String> {
     }
 }
 
-/// The variable's `json_schema`, a text of JSON, with what stands beside it.
+/// Parses a variable's `json_schema`, which is JSON text, and adds its description and default.
 fn schema(item: &YamlNode, default: Option<String>, report: &mut Report<'_>) -> Tree {
     let mut schema = Object::new();
     if let Some(node) = item.get("json_schema") {
@@ -318,7 +319,7 @@ fn schema(item: &YamlNode, default: Option<String>, report: &mut Report<'_>) -> 
     Tree::Object(schema)
 }
 
-/// Settings per service: `default` is used, else the first; all are kept.
+/// Reads the execution settings. The section `default` is used, or else the first one.
 fn settings(prompt: &mut Prompt, node: &YamlNode, report: &mut Report<'_>) {
     let Some(services) = report.map(node, "execution_settings") else {
         return;

@@ -2,20 +2,20 @@
 
 use quillet_core::Span;
 
-/// Prompt file that the caller has read.
+/// A prompt file that the caller has read.
 #[derive(Clone, Copy, Debug)]
 pub struct PromptFile<'a> {
-    /// The id that the prompt gets.
+    /// Id of the resulting prompt.
     pub id: &'a str,
-    /// Its path or name, as findings show it; the ending says what it is.
+    /// Path or name of the file, used in diagnostics. The extension determines the kind.
     pub name: &'a str,
     /// Its text.
     pub text: &'a str,
-    /// Name and text of the `config.json` beside a `skprompt.txt`.
+    /// Name and text of the `config.json` beside `skprompt.txt`.
     pub config: Option<(&'a str, &'a str)>,
 }
 
-/// All of a text.
+/// Span of a whole text.
 pub(super) fn full_span(text: &str) -> Span {
     Span {
         start: 0,

@@ -1,14 +1,14 @@
-//! What the YAML of a prompt file says, as JSON with places: a finding about a
-//! key or a value can name its line and column. Reading is `quillet-yaml`'s.
+//! YAML of a prompt file as JSON values with locations, so that a diagnostic about a key or a value
+//! has a line and column. `quillet-yaml` does the parsing.
 
 use quillet_core::{Diagnostic, LineColumn, Span};
 use quillet_yaml::Options;
 use serde_json::{Map as Object, Value as Tree};
 
-/// A YAML value and where it stands.
+/// A YAML value and its location.
 #[derive(Clone, Debug)]
 pub(super) struct YamlNode {
-    /// Byte in the user's file.
+    /// Byte offset in the file.
     pub(super) at: usize,
     pub(super) data: YamlData,
 }
@@ -20,7 +20,7 @@ pub(super) enum YamlData {
     Map(Vec<YamlEntry>),
 }
 
-/// A key, where it stands, and its value.
+/// A key, its location, and its value.
 #[derive(Clone, Debug)]
 pub(super) struct YamlEntry {
     pub(super) key: String,
@@ -28,11 +28,10 @@ pub(super) struct YamlEntry {
     pub(super) value: YamlNode,
 }
 
-/// Reads the YAML that begins at a byte of a file and ends at another. Nothing
-/// but comments is an empty map.
+/// Parses the YAML in a byte range of a file. YAML with only comments is an empty map.
 ///
 /// # Errors
-/// What is wrong, with its place in the file.
+/// Syntax errors with their locations in the file.
 pub(super) fn parse(source: &str, text: &str, range: Span) -> Result<YamlNode, Vec<Diagnostic>> {
     let options = Options {
         code: "file.yaml",
@@ -46,7 +45,7 @@ pub(super) fn parse(source: &str, text: &str, range: Span) -> Result<YamlNode, V
     Ok(settle(&node.unwrap_or_else(nothing)))
 }
 
-/// The tree with values of JSON, which prompts and their schemas consist of.
+/// Converts the tree to JSON values, the data model of prompts and schemas.
 fn settle(node: &quillet_yaml::Node) -> YamlNode {
     let entry = |entry: &quillet_yaml::MapEntry| YamlEntry {
         key: entry.name().to_owned(),
@@ -65,7 +64,7 @@ fn settle(node: &quillet_yaml::Node) -> YamlNode {
 }
 
 impl YamlNode {
-    /// The value without its places.
+    /// Returns the value without locations.
     pub(super) fn tree(&self) -> Tree {
         match &self.data {
             YamlData::Scalar(scalar) => scalar.clone(),
@@ -74,13 +73,13 @@ impl YamlNode {
         }
     }
 
-    /// The object; empty if it is none.
+    /// Returns the value as an object, or an empty object if it is not a map.
     pub(super) fn object(&self) -> Object<String, Tree> {
         let pair = |entry: &YamlEntry| (entry.key.clone(), entry.value.tree());
         self.entries().iter().map(pair).collect()
     }
 
-    /// The keys and values of a map; nothing if it is none.
+    /// Returns the entries of a map, or an empty slice if the value is not a map.
     pub(super) fn entries(&self) -> &[YamlEntry] {
         match &self.data {
             YamlData::Map(entries) => entries,
@@ -88,9 +87,9 @@ impl YamlNode {
         }
     }
 
-    /// The value of a key; `null` counts as absent.
+    /// Returns the value of a key; `null` counts as absent.
     pub(super) fn get(&self, key: &str) -> Option<&YamlNode> {
-        // The last of equal keys counts, as in `object`.
+        // If a key occurs twice, the last one applies, as in `object`.
         let entry = self.entries().iter().rev().find(|entry| entry.key == key);
         entry
             .map(|entry| &entry.value)
@@ -115,7 +114,7 @@ impl YamlNode {
         }
     }
 
-    /// What it is, for messages.
+    /// Returns the name of the value's type, for messages.
     pub(super) fn kind(&self) -> &'static str {
         match &self.data {
             YamlData::Scalar(Tree::Null) => "nothing",
@@ -128,11 +127,11 @@ impl YamlNode {
     }
 }
 
-/// More findings than these about one file help nobody, and each costs a search
-/// for its place.
+/// Maximum number of diagnostics for one file. More of them would not help the author, and each
+/// needs a search for its line.
 const MOST_FINDINGS: usize = 100;
 
-/// Findings about one file.
+/// Diagnostics of one file.
 pub(super) struct Report<'a> {
     source: &'a str,
     text: &'a str,
@@ -174,7 +173,7 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// The text of a key, or an error if it is not a text.
+    /// Returns the text of a key, or reports an error if the value is not a text.
     pub(super) fn text(&mut self, map: &YamlNode, key: &str) -> Option<String> {
         let node = map.get(key)?;
         if let Some(text) = node.as_str() {
@@ -188,7 +187,7 @@ impl<'a> Report<'a> {
         None
     }
 
-    /// Complains of a key whose value is a list or an object.
+    /// Reports an error if the value of a key is a list or an object.
     pub(super) fn scalar(&mut self, map: &YamlNode, key: &str) {
         let wrong = |node: &&YamlNode| !matches!(node.data, YamlData::Scalar(_));
         if let Some(node) = map.get(key).filter(wrong) {
@@ -197,7 +196,7 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// The object of a key, or an error if it is not an object.
+    /// Returns the map of a key, or reports an error if the value is not a map.
     pub(super) fn map<'n>(&mut self, map: &'n YamlNode, key: &str) -> Option<&'n YamlNode> {
         let node = map.get(key)?;
         if matches!(node.data, YamlData::Map(_)) {
@@ -211,7 +210,7 @@ impl<'a> Report<'a> {
         None
     }
 
-    /// The boolean of a key, or an error if it is not a boolean.
+    /// Returns the boolean of a key, or reports an error if the value is not a boolean.
     pub(super) fn truth(&mut self, map: &YamlNode, key: &str) -> Option<bool> {
         let node = map.get(key)?;
         if node.as_bool().is_none() {
@@ -224,7 +223,7 @@ impl<'a> Report<'a> {
         node.as_bool()
     }
 
-    /// The line and column of a byte.
+    /// Converts a byte offset to a line and column.
     pub(super) fn position(&self, at: usize) -> LineColumn {
         LineColumn::of(self.text, at)
     }

@@ -1,4 +1,4 @@
-//! Labels and selected versions in the dependency graph, and the effect of their changes.
+//! Labels and selected versions in the dependency graph, and the effects of their changes.
 
 use std::ops::Bound;
 use std::sync::Arc;
@@ -12,8 +12,8 @@ use crate::snapshot::{CatalogueSnapshot, StoredLocation};
 use crate::versions::{LabelledVersions, VersionPin, VersionedPrompt};
 
 impl DefinitionGraph {
-    /// The snapshot when the labels of prompts are these, each with the versions that they name;
-    /// empty ones are none.
+    /// Sets the labels of prompts with the versions that they point to, and returns the new
+    /// snapshot. An empty set removes a prompt's labels.
     pub(crate) fn label(
         &mut self,
         builder: &Builder,
@@ -53,7 +53,7 @@ impl DefinitionGraph {
             let again = known
                 .and_then(|known| known.get(&number))
                 .filter(|it| it.read.is_ok());
-            // Versions never change, so one that could be read is kept. A broken one is read again.
+            // Versions never change, so a valid one is reused. An invalid one is parsed again.
             let version = match (again, content) {
                 (Some(version), _) => version.clone(),
                 (None, Some(content)) => {
@@ -69,7 +69,7 @@ impl DefinitionGraph {
         contents.into_iter().map(read).collect()
     }
 
-    /// The keys of the prompts that have labels.
+    /// Keys of the prompts that have labels.
     pub(crate) fn labelled(&self) -> Vec<EntryKey> {
         let key = |id: &Arc<str>| {
             let direct = self.direct.get(id).and_then(|same| same.last());
@@ -81,7 +81,7 @@ impl DefinitionGraph {
         self.labels.keys().map(key).collect()
     }
 
-    /// Versions that templates name and that were not looked for yet.
+    /// Versions that templates refer to and that were not looked up yet.
     pub(crate) fn unpinned(&self) -> Vec<VersionPin> {
         let pins = self.unpinned.iter();
         pins.filter(|pin| self.direct.contains_key(&pin.id))
@@ -89,7 +89,7 @@ impl DefinitionGraph {
             .collect()
     }
 
-    /// The snapshot with versions that templates name.
+    /// Adds versions that templates refer to, and returns the new snapshot.
     pub(crate) fn pin(
         &mut self,
         builder: &Builder,
@@ -105,7 +105,8 @@ impl DefinitionGraph {
                 next.pinned.insert(id.clone(), version.clone());
             }
             self.pinned.insert(id.clone(), version);
-            // Also if it does not exist: otherwise it would be looked for again and again.
+            // Removed even if the version does not exist, because the lookup would otherwise never
+            // end.
             self.unpinned.remove(&pin);
             let seekers = self.seekers.get(&id).into_iter().flatten();
             touched.prompts.extend(seekers.cloned());
@@ -114,7 +115,7 @@ impl DefinitionGraph {
         next
     }
 
-    /// The ids with marks by which a prompt was looked for.
+    /// Ids with version selectors that were looked up for this prompt.
     pub(super) fn marked(&self, id: &str) -> Vec<Arc<str>> {
         let begin = format!("{id}@");
         let from = (Bound::Included(begin.as_str()), Bound::Unbounded);
@@ -123,7 +124,7 @@ impl DefinitionGraph {
         marked.cloned().collect()
     }
 
-    /// What the snapshot says of a prompt's labels and of where it is.
+    /// Updates the snapshot's labels and storage location of a prompt.
     pub(super) fn describe(&self, next: &mut CatalogueSnapshot, id: &Arc<str>) {
         let direct = self.direct.get(id).and_then(|same| same.last());
         let Some(direct) = direct else {
@@ -137,7 +138,7 @@ impl DefinitionGraph {
         };
         let is_usual = placed.folder.is_none()
             && placed.key.as_str().replace(':', ".") == **id
-            // `key_of` turns dots into colons, so a key with dots has to be recorded.
+            // `key_of` converts dots to colons, so a key that contains dots must be recorded.
             && !placed.key.as_str().contains('.');
         if is_usual {
             next.places.remove(id);

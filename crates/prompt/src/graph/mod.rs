@@ -1,9 +1,8 @@
-//! Dependency graph of a store's definitions: turns changes of the store into changes of the
-//! snapshot.
+//! Dependency graph of a store's definitions. Converts store changes to snapshot changes.
 //!
-//! The work is proportional to the change: an entry is read when it changes, and a prompt is
-//! rebuilt when its own definition or one that it looked up, found or not, changes. These lookups
-//! are recorded while its templates are resolved.
+//! The work is proportional to the change. An entry is read only when it changes. A prompt is
+//! rebuilt only when its own definition changes, or one that its templates looked up, whether the
+//! lookup found it or not.
 
 mod labels;
 
@@ -27,45 +26,45 @@ use crate::table::ChunkedTable;
 use crate::tool_registry::{EntryChange, ToolRegistry};
 use crate::versions::{VersionPin, VersionedPrompt};
 
-/// Pins of versions by number.
+/// Versions of a prompt by number.
 type PromptVersions = BTreeMap<u64, Arc<VersionedPrompt>>;
-/// Versions by number; `None` for one that does not exist.
+/// Stored versions by number; `None` if a version does not exist.
 pub(crate) type Contents = BTreeMap<u64, Option<DefinitionContent>>;
 
 /// Entries of a store with their dependencies.
 #[derive(Debug, Default)]
 pub(crate) struct DefinitionGraph {
-    /// By id: several keys may have one, of which the greatest counts.
+    /// Extensions by id. Several keys can map to one id; the greatest key takes precedence.
     extensions: BTreeMap<Arc<str>, BTreeMap<EntryKey, StoreEntry>>,
-    /// Prompts that are registered by themselves, by id.
+    /// Prompts that are stored as separate entries, by id.
     direct: ChunkedTable<SmallVec<[RegisteredPrompt; 1]>>,
-    /// Prompts of extensions: by id the extensions that have it, and where among their prompts.
+    /// Prompts of extensions by id, with the extensions that provide each and its index there.
     provided: BTreeMap<Arc<str>, BTreeMap<Arc<str>, usize>>,
     /// Dependents of an id: definitions that looked it up, whether it existed or not.
     seekers: BTreeMap<Arc<str>, BTreeSet<Arc<str>>>,
-    /// Reverse direction.
+    /// Ids that each definition looked up.
     sought: BTreeMap<Arc<str>, Vec<Arc<str>>>,
-    /// Prompt files in folders, which are read again with what is around them.
+    /// Prompt files in folders. They are read again when files that they refer to may have changed.
     files: BTreeSet<(Arc<str>, EntryKey)>,
-    /// Files that are data of others and no prompts gone wrong.
+    /// Files that are data of other files, and therefore not reported as invalid prompts.
     data: BTreeSet<(Arc<str>, EntryKey)>,
-    /// Labels of prompts, by id, with the versions that they name.
+    /// Labels of prompts by id, with the versions that they point to.
     labels: BTreeMap<Arc<str>, (Labels, PromptVersions)>,
-    /// Versions that templates name by number or digest, by id with mark; `None` for one that is
-    /// not there.
+    /// Versions that templates select by number or digest, by id with selector; `None` if a version
+    /// does not exist.
     pinned: BTreeMap<Arc<str>, Option<Arc<VersionedPrompt>>>,
-    /// Those that were not looked for yet.
+    /// Selected versions that were not looked up yet.
     unpinned: BTreeSet<VersionPin>,
     pub(crate) tools: ToolRegistry,
 }
 
-/// A prompt that is registered by itself.
+/// A prompt that is stored as a separate entry.
 #[derive(Clone, Debug)]
 struct RegisteredPrompt {
     key: EntryKey,
     origin: Arc<str>,
     text: Arc<str>,
-    /// The whole entry where it is more than a text.
+    /// The whole entry, if it contains more than the text.
     entry: Option<Box<StoreEntry>>,
     read: CheckResult<Arc<Prompt>>,
     /// Files that it refers to.
@@ -80,7 +79,7 @@ struct DirtyIds {
 }
 
 impl DefinitionGraph {
-    /// Applies changes of one kind, and returns the snapshot.
+    /// Applies changes of one kind and returns the new snapshot.
     pub(crate) fn change(
         &mut self,
         builder: &Builder,
@@ -104,14 +103,14 @@ impl DefinitionGraph {
                     touched.prompts.extend(self.put_prompt(builder, key, entry));
                 }
             }
-            // Labels are applied with their versions: see `label`.
+            // Labels are applied together with their versions in `label`.
             EntryKind::Environ | EntryKind::Agent | EntryKind::Database | EntryKind::Label => {}
         }
         self.make(builder, &mut next, touched);
         next
     }
 
-    /// The snapshot when the entries of a kind are these, and no others.
+    /// Replaces all entries of a kind and returns the new snapshot.
     pub(crate) fn replace(
         &mut self,
         builder: &Builder,
@@ -121,7 +120,7 @@ impl DefinitionGraph {
     ) -> CatalogueSnapshot {
         let changes = self.differences(kind, entries);
         let mut next = self.change(builder, before, kind, changes);
-        // Entries that did not change may refer to files that did.
+        // An unchanged entry may refer to a file that changed.
         if kind == EntryKind::Prompt && !self.files.is_empty() {
             let touched = DirtyIds {
                 prompts: self.read_files(builder),
@@ -132,7 +131,7 @@ impl DefinitionGraph {
         next
     }
 
-    /// Tools that are in no store, in place of those that the same owner offered before.
+    /// Replaces the tools of an owner that are not in the store.
     pub(crate) fn offer(
         &mut self,
         before: &CatalogueSnapshot,
@@ -144,12 +143,12 @@ impl DefinitionGraph {
         next
     }
 
-    /// Whether prompts come from a folder, where an entry can be more than a text.
+    /// Whether prompts come from a folder, where an entry may contain more than a text.
     pub(crate) fn has_files(&self) -> bool {
         !self.files.is_empty()
     }
 
-    /// Returns the differences of these entries.
+    /// Compares these entries with the current ones and returns the differences.
     fn differences(&self, kind: EntryKind, entries: Vec<StoreEntry>) -> Vec<EntryChange> {
         let mut gone: BTreeSet<EntryKey> = self.keys(kind);
         let mut changes = Vec::new();
@@ -196,7 +195,7 @@ impl DefinitionGraph {
         }
     }
 
-    /// The id of a key, shared with the prompt that has it.
+    /// Returns the id of a key, shared with the prompt that has it.
     fn id_of(&self, key: &EntryKey) -> Arc<str> {
         let id = key.id();
         match self.direct.get_key_value(&id) {
@@ -205,7 +204,7 @@ impl DefinitionGraph {
         }
     }
 
-    /// Records a prompt, and returns the affected ids.
+    /// Records a prompt and returns the affected ids.
     fn put_prompt(
         &mut self,
         builder: &Builder,
@@ -223,7 +222,7 @@ impl DefinitionGraph {
             if entry.folder.is_some() {
                 self.files.insert((id.clone(), key.clone()));
             }
-            // Sorted by key: of several keys with one id the greatest counts.
+            // Sorted by key, because the greatest key of an id takes precedence.
             let place = same.partition_point(|direct| direct.key < key);
             same.insert(place, RegisteredPrompt::read(builder, &id, entry));
         }
@@ -235,8 +234,8 @@ impl DefinitionGraph {
         Some(id)
     }
 
-    /// Reads the files of prompts again, since the files that they refer to may have changed; gives
-    /// the ids of those that are others now.
+    /// Reads prompt files again, because the files that they refer to may have changed. Returns the
+    /// ids of the prompts that differ.
     fn read_files(&mut self, builder: &Builder) -> BTreeSet<Arc<str>> {
         let mut touched = BTreeSet::new();
         let mut referred: BTreeSet<PathBuf> = BTreeSet::new();
@@ -247,7 +246,7 @@ impl DefinitionGraph {
             };
             if let Some(now) = direct.reparse(builder, id) {
                 let is_same = now.says_the_same(direct);
-                // References can change although the prompt says the same.
+                // References can change even if the prompt stays equal.
                 direct.refers.clone_from(&now.refers);
                 if !is_same {
                     *direct = now;
@@ -269,12 +268,12 @@ impl DefinitionGraph {
         touched
     }
 
-    /// Rebuilds the affected definitions and their dependents.
+    /// Rebuilds the changed definitions and their dependents.
     fn make(&mut self, builder: &Builder, next: &mut CatalogueSnapshot, mut touched: DirtyIds) {
         for id in std::mem::take(&mut touched.extensions) {
             touched.prompts.extend(self.make_extension(next, id));
         }
-        // A version that was missing may exist now.
+        // A version that was missing before may exist now.
         let marked = touched.prompts.iter().flat_map(|id| self.marked(id));
         let marked: Vec<Arc<str>> = marked.collect();
         for id in marked {
@@ -288,7 +287,7 @@ impl DefinitionGraph {
         }
     }
 
-    /// Gives the ids of the prompts that the extension had, and has now.
+    /// Rebuilds an extension. Returns the ids of its old and new prompts.
     fn make_extension(&mut self, next: &mut CatalogueSnapshot, id: Arc<str>) -> BTreeSet<Arc<str>> {
         let known = next.extensions.get(&id);
         let had: BTreeSet<Arc<str>> = known.into_iter().flat_map(|it| provided_by(it)).collect();
@@ -310,7 +309,7 @@ impl DefinitionGraph {
             for (place, (prompt, _)) in extension.prompts.iter().enumerate() {
                 let prompt: Arc<str> = prompt.as_str().into();
                 let by = self.provided.entry(prompt.clone()).or_default();
-                // Of several prompts with one id, the first in the extension counts.
+                // If an extension has several prompts with one id, the first takes precedence.
                 by.entry(id.clone()).or_insert(place);
                 all.insert(prompt);
             }
@@ -320,7 +319,7 @@ impl DefinitionGraph {
         all
     }
 
-    /// These prompts, and all that looked for one of them.
+    /// Returns these prompts and all that looked up one of them.
     fn followers(
         &self,
         next: &CatalogueSnapshot,
@@ -332,7 +331,7 @@ impl DefinitionGraph {
             for marked in self.marked(id) {
                 all.extend(self.seekers.get(&marked).into_iter().flatten().cloned());
             }
-            // `a._b` takes part in every prompt beside it: in `a.c`, not in `a.c.d`.
+            // A partial `a._b` affects every prompt in its folder: `a.c`, but not `a.c.d`.
             for (at, _) in id.match_indices("._") {
                 let Some(folder) = id.get(..=at) else {
                     continue;
@@ -347,7 +346,7 @@ impl DefinitionGraph {
 
     fn make_prompt(&mut self, builder: &Builder, next: &mut CatalogueSnapshot, id: Arc<str>) {
         self.describe(next, &id);
-        // Old dependencies are removed first: the new text may call other prompts.
+        // Old dependencies are removed first, because the new text may call other prompts.
         for other in self.sought.remove(&id).unwrap_or_default() {
             if let Some(seekers) = self.seekers.get_mut(&other) {
                 seekers.remove(&id);
@@ -375,7 +374,7 @@ impl DefinitionGraph {
         for other in &sought {
             let seekers = self.seekers.entry(other.clone()).or_default();
             seekers.insert(id.clone());
-            // Lookups that found nothing are in `pinned` as well, so they are not repeated.
+            // Failed lookups are in `pinned` too, so they are not repeated.
             if other.contains('@') && !self.pinned.contains_key(other) {
                 self.unpinned.extend(VersionPin::of(other));
             }
@@ -388,7 +387,7 @@ impl DefinitionGraph {
     }
 }
 
-/// Adds an entry, or takes the one of that key out.
+/// Adds, replaces or removes the entry of a key.
 fn put(
     entries: &mut BTreeMap<Arc<str>, BTreeMap<EntryKey, StoreEntry>>,
     id: &Arc<str>,
@@ -436,7 +435,7 @@ impl RegisteredPrompt {
         }
     }
 
-    /// The same, read again, if it is more than its text.
+    /// Parses the prompt again if its entry contains more than the text.
     fn reparse(&self, builder: &Builder, id: &Arc<str>) -> Option<Self> {
         let entry = self.entry.as_deref().filter(|entry| is_file(entry))?;
         Some(RegisteredPrompt::read(builder, id, entry.clone()))
@@ -454,7 +453,7 @@ impl RegisteredPrompt {
         }
     }
 
-    /// Of two readings of one entry: whether nothing that was referred to is different.
+    /// Whether two prompts parsed from the same entry are equal, including resolved references.
     fn says_the_same(&self, other: &Self) -> bool {
         match (&self.read, &other.read) {
             (Ok((one, found)), Ok((other, known))) => found == known && one.says_the_same(other),
@@ -463,7 +462,7 @@ impl RegisteredPrompt {
         }
     }
 
-    /// As a version without a number.
+    /// Converts the prompt to a version without a number.
     fn to_version(&self) -> VersionedPrompt {
         VersionedPrompt {
             number: None,
@@ -479,24 +478,24 @@ impl RegisteredPrompt {
     }
 }
 
-/// The prompts that there are, valid or not.
+/// All existing prompts, valid or not.
 struct KnownPrompts<'a> {
     stock: &'a DefinitionGraph,
-    /// With the extensions of now, and with the labels of those that were made before.
+    /// Snapshot with the current extensions. Its labels may be from before this change.
     snapshot: &'a CatalogueSnapshot,
-    /// Whether a label in shares was met.
+    /// Whether a weighted label was resolved.
     drawn: Cell<bool>,
 }
 
 impl<'a> KnownPrompts<'a> {
-    /// What an id leads to, with a mark or without.
+    /// Resolves an id, with or without a version selector.
     fn candidate(&self, id: &str) -> Option<Candidate<'a>> {
         if let Some(usual) = self.usual(id) {
             return Some(usual);
         }
         let (base, mark) = VersionSelector::split_id(id)?;
         let mark = mark.ok()?;
-        // What was removed is gone with all of its versions.
+        // Deleting a prompt also deletes all of its versions.
         let latest = self.latest(base)?;
         match mark {
             _ if mark.is_latest() => Some(latest),
@@ -512,7 +511,7 @@ impl<'a> KnownPrompts<'a> {
         }
     }
 
-    /// What readers get who name no version.
+    /// Resolves an id without a version selector: `production` if set, else the stored definition.
     fn usual(&self, id: &str) -> Option<Candidate<'a>> {
         let latest = self.latest(id)?;
         let production = self.stock.labels.get(id).and_then(|(labels, versions)| {
@@ -522,7 +521,7 @@ impl<'a> KnownPrompts<'a> {
         Some(production.map_or(latest, |version| version.candidate()))
     }
 
-    /// Of a label in shares the version with the largest one, for those who do not look closer.
+    /// Version of a label. A weighted label resolves to the version with the largest weight.
     fn chosen(&self, target: &LabelTarget) -> u64 {
         match target {
             LabelTarget::Version(number) => *number,
@@ -533,8 +532,8 @@ impl<'a> KnownPrompts<'a> {
         }
     }
 
-    /// What stands in the store. Those registered by themselves win over those of extensions; of
-    /// these the first by the extension's id.
+    /// Returns the stored definition. A separate prompt takes precedence over prompts of
+    /// extensions, which are ordered by extension id.
     fn latest(&self, id: &str) -> Option<Candidate<'a>> {
         self.direct(id).or_else(|| self.provided(id))
     }

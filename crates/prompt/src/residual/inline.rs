@@ -1,4 +1,4 @@
-//! Inlining of a prompt into a definition that is rendered in its place.
+//! Converts a prompt to an inline definition that is rendered in its place.
 
 use quillet_core::Diagnostic;
 use quillet_template::{MessageSyntax, Missing};
@@ -10,10 +10,10 @@ use crate::error::ServiceError;
 /// Error of a prompt that cannot be exported.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum ResidualError {
-    /// It is not exact. Each finding has its place.
+    /// The export would not be exact. Each diagnostic has a location.
     #[error("{}", first(.0))]
     Refused(Vec<Diagnostic>),
-    /// It does not render.
+    /// The prompt does not render.
     #[error(transparent)]
     Service(#[from] ServiceError),
 }
@@ -28,8 +28,8 @@ impl From<Box<Diagnostic>> for ResidualError {
     }
 }
 
-/// The prompt with this body as a definition that takes any variable, without messages that are
-/// places for others; `None` where it has no other messages.
+/// Converts a prompt with this body to a definition that accepts any variables. Placeholder
+/// messages are left out; returns `None` if no other message remains.
 pub(super) fn definition(
     prompt: &Prompt,
     threads: &[(usize, String)],

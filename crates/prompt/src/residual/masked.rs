@@ -1,10 +1,11 @@
-//! Showing that variables of the request are only printed, where the neutral tree cannot.
+//! Checks that request variables are only printed, for templates that the neutral tree cannot
+//! express.
 //!
-//! The expressions that print them are replaced by literal texts. What is left has no other
-//! reference to a variable of the request, which the format's own compiler says: so nothing in it
-//! depends on one. And it renders to the same text as the template itself does with those texts as
-//! variables: so each expression that was replaced prints its variable and nothing else. Together
-//! that holds for every text that a client may fill in, whatever the tree made of the template.
+//! The check replaces each expression that prints a variable with a literal text. It succeeds under
+//! two conditions. First, the format's own compiler finds no other reference to a request variable,
+//! so nothing else depends on one. Second, the result renders to the same text as the original
+//! template with those texts as variables, so each replaced expression prints exactly its variable.
+//! Both together prove the export for all values, independently of the tree.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -19,10 +20,10 @@ use crate::input::RenderInput;
 use crate::messages::RenderedPrompt;
 use crate::service::PromptService;
 
-/// The prompt with literal texts for its open variables, rendered.
+/// Renders the prompt with literal texts in place of its open variables.
 ///
 /// # Errors
-/// Something else in it depends on a variable of the request; it does not render.
+/// Another part of the prompt depends on a request variable, or the render fails.
 pub(super) async fn render(
     service: &PromptService,
     prompt: &Prompt,
@@ -58,7 +59,7 @@ pub(super) async fn render(
         let what = format!("the variable {name} of the request is used for more than printing");
         let (source, text) = sources.text(variable.source)?;
         let found = Diagnostic::error("convert.refused", &source, what);
-        // Places in a text with masks are not those of the author.
+        // Locations in the masked text do not match the author's text.
         let is_own = sources.owner(&source) == Some(&*prompt.id);
         Some(if is_own {
             found
@@ -76,8 +77,8 @@ pub(super) async fn render(
     Ok(service.render_inline(definition, &input).await?.prompt)
 }
 
-/// The expression in a tag. What a format says is its place may have signs that trim around it, or
-/// be that of the whole tag.
+/// Range of the expression in a tag. The span from the format may include trim markers or the whole
+/// tag.
 fn expression(text: &str, span: Span) -> Option<Range<usize>> {
     let around = |c: char| c.is_whitespace() || matches!(c, '{' | '}' | '-' | '+');
     let tag = text.get(span.start..span.end)?;
@@ -92,7 +93,7 @@ fn masked(body: &PromptBody, open: &OpenVariables, filling: &FilledPlaceholders)
         let mut prints: Vec<(Span, String)> = prints
             .map(|one| (one.span, filling.mark(one.name)))
             .collect();
-        // From the end, so that earlier spans stay valid.
+        // In reverse order, so that earlier spans stay valid.
         prints.sort_by_key(|(span, _)| std::cmp::Reverse(span.start));
         for (span, mark) in prints {
             let literal = format!("\"{}\"", mark.replace('"', "\\\""));

@@ -1,18 +1,18 @@
-//! A prompt for clients that fill in the variables themselves: shared variables and tools are
-//! filled in now, variables of the request are left open as `{{name}}` or `{name}`.
+//! Exports a prompt for clients that fill in variables themselves. Shared variables and tools are
+//! resolved now. Request variables stay open as `{{name}}` or `{name}`.
 //!
-//! Such a client replaces names with texts and can do nothing else. So a template is only exported
-//! if that is exact: a variable of the request is printed unchanged and decides nothing ([`open`]
-//! checks the template's neutral tree), and nothing else in the text looks like a variable to the
-//! client ([`notation`]). The real engine renders with an unguessable text instead of each open
-//! variable, and its position in the output becomes the name. Everything else is rejected with its
-//! location, so a client never gets a wrong text.
+//! Such a client only replaces names with texts. A template is exported only if the result is
+//! exact. Request variables must be printed unchanged and must not affect anything else, which
+//! [`open`] checks on the template's neutral tree. No other text may look like a variable to the
+//! client, which [`notation`] checks. The engine renders the template with an unguessable text in
+//! place of each open variable, and the export then replaces that text with the name. Everything
+//! else is rejected with its location, so a client never gets a wrong text.
 //!
-//! Where a template has what the tree cannot say (functions over shared variables, other prompts),
-//! [`masked`] shows the same in another way.
+//! If the tree cannot express a template (functions over shared variables, other prompts),
+//! [`masked`] performs the check instead.
 //!
-//! A text or a whole number is filled in as we would print it. Values of other kinds are printed by
-//! the client, in its own way, so a variable that is declared to be one is refused.
+//! Texts and integers look the same in every client. Other values depend on the client, so
+//! variables that are declared with another type are rejected.
 
 mod inline;
 mod masked;
@@ -31,7 +31,7 @@ use crate::input::RenderInput;
 use crate::messages::RenderedPrompt;
 use crate::service::PromptService;
 
-/// A prompt with the variables of the request left open.
+/// A prompt in which request variables are left open.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Residual {
     /// One text.
@@ -40,24 +40,24 @@ pub enum Residual {
     Messages(Vec<ResidualMessage>),
 }
 
-/// A message of it.
+/// A message of an exported prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ResidualMessage {
-    /// A message.
+    /// A message with fixed role and text.
     Said {
-        /// Who says it.
+        /// The role.
         role: Role,
-        /// What, with open variables.
+        /// The text, with open variables.
         content: String,
     },
-    /// A place for messages of the request, which are in the variable of that name.
+    /// A placeholder for messages, with the name of the request variable that holds them.
     Thread(String),
 }
 
-/// Fills in what is known of a prompt now and leaves the variables of the request open.
+/// Exports a prompt: fills in everything that is known now and leaves request variables open.
 ///
 /// # Errors
-/// What of it a client could not fill in exactly; why it does not render.
+/// The export would not be exact, or the prompt does not render.
 ///
 /// # Examples
 ///
@@ -111,7 +111,8 @@ pub async fn residual(
     };
     let input = RenderInput::new(&variables, request_id);
     let rendered = service.render_inline(plain, &input).await?.prompt;
-    // A literal and a variable must print the same; otherwise something else depends on it.
+    // Literals and variables must print the same text. A difference means that something else
+    // depends on a variable.
     if masked.is_some_and(|masked| masked != rendered) {
         return Err(ResidualError::Refused(open.unread));
     }
@@ -126,8 +127,8 @@ pub async fn residual(
             let what = "a message has more than text, which these clients do not accept";
             Box::new(Diagnostic::error("convert.refused", &prompt.id, what))
         })?;
-        // Where the text of a template is divided into messages, line breaks around each are
-        // dropped, and those of a value with them.
+        // Splitting a text into messages trims line breaks around each message, including those of
+        // a value.
         if is_divided {
             filling.inside(&prompt.id, &text)?;
         }
@@ -143,7 +144,7 @@ pub async fn residual(
     Ok(Residual::Messages(written))
 }
 
-/// What a message says, if that is text and nothing else.
+/// Returns the text of a message that contains only text.
 fn text(content: MessageContent) -> Option<String> {
     match content {
         MessageContent::Text(text) => Some(text),

@@ -1,15 +1,16 @@
-//! How clients write a variable, and what else in a text they would take for one.
+//! Variable notations of clients, and detection of other texts that a client would read as
+//! variables.
 
 use std::hash::{BuildHasher, RandomState};
 
 use quillet_core::{Diagnostic, Span};
 
-/// How a client writes the variables that it fills in.
+/// Notation of the variables that a client fills in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Notation {
-    /// `{{name}}`, as Langfuse's clients for Python and Node and MLflow's all read it.
+    /// `{{name}}`, supported by MLflow and by Langfuse's clients for Python and Node.
     Double,
-    /// `{name}`: LiteLLM's client replaces that first, even inside of `{{name}}`.
+    /// `{name}`. LiteLLM's client replaces this first, even inside `{{name}}`.
     Single,
 }
 
@@ -22,15 +23,15 @@ impl Notation {
     }
 }
 
-/// Texts that stand for the open variables while the prompt is rendered.
+/// Marker texts in place of the open variables while the prompt is rendered.
 pub(super) struct FilledPlaceholders {
     notation: Notation,
-    /// What they all begin with, and nothing else does.
+    /// Unguessable prefix of all markers.
     begin: String,
     names: Vec<String>,
 }
 
-/// A text that nobody took for a mark, or the name of a variable.
+/// A part of the output: plain text, or the name of a variable.
 enum TextPart<'t> {
     Text(&'t str),
     Name(&'t str),
@@ -39,7 +40,7 @@ enum TextPart<'t> {
 impl FilledPlaceholders {
     pub(super) fn new(names: &[String], notation: Notation) -> Self {
         let random = || RandomState::new().hash_one(());
-        // What a format would escape is in it, so that escaping it shows.
+        // Contains characters that formats escape, so that escaping is detected.
         let begin = format!("&<\"'{:016x}{:016x}.", random(), random());
         FilledPlaceholders {
             notation,
@@ -48,21 +49,21 @@ impl FilledPlaceholders {
         }
     }
 
-    /// Each variable with the text that stands for it.
+    /// Returns each variable with its marker.
     pub(super) fn marks(&self) -> impl Iterator<Item = (&str, String)> {
         let names = self.names.iter().enumerate();
         names.map(|(index, name)| (name.as_str(), self.mark(index)))
     }
 
-    /// The text that stands for the variable of that number.
+    /// Returns the marker of the variable with this index.
     pub(super) fn mark(&self, index: usize) -> String {
         format!("{}{index};", self.begin)
     }
 
-    /// The text with names in the place of marks.
+    /// Replaces markers with variable names.
     ///
     /// # Errors
-    /// A client would read it in another way.
+    /// A client would read the text differently.
     pub(super) fn write(&self, id: &str, text: &str) -> Result<String, Box<Diagnostic>> {
         let pieces = self.pieces(id, text)?;
         let [open, close] = self.notation.around();
@@ -82,7 +83,7 @@ impl FilledPlaceholders {
         Ok(out)
     }
 
-    /// Nothing if the text neither begins nor ends with a variable.
+    /// Checks that the text neither begins nor ends with a variable.
     pub(super) fn inside(&self, id: &str, text: &str) -> Result<(), Box<Diagnostic>> {
         let pieces = self.pieces(id, text)?;
         let is_blank =
@@ -129,7 +130,7 @@ impl FilledPlaceholders {
                     .map(TextPart::Text),
             );
         }
-        // The random part alone is what is left of a mark that was changed.
+        // The random part alone shows that a marker was changed.
         let secret = self
             .begin
             .trim_start_matches(|c: char| !c.is_ascii_alphanumeric());
@@ -162,20 +163,20 @@ fn changed(id: &str) -> Diagnostic {
 }
 
 impl Notation {
-    /// Where a client would read something in a text as a variable, or would read a variable that
-    /// follows in another way.
+    /// Offset where a client would read plain text as a variable, or would misread the variable
+    /// that follows.
     fn mistaken(self, text: &str, before_name: bool) -> Option<usize> {
         let found = match self {
             Notation::Double => text.find("{{"),
             Notation::Single => named(text),
         };
-        // `{` and `{{name}}` are `{{{name}}}` to a client, or half of it.
+        // `{` before `{{name}}` gives `{{{name}}}`, which clients read in different ways.
         let joined = before_name && self == Notation::Double && text.ends_with('{');
         found.or_else(|| joined.then(|| text.len() - 1))
     }
 }
 
-/// Where a text has `{name}`: a client that is given a variable of that name replaces it.
+/// Offset of a `{name}` in a text. A client with a variable of that name would replace it.
 fn named(text: &str) -> Option<usize> {
     text.match_indices('{').map(|(at, _)| at).find(|at| {
         let inside = text[at + 1..].split_once('}').map(|(inside, _)| inside);

@@ -1,4 +1,4 @@
-//! Which variables of a prompt are left open, and whether each of them is only printed.
+//! Finds the variables of a prompt that are left open, and checks that they are only printed.
 
 use std::collections::BTreeSet;
 
@@ -16,40 +16,40 @@ use crate::names::AvailableNames;
 use crate::placeholder::is_plain;
 use crate::rich::RichKind;
 
-/// Formats whose calls take nothing but the arguments that are written there. In others a tool
-/// takes variables by the names of its parameters.
+/// Languages in which a call uses only its written arguments. In other languages a tool can also
+/// use variables named like its parameters.
 const EXPLICIT: [Language; 3] = [Language::Go, Language::Jinja, Language::JinjaPlain];
 
 /// The variables of a prompt that are left open.
 pub(super) struct OpenVariables {
-    /// Their names, each once.
+    /// Their names, without duplicates.
     pub(super) names: Vec<String>,
-    /// Messages that are places for others: which message, and the name of the variable.
+    /// Placeholder messages: the index of the message, and the name of the variable.
     pub(super) threads: Vec<(usize, String)>,
-    /// Where they are printed.
+    /// Expressions that print them.
     pub(super) prints: Vec<Print>,
-    /// What in the templates the neutral tree cannot say. Where there is nothing, the tree proves
-    /// that the variables are only printed; else that is still to be shown.
+    /// Parts of the templates that the neutral tree cannot express. If empty, the tree proves that
+    /// the variables are only printed; if not, another check is needed.
     pub(super) unread: Vec<Diagnostic>,
-    /// Whose a variable is.
+    /// Determines the owner of a variable.
     pub(super) scope: RequestScope,
 }
 
-/// A variable of the request that is printed.
+/// An expression that prints a request variable.
 pub(super) struct Print {
-    /// Which template it is in.
+    /// Index of the template.
     pub(super) template: usize,
-    /// Where its expression stands there.
+    /// Location of the expression in the template.
     pub(super) span: Span,
-    /// Which of the open variables it is.
+    /// Index of the open variable.
     pub(super) name: usize,
 }
 
 impl OpenVariables {
-    /// Reads the templates of a prompt; `shared` are the ids of the shared variables.
+    /// Scans the templates of a prompt; `shared` contains the ids of the shared variables.
     ///
     /// # Errors
-    /// Everything in it that a client could not fill in exactly.
+    /// Returns everything that a client could not fill in exactly.
     pub(super) fn of(
         prompt: &Prompt,
         catalogue: &Catalogue,
@@ -100,7 +100,7 @@ impl OpenVariables {
                 refused.extend(found.into_iter().map(|one| prompt.locate(one)));
             }
         }
-        // Without open variables there is none that a tool could take.
+        // Without open variables there are none for a tool to use.
         if !looking.open.names.is_empty() {
             let implicit = std::mem::take(&mut looking.implicit).into_iter();
             refused.extend(implicit.map(|one| prompt.locate(one)));
@@ -117,7 +117,7 @@ impl OpenVariables {
     }
 }
 
-/// What a prompt declares of its variables.
+/// Variable declarations of a prompt.
 struct DeclaredVariables {
     shapes: VariableType,
     defaults: BTreeSet<String>,
@@ -155,23 +155,23 @@ impl DeclaredVariables {
     }
 }
 
-/// Which variables are the request's.
+/// Determines which variables belong to the request.
 pub(super) struct RequestScope {
-    /// Whether they stand at the root.
+    /// Whether request variables are also top-level names.
     at_root: bool,
-    /// First names of shared variables.
+    /// First path segments of shared variables.
     shared: BTreeSet<String>,
     /// Variables that the prompt declares.
     declared: BTreeSet<String>,
 }
 
-/// Whose a variable is.
+/// Owner of a variable.
 pub(super) enum VariableOwner<'p> {
-    /// It is known now.
+    /// Known when the prompt is exported.
     Known,
-    /// The request has it under this name.
+    /// A request variable with this name.
     Request(&'p str),
-    /// Something in a variable of the request, or all of them.
+    /// A part of this request variable, or all request variables if the name is empty.
     Inside(&'p str),
 }
 
@@ -179,11 +179,11 @@ struct OpenVariableScan<'a> {
     prompt: &'a Prompt,
     language: Language,
     names: AvailableNames<'a>,
-    /// Which template is looked at.
+    /// Index of the current template.
     template: usize,
     declared: DeclaredVariables,
     open: OpenVariables,
-    /// Calls that may take variables of the request without naming them.
+    /// Calls that may use request variables implicitly.
     implicit: Vec<Diagnostic>,
 }
 
@@ -202,7 +202,7 @@ impl OpenVariableScan<'_> {
         templates::finish(String::new(), &options, findings).map(drop)
     }
 
-    /// The variable that a message is the place for.
+    /// Returns the variable of a placeholder message.
     fn thread(&self, nodes: &[TreeNode]) -> Option<String> {
         let [
             TreeNode {
@@ -221,7 +221,7 @@ impl OpenVariableScan<'_> {
             .rich
             .iter()
             .any(|rich| &*rich.name == name && rich.kind == RichKind::Thread);
-        // Only where messages are separate can a whole message be replaced.
+        // A whole message can be replaced only if messages are separate.
         let alone = matches!(self.prompt.body, PromptBody::Messages(_));
         (is_thread && alone).then(|| name.to_owned())
     }
@@ -299,7 +299,7 @@ impl OpenVariableScan<'_> {
         });
     }
 
-    /// Why a variable of the request cannot be filled in by a client.
+    /// Returns the reason why a client cannot fill in a request variable, if there is one.
     fn cannot_be_open(&self, name: &str) -> Option<&'static str> {
         if !is_plain(name) {
             return Some("has a name that clients read in different ways");
@@ -324,7 +324,7 @@ impl OpenVariableScan<'_> {
         }
     }
 
-    /// Refuses a variable of the request that does more than to be printed.
+    /// Rejects a request variable that affects anything besides its own text.
     fn decides(
         &self,
         path: &VariablePath,
@@ -350,7 +350,7 @@ impl OpenVariableScan<'_> {
 }
 
 impl RequestScope {
-    /// Whose the variable at a path of the neutral tree is.
+    /// Owner of the variable at a path of the neutral tree.
     fn owner_of<'p>(&self, path: &'p VariablePath) -> VariableOwner<'p> {
         match path.start {
             PathStart::Root => self.of(&path.keys),
@@ -358,7 +358,7 @@ impl RequestScope {
         }
     }
 
-    /// Whose the variable under these keys is.
+    /// Owner of the variable at these keys.
     pub(super) fn of<'p>(&self, keys: &'p [String]) -> VariableOwner<'p> {
         let mut keys = keys.iter().map(String::as_str);
         let Some(first) = keys.next() else {

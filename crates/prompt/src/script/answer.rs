@@ -1,5 +1,5 @@
-//! Answer of a script: as model events for callers that only know models, and as a result for
-//! callers of the script.
+//! Response of a script: model events for callers that only know models, or a result value for all
+//! others.
 
 use std::collections::VecDeque;
 
@@ -11,10 +11,10 @@ use quillet_core::chat::{ChatEvent, ChatStream, FinishReason, ModelError, ModelE
 use super::run::{ScriptEvent, ScriptStream, StoredScriptOutcome};
 use crate::error::ServiceError;
 
-/// The result of a run.
+/// Runs a script to its end and returns the result.
 ///
 /// # Errors
-/// Why it failed.
+/// The script failed.
 pub(crate) async fn value(mut run: ScriptStream) -> Result<Value, ServiceError> {
     while let Some(event) = run.next().await {
         if let ScriptEvent::Ended(outcome) = event? {
@@ -24,11 +24,11 @@ pub(crate) async fn value(mut run: ScriptStream) -> Result<Value, ServiceError> 
     Ok(Value::Null)
 }
 
-/// A run as the events of a model: the text of its result, and what it cost. Ready when there is a
-/// first piece of text, so that what fails before that has its own error.
+/// Converts a run to model events: the text of the result, and the usage. The call returns when the
+/// first text is available, so that earlier failures are returned as errors.
 ///
 /// # Errors
-/// Error before any of the text.
+/// The script failed before its first text.
 pub(crate) async fn chat_stream(
     run: ScriptStream,
     id: &str,
@@ -44,7 +44,7 @@ pub(crate) async fn chat_stream(
         said: 0,
         ended: false,
     };
-    // The start event is always pending, so a second one is the first piece of the answer.
+    // The start event is always pending, so a second event contains the first text.
     while told.pending.len() == 1 && !told.ended {
         told.advance().await?;
     }
@@ -57,7 +57,7 @@ pub(crate) async fn chat_stream(
                 return None;
             }
             if let Err(error) = told.advance().await {
-                // An error is the last item: a truncated stream must not go on.
+                // An error is the last item, because a truncated stream must not continue.
                 told.ended = true;
                 return Some((Err(as_model(error)), told));
             }
@@ -69,7 +69,7 @@ pub(crate) async fn chat_stream(
 struct ScriptChatStream {
     run: ScriptStream,
     pending: VecDeque<ChatEvent>,
-    /// Bytes of the result's text that were sent.
+    /// Number of bytes of the result's text that were sent.
     said: usize,
     ended: bool,
 }
@@ -97,7 +97,7 @@ impl ScriptChatStream {
     fn end(&mut self, outcome: &StoredScriptOutcome) {
         self.ended = true;
         let text = outcome.text();
-        // The pieces are a beginning of the result, so only the rest is missing.
+        // The sent text is a prefix of the result, so only the remainder is missing.
         if let Some(rest) = text.get(self.said..).filter(|rest| !rest.is_empty()) {
             self.push_text(rest.to_owned());
         }
@@ -107,14 +107,14 @@ impl ScriptChatStream {
             reason,
             raw: reason.as_str().to_owned(),
         });
-        // Zero tokens would look like a measured cost.
+        // Zero tokens would look like a measured usage.
         if outcome.model_calls > 0 {
             self.pending.push_back(ChatEvent::Usage(outcome.usage));
         }
     }
 }
 
-/// Error in the middle of an answer, for callers that only know models.
+/// Converts a late error for callers that only know models.
 fn as_model(error: ServiceError) -> ModelError {
     match error {
         ServiceError::Model { error, .. } => error,

@@ -7,23 +7,23 @@ use super::run::{ScriptEvent, ScriptStream};
 use crate::error::ServiceError;
 use crate::messages::RenderedPrompt;
 
-/// Which requests a script would make. The answers to them are empty, so a script that
-/// decides by an answer may do otherwise later.
+/// Requests that a script would make. Each gets an empty response, so a script that depends on
+/// responses may behave differently in a real run.
 #[derive(Clone, Debug, Default)]
 pub struct DryRun {
-    /// The messages of each request, in order.
+    /// Messages of each request, in order.
     pub requests: Vec<Vec<Message>>,
-    /// What the author should know, and what was left out since the run is dry.
+    /// Warnings for the author, including the calls that the dry run skipped.
     pub warnings: Vec<Diagnostic>,
-    /// What could not go on with empty answers, if something could not.
+    /// The error that stopped the script, if it could not continue with empty responses.
     pub stopped: Option<Box<ServiceError>>,
 }
 
-/// What a script renders to: the messages of its first request, or its result if it asks
-/// no model.
+/// Runs a script dry. The result contains the messages of its first request, or the script's result
+/// if it makes no request.
 ///
 /// # Errors
-/// It failed before it would have asked a model.
+/// The script failed before its first request.
 pub(crate) async fn dry_run(
     mut run: ScriptStream,
 ) -> Result<(RenderedPrompt, DryRun), ServiceError> {
@@ -35,7 +35,7 @@ pub(crate) async fn dry_run(
             Ok(ScriptEvent::Warning(found)) => dry.warnings.push(found),
             Ok(ScriptEvent::Ended(outcome)) => text = outcome.text(),
             Ok(_) => {}
-            // After the first request an error may come from the empty answers alone.
+            // After the first request, empty responses may be the only cause of an error.
             Err(error) if dry.requests.is_empty() => return Err(error),
             Err(error) => dry.stopped = Some(Box::new(error)),
         }

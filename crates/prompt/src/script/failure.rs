@@ -12,11 +12,11 @@ pub struct ScriptFailure {
     pub id: String,
     /// Stable code, such as `script.input`.
     pub code: ErrorCode,
-    /// All findings; the first says what ended the run.
+    /// All diagnostics. The first one describes the error that ended the run.
     pub diagnostics: Vec<Diagnostic>,
-    /// Scripts that were being run, outermost first.
+    /// The active scripts, outermost first.
     pub chain: Vec<String>,
-    /// The provider's failure, where that was it.
+    /// The provider's error, if that was the cause.
     pub model: Option<ModelError>,
 }
 

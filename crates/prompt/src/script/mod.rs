@@ -1,9 +1,9 @@
-//! Scripts among the prompts: how one is stored, and the contract with whoever reads and runs them.
-//! The crate of the language stands above this one, so a script is here a front page and something
-//! that its runner knows more of.
+//! Stored scripts as prompts, and the traits for parsing and running them. The script language is
+//! implemented in a crate that depends on this one. Here, a script is its metadata and an opaque
+//! value for its runner.
 //!
-//! A stored script is the definition `{"format": "script", "source": "…"}`, in which
-//! `source` is the text of an `.ai.yaml` file. In a folder it is the file itself.
+//! A stored script is a definition `{"format": "script", "source": "…"}`, where `source` is the
+//! text of an `.ai.yaml` file. In a folder, it is that file itself.
 
 mod answer;
 mod dry;

@@ -10,8 +10,8 @@ use super::stored::StoredScript;
 use crate::input::{HistoryPlacement, RenderInput};
 use crate::snapshot::CatalogueSnapshot;
 
-/// The run that a request asks for. Of a conversation that asks, the last message of the
-/// user is the question; one that only leads up to the prompt is history, all of it.
+/// Converts a request to a script run. If the conversation contains the question, the last user
+/// message becomes the question. Otherwise the whole conversation is history.
 pub(crate) fn job(
     id: &str,
     script: &StoredScript,
@@ -38,7 +38,8 @@ pub(crate) fn job(
     }
 }
 
-/// The conversation before its last message of the user, and the text of that.
+/// Splits a conversation at its last user message, and returns the history and the text of that
+/// message.
 fn divided(conversation: &[Message]) -> (Vec<Message>, Option<String>) {
     let is_asked = |message: &Message| message.role == Role::User;
     let Some(at) = conversation.iter().rposition(is_asked) else {

@@ -18,8 +18,8 @@ const MOST_DEPTH: usize = 16;
 
 /// Runs stored scripts.
 pub trait ScriptRunner: Send + Sync + fmt::Debug {
-    /// Runs one. Nothing happens before the stream is polled, and everything ends when it
-    /// is dropped. The last event is [`ScriptEvent::Ended`], or a failure.
+    /// Runs a script. The run starts when the stream is first polled and is cancelled when the
+    /// stream is dropped. The last event is [`ScriptEvent::Ended`] or an error.
     fn run(&self, job: ScriptJob) -> ScriptStream;
 }
 
@@ -30,25 +30,25 @@ pub struct ScriptJob {
     pub id: Arc<str>,
     /// The script.
     pub script: StoredScript,
-    /// Every definition that the run may see.
+    /// Definitions that are visible to the run.
     pub snapshot: Arc<CatalogueSnapshot>,
     /// Arguments by name.
     pub arguments: Map,
-    /// The user's message: the input of index 0, or else a message.
+    /// The user's message. It is used as the first input, or else as a message.
     pub question: Option<String>,
-    /// The conversation before that.
+    /// The conversation before the question.
     pub history: Vec<Message>,
     /// Model named by the request, if any.
     pub model: Option<String>,
-    /// How it is to answer, where the request says so.
+    /// Model options of the request.
     pub options: ChatOptions,
-    /// Whether the caller reads the answer as a stream.
+    /// Whether the caller streams the response.
     pub stream: bool,
-    /// Only reports which requests it would make.
+    /// Whether to only report the requests that the script would make.
     pub dry: bool,
     /// Nesting depth of prompts and scripts in this service.
     pub depth: usize,
-    /// The request that it belongs to, for logs.
+    /// Id of the request, for logs.
     pub request_id: String,
 }
 
@@ -57,18 +57,18 @@ pub struct ScriptJob {
 pub(crate) struct Scripts(OnceLock<Arc<dyn ScriptRunner>>);
 
 impl Scripts {
-    /// Sets the runner; the first one stays.
+    /// Sets the runner, unless one is already set.
     pub(crate) fn run_with(&self, runner: Arc<dyn ScriptRunner>) {
-        // A second runner is ignored: runs in progress keep using the first.
+        // A second runner is ignored, because running scripts use the first.
         let _ = self.0.set(runner);
     }
 
     /// Runs a script.
     ///
     /// # Errors
-    /// There is no runner, or prompts and scripts are nested too deeply.
+    /// No runner is set, or prompts and scripts are nested too deeply.
     pub(crate) fn run(&self, job: ScriptJob) -> Result<ScriptStream, ServiceError> {
-        // Prompts and scripts that call each other would otherwise never end.
+        // Without a limit, prompts and scripts that call each other would never end.
         if job.depth >= MOST_DEPTH {
             let id = job.id.to_string();
             let most = MOST_DEPTH;
@@ -90,13 +90,13 @@ pub type ScriptStream = Pin<Box<dyn Stream<Item = Result<ScriptEvent, ServiceErr
 /// An event of a running script.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ScriptEvent {
-    /// A piece of the result's text. All pieces together are a beginning of it.
+    /// A piece of the result's text. All pieces together are a prefix of the result.
     Text(String),
     /// A piece of the model's visible reasoning.
     Reasoning(String),
-    /// A piece of what a model says on the way: no part of the result.
+    /// A piece of intermediate model output that is not part of the result.
     Said {
-        /// The role that says it.
+        /// The role of the output.
         role: String,
         /// The piece.
         text: String,
@@ -110,38 +110,38 @@ pub enum ScriptEvent {
         /// Its arguments.
         arguments: Value,
     },
-    /// A call of a tool has ended.
+    /// A tool call has ended.
     ToolResult {
         /// Its name.
         name: String,
-        /// What it gave, or its failure in words.
+        /// The result, or the error message.
         result: Result<Value, String>,
     },
     /// A request to a model: the messages.
     Request(Vec<Message>),
-    /// Something that the author should know.
+    /// A warning for the author.
     Warning(Diagnostic),
-    /// The script has ended well.
+    /// The script ended successfully.
     Ended(Box<StoredScriptOutcome>),
 }
 
 /// The result of a script's run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StoredScriptOutcome {
-    /// The result; nothing where the script has none.
+    /// The result; null if the script has none.
     pub value: Value,
-    /// Tokens of all calls of models.
+    /// Tokens of all model calls.
     pub usage: Usage,
-    /// Calls of models.
+    /// Number of model calls.
     pub model_calls: u64,
-    /// How the forms of answers were enforced, in order.
+    /// Methods used to enforce the output schemas, in order.
     pub enforced: Vec<EnforcedConstraint>,
-    /// What the author should know.
+    /// Warnings for the author.
     pub warnings: Vec<Diagnostic>,
 }
 
 impl StoredScriptOutcome {
-    /// The result as text: a text as it is, anything else as JSON.
+    /// Returns the result as text. Strings are returned unchanged, other values as JSON.
     #[must_use]
     pub fn text(&self) -> String {
         match &self.value {

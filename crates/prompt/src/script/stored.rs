@@ -16,18 +16,17 @@ pub const SCRIPT_FORMAT: &str = "script";
 /// A script that can be run.
 #[derive(Clone)]
 pub struct StoredScript {
-    /// Its name as scripts see it: `char/dobby.ai.yaml` for the id `char.dobby`.
+    /// Its name inside scripts: `char/dobby.ai.yaml` for the id `char.dobby`.
     pub name: Arc<str>,
     /// Its text.
     pub text: Arc<str>,
-    /// What it is called, if it says so.
+    /// Its title, if it has one.
     pub title: Option<String>,
-    /// What it is and takes. The name in it is not used here.
+    /// Its description and parameters. The name in the spec is not used here.
     pub spec: ToolSpec,
-    /// Whether somebody is asked before it calls some of its tools, so that its run is one that
-    /// can wait.
+    /// Whether some of its tool calls need approval, so that a run may have to wait.
     pub asks: bool,
-    /// What its reader made of it.
+    /// Opaque value that the reader created.
     pub read: Arc<dyn Any + Send + Sync>,
 }
 
@@ -38,7 +37,7 @@ impl fmt::Debug for StoredScript {
     }
 }
 
-/// Scripts are what their text says.
+/// Scripts are equal if their texts are equal.
 impl PartialEq for StoredScript {
     fn eq(&self, other: &Self) -> bool {
         self.name == other.name && self.text == other.text
@@ -47,17 +46,17 @@ impl PartialEq for StoredScript {
 
 impl Eq for StoredScript {}
 
-/// Reads stored scripts.
+/// Parses stored scripts.
 pub trait ScriptReader: Send + Sync + fmt::Debug {
-    /// Reads a script; findings have their places in `text`.
+    /// Parses a script. Locations in diagnostics refer to `text`.
     ///
     /// # Errors
-    /// Everything that is wrong with it.
+    /// Returns all errors of the script.
     fn read(&self, name: &str, text: &Arc<str>) -> CheckResult<StoredScript>;
 }
 
-/// The text that a definition gives as a script's, if it says that it is one; or what it
-/// lacks.
+/// Returns the script text of a definition whose format is `script`, or an error if the text is
+/// missing. Returns `None` for other formats.
 pub(crate) fn source(definition: &Object<String, Tree>) -> Option<Result<Arc<str>, String>> {
     let format = definition.get("format").and_then(Tree::as_str)?;
     if format != SCRIPT_FORMAT {
@@ -68,12 +67,12 @@ pub(crate) fn source(definition: &Object<String, Tree>) -> Option<Result<Arc<str
     Some(source.map(Arc::from).ok_or_else(|| help.to_owned()))
 }
 
-/// A definition, and the text of the script in it or what that lacks.
+/// A definition, and its script text or the error.
 pub(crate) type ScriptDefinition = (Object<String, Tree>, Result<Arc<str>, String>);
 
-/// The definition and the text of the script that a stored text holds, if it says that it holds one.
+/// Parses a stored text that holds a script; `None` for other definitions.
 pub(crate) fn script_text(text: &str) -> Option<ScriptDefinition> {
-    // Most definitions are no scripts, and need not be read twice for that.
+    // A cheap check, so that other definitions are not parsed twice.
     if !text.contains("\"script\"") {
         return None;
     }
@@ -82,7 +81,7 @@ pub(crate) fn script_text(text: &str) -> Option<ScriptDefinition> {
     Some((definition, text))
 }
 
-/// The text of the script that a stored text holds, whether it can be run or not.
+/// Returns the script text of a stored definition, whether the script is valid or not.
 ///
 /// # Examples
 ///
@@ -98,13 +97,13 @@ pub fn script_source(text: &str) -> Option<Arc<str>> {
     script_text(text)?.1.ok()
 }
 
-/// The definition of a script, as it is stored.
+/// Creates the stored definition of a script.
 #[must_use]
 pub fn script_definition(source: &str) -> String {
     serde_json::json!({"format": SCRIPT_FORMAT, "source": source}).to_string()
 }
 
-/// No scripts.
+/// A reader for services without scripts.
 #[derive(Debug)]
 pub(crate) struct NoScripts;
 

@@ -1,4 +1,4 @@
-//! A script as a template calls it: `{{script "ID" …}}`.
+//! Scripts as functions in templates: `{{script "ID" …}}`.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use super::stored::StoredScript;
 use crate::input::RenderInput;
 use crate::snapshot::CatalogueSnapshot;
 
-/// A script as a template calls it: `{{script "ID" …}}`.
+/// A script as a function in a template: `{{script "ID" …}}`.
 pub(crate) struct ScriptTool<'a> {
     scripts: &'a Scripts,
     snapshot: &'a Arc<CatalogueSnapshot>,
@@ -25,10 +25,10 @@ pub(crate) struct ScriptTool<'a> {
 }
 
 impl<'a> ScriptTool<'a> {
-    /// The script of that id.
+    /// Creates the function for the script with this id.
     ///
     /// # Errors
-    /// There is none, it is broken, or it is a template.
+    /// There is no such prompt, it is invalid, or it is not a script.
     pub(crate) fn new(
         scripts: &'a Scripts,
         snapshot: &'a Arc<CatalogueSnapshot>,

@@ -1,4 +1,4 @@
-//! Find, bind, render, send.
+//! The prompt service: finds, binds, renders and sends prompts.
 
 mod outcome;
 mod rendering;
@@ -31,32 +31,30 @@ use crate::usage::Usage;
 use crate::variables::Variables;
 use crate::versions::VersionNumbers;
 
-/// The name of a prompt that is not stored, in errors.
+/// Name of prompts that are not stored, used in errors.
 const INLINE: &str = "inline";
 
 /// Options of the prompt service.
 #[derive(Clone, Debug, Default)]
 pub struct ServiceOptions {
-    /// Bounds on one render.
+    /// Limits on one render.
     pub limits: RenderLimits,
-    /// Text of a system message that goes before a prompt that is one text;
-    /// prompts with messages bring their own.
+    /// System message to send before a prompt that is a single text. Prompts with messages define
+    /// their own.
     pub system: Option<String>,
-    /// How often the model was asked again. Whoever gives the model its retries
-    /// counts here.
+    /// Counter of model retries, shared with the component that performs the retries.
     pub retries: Arc<AtomicU64>,
-    /// How many prompts, and how many tools, are counted by their own names in
-    /// [`PromptService::usage`]. Default 100.
+    /// How many prompts and tools have their own counters in [`PromptService::usage`]. Default 100.
     pub named_counts: Option<usize>,
 }
 
-/// Prompts and tools that are counted by their own names, unless it is said otherwise.
+/// Default for [`ServiceOptions::named_counts`].
 const NAMED_COUNTS: usize = 100;
 
-/// Counters of the prompt service since it was made.
+/// Counters since the prompt service was created.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ServiceCounters {
-    /// Compiled templates that were found in the cache.
+    /// Compiled templates found in the cache.
     pub template_hits: u64,
     /// Templates that were compiled.
     pub template_misses: u64,
@@ -64,7 +62,7 @@ pub struct ServiceCounters {
     pub variable_hits: u64,
     /// Reads of shared variables from the store.
     pub variable_round_trips: u64,
-    /// Times that the model was asked again.
+    /// Model retries.
     pub model_retries: u64,
 }
 
@@ -81,8 +79,8 @@ pub struct PromptService {
 }
 
 impl PromptService {
-    /// A service over a catalogue and its shared variables. Without a model it
-    /// renders and does not chat.
+    /// Creates a service from a catalogue and its shared variables. Without a model it can render
+    /// but not chat.
     #[must_use]
     pub fn new(
         catalogue: Catalogue,
@@ -101,30 +99,30 @@ impl PromptService {
         }
     }
 
-    /// Sets the runner of stored scripts; the first one stays.
+    /// Sets the runner of stored scripts, unless one is already set.
     pub fn run_scripts_with(&self, runner: Arc<dyn ScriptRunner>) {
         self.scripts.run_with(runner);
     }
 
-    /// The definitions.
+    /// Returns the catalogue of definitions.
     #[must_use]
     pub fn catalogue(&self) -> &Catalogue {
         &self.catalogue
     }
 
-    /// The shared variables.
+    /// Returns the shared variables.
     #[must_use]
     pub fn variables(&self) -> &Arc<Variables> {
         &self.variables
     }
 
-    /// The model, if one is configured.
+    /// Returns the model, if one is configured.
     #[must_use]
     pub fn model(&self) -> Option<&Arc<dyn ChatModel>> {
         self.model.as_ref()
     }
 
-    /// What was counted so far.
+    /// Returns the current counters.
     #[must_use]
     pub fn counts(&self) -> ServiceCounters {
         let (template_hits, template_misses) = self.catalogue.compiler().hits_and_misses();
@@ -137,37 +135,36 @@ impl PromptService {
         }
     }
 
-    /// How often and for how long prompts and tools were used, each by its name.
+    /// Returns usage counts and durations of prompts and tools by name.
     #[must_use]
     pub fn usage(&self) -> &Usage {
         &self.usage
     }
 
-    /// Loads the store. After success the service is ready.
+    /// Loads all definitions. The service is ready if this succeeds.
     ///
     /// # Errors
-    /// The store does not answer; [`PromptService::watch`] keeps trying.
+    /// The store is unavailable; [`PromptService::watch`] keeps trying.
     pub async fn load(&self) -> Result<(), StoreError> {
         self.catalogue.load().await?;
         self.variables.load().await
     }
 
-    /// Follows the store for as long as the future is polled.
+    /// Applies store changes for as long as the future is polled.
     pub async fn watch(&self) {
         tokio::join!(self.catalogue.watch(), self.variables.watch());
     }
 
-    /// Waits until everything that anybody wrote to the store before this was called is known
-    /// here.
+    /// Waits until all changes that were written to the store before this call are applied.
     ///
     /// # Errors
-    /// The store does not answer.
+    /// The store is unavailable.
     pub async fn sync(&self) -> Result<(), StoreError> {
         self.catalogue.sync().await?;
         self.variables.caught_up().await
     }
 
-    /// Whether the store answers, and everything was loaded at least once.
+    /// Returns the health of the store, and whether all definitions were loaded at least once.
     #[must_use]
     pub fn health(&self) -> (Health, bool) {
         (self.catalogue.store().health(), self.catalogue.is_loaded())
@@ -175,7 +172,7 @@ impl PromptService {
 
     /// Renders a prompt with the variables of a request.
     ///
-    /// Of a script it says which requests the script would make ([`RenderOutcome::dry_run`]).
+    /// A script is run dry, to find out which requests it would make ([`RenderOutcome::dry_run`]).
     ///
     /// # Errors
     /// Every variant of [`ServiceError`] except [`ServiceError::Model`].
@@ -216,10 +213,10 @@ impl PromptService {
         self.render_in(&self.catalogue.snapshot(), id, input).await
     }
 
-    /// The same with a snapshot that was taken before.
+    /// Like [`PromptService::render`], but uses this snapshot.
     ///
     /// # Errors
-    /// As [`PromptService::render`].
+    /// The same as [`PromptService::render`].
     pub async fn render_in(
         &self,
         snapshot: &Arc<CatalogueSnapshot>,
@@ -232,9 +229,9 @@ impl PromptService {
         rendered
     }
 
-    /// Counts a render under the id that was asked for, with its mark.
+    /// Counts a render under the requested id, including its version selector.
     fn count(&self, id: &str, started: Instant, rendered: &Result<RenderOutcome, ServiceError>) {
-        // Ids that clients make up have no counts.
+        // Unknown ids are chosen by clients, so they are not counted.
         if !matches!(rendered, Err(ServiceError::NotFound { .. })) {
             let outcome = rendered.as_ref();
             let time = outcome.map_or_else(|_| started.elapsed(), |outcome| outcome.time);
@@ -272,7 +269,7 @@ impl PromptService {
                 ..outcome
             });
         }
-        // Asked before the compilation, which puts it into the cache.
+        // Checked before the compilation, which adds the template to the cache.
         let cached = input.explain && self.catalogue.compiler().knows(&entry.sources);
         let compiled = self.compile(&definition.id, &entry.sources)?;
         let rendering = PromptRendering {
@@ -290,7 +287,7 @@ impl PromptService {
         rendering.run().await
     }
 
-    /// The number of the version that a request gets.
+    /// Returns the version number for the outcome of a request.
     async fn number(
         &self,
         snapshot: &CatalogueSnapshot,
@@ -303,9 +300,9 @@ impl PromptService {
         self.version_of(snapshot, definition).await
     }
 
-    /// The definition that an id, with a mark or without, names, for whoever only describes it: of
-    /// a label in shares any version, of a version that was not asked for yet what readers get who
-    /// name none.
+    /// Resolves an id, with or without a version selector, for callers that only describe the
+    /// prompt. A weighted label may resolve to any of its versions. A version that is not cached
+    /// resolves to the default version.
     ///
     /// # Errors
     /// There is no such prompt or label.
@@ -317,8 +314,8 @@ impl PromptService {
         self.catalogue.choose_now(snapshot, id)
     }
 
-    /// The number of the version that a chosen definition is; what the history has not seen yet is
-    /// kept there first. `None` where there is no history, or it does not answer soon.
+    /// Returns the version number of a definition. If the history does not contain it yet, it is
+    /// added. Returns `None` if there is no history or it does not respond in time.
     pub async fn version_of(
         &self,
         snapshot: &CatalogueSnapshot,
@@ -328,10 +325,10 @@ impl PromptService {
         self.numbers.of(store, snapshot, definition).await
     }
 
-    /// The definition that an id, with a mark or without, names for a request.
+    /// Resolves an id, with or without a version selector, for a request.
     ///
     /// # Errors
-    /// There is no such prompt, label or version; the store does not answer.
+    /// The prompt, label or version does not exist, or the store is unavailable.
     pub async fn choose(
         &self,
         snapshot: &Arc<CatalogueSnapshot>,
@@ -340,17 +337,16 @@ impl PromptService {
     ) -> Result<Arc<Definition<PromptEntry>>, ServiceError> {
         let chosen = self.catalogue.choose(snapshot, id, input).await;
         chosen.map_err(|error| match error {
-            // While nothing was loaded, "not found" would be a false answer.
+            // As long as nothing is loaded, the prompt may exist in the store.
             ServiceError::NotFound { .. } => self.absent(error),
             error => error,
         })
     }
 
-    /// Renders a prompt that is not stored, from its definition, as
-    /// [`PromptService::render_unstored`] does.
+    /// Renders a prompt definition that is not stored, like [`PromptService::render_unstored`].
     ///
     /// # Errors
-    /// As that has; the definition is named `inline`.
+    /// The same as [`PromptService::render_unstored`]. The prompt's name in errors is `inline`.
     pub async fn render_inline(
         &self,
         definition: serde_json::Map<String, serde_json::Value>,
@@ -359,12 +355,13 @@ impl PromptService {
         self.render_unstored(None, &definition.into(), input).await
     }
 
-    /// Renders a prompt that is not stored; shared variables, tools, partials and other prompts are
-    /// there as for stored ones. It is read as if it stood under `id`, if that is given. Of a script
-    /// the outcome is that of a dry run, as of stored ones.
+    /// Renders a prompt that is not stored. It can use shared variables, tools, partials and other
+    /// prompts like a stored one. If `id` is set, the prompt is parsed as if it were stored under
+    /// that id. A script is run dry.
     ///
     /// # Errors
-    /// As [`PromptService::render`]; a definition that is not valid and has no id is named `inline`.
+    /// The same as [`PromptService::render`]. The name of an invalid definition without an id is
+    /// `inline`.
     pub async fn render_unstored(
         &self,
         id: Option<&str>,
@@ -379,7 +376,7 @@ impl PromptService {
             let job = script::job(id, script, &snapshot, input);
             return self.render_script(job, started).await;
         }
-        // Asked before the compilation, which puts it into the cache.
+        // Checked before the compilation, which adds the template to the cache.
         let cached = input.explain && self.catalogue.compiler().knows(&sources);
         let compiled = self.compile(id, &sources)?;
         let rendering = PromptRendering {
@@ -412,11 +409,11 @@ impl PromptService {
         })
     }
 
-    /// The run of a script that is not stored, read as if it stood under that id; `None` for
-    /// another definition.
+    /// Creates the run of a script that is not stored, parsed as if it were stored under this id.
+    /// Returns `None` if the definition is not a script.
     ///
     /// # Errors
-    /// It is broken.
+    /// The definition is invalid.
     pub async fn script_unstored(
         &self,
         id: Option<&str>,
@@ -432,11 +429,11 @@ impl PromptService {
         })
     }
 
-    /// Renders a prompt and sends it to the model. What the request does not say
-    /// of model and options, the prompt does.
+    /// Renders a prompt and sends it to the model. The prompt provides the model and options that
+    /// the request does not set.
     ///
     /// # Errors
-    /// As [`PromptService::render`], and [`ServiceError::Model`].
+    /// The same as [`PromptService::render`], and [`ServiceError::Model`].
     pub async fn chat(
         &self,
         id: &str,
@@ -448,10 +445,10 @@ impl PromptService {
         self.chat_in(&snapshot, id, input, model, options).await
     }
 
-    /// The same with a snapshot that was taken before.
+    /// Like [`PromptService::chat`], but uses this snapshot.
     ///
     /// # Errors
-    /// As [`PromptService::chat`].
+    /// The same as [`PromptService::chat`].
     pub async fn chat_in(
         &self,
         snapshot: &Arc<CatalogueSnapshot>,
@@ -486,7 +483,8 @@ impl PromptService {
         let stream = match self.answering()?.stream(ready.request).await {
             Ok(stream) => stream,
             Err(error) => {
-                // A failed tool may be why the model rejects the request, so both are reported.
+                // A failed tool may be the reason why the model rejects the request, so both are
+                // reported.
                 let failures = ready.failures;
                 return Err(ServiceError::Model { error, failures });
             }
@@ -501,11 +499,10 @@ impl PromptService {
         })
     }
 
-    /// Returns the model request for a prompt that is a template, for callers that send it
-    /// themselves.
+    /// Renders a template and returns the model request, for callers that send it themselves.
     ///
     /// # Errors
-    /// As [`PromptService::render`]. A script is rejected, because it calls models itself.
+    /// The same as [`PromptService::render`]. A script is rejected, because it calls models itself.
     pub async fn ready_in(
         &self,
         snapshot: &Arc<CatalogueSnapshot>,
@@ -547,10 +544,10 @@ impl PromptService {
         })
     }
 
-    /// The model that chats are sent to.
+    /// Returns the model for chats.
     ///
     /// # Errors
-    /// None is configured.
+    /// No model is configured.
     pub fn answering(&self) -> Result<&Arc<dyn ChatModel>, ModelError> {
         self.model.as_ref().ok_or_else(|| {
             let message = "no model is configured: set OPENAI_API_KEY, ANTHROPIC_API_KEY, GOOGLE_API_KEY or model.base_url, or name the model mock";
@@ -558,10 +555,10 @@ impl PromptService {
         })
     }
 
-    /// The run that a request asks for, if the prompt is a script; `None` for a template.
+    /// Creates the run of a prompt that is a script. Returns `None` for a template.
     ///
     /// # Errors
-    /// There is no such prompt, or it is broken.
+    /// The prompt does not exist or is invalid.
     pub async fn script_in(
         &self,
         snapshot: &Arc<CatalogueSnapshot>,
@@ -581,11 +578,10 @@ impl PromptService {
         self.scripts.run(job)
     }
 
-    /// Runs a script and gives its result as the events of a model: what it says on the way is left
-    /// out.
+    /// Runs a script and converts its result to model events. Intermediate output is left out.
     ///
     /// # Errors
-    /// As [`PromptService::run_script`], and what fails before there is any text.
+    /// The same as [`PromptService::run_script`], and failures before the first text.
     pub async fn chat_script(&self, job: ScriptJob) -> Result<ChatStream, ServiceError> {
         let id = format!("chatcmpl-{}", job.request_id);
         let name = format!("prompt/{}", job.id);
@@ -597,7 +593,7 @@ impl PromptService {
         job: ScriptJob,
         started: Instant,
     ) -> Result<RenderOutcome, ServiceError> {
-        // The job moves into the run.
+        // Copied, because the job moves into the run.
         let model = job.model.clone();
         // Rendering must not call a model.
         let run = self.run_script(ScriptJob { dry: true, ..job })?;
@@ -620,7 +616,7 @@ impl PromptService {
         })
     }
 
-    /// The messages that a rendered prompt is sent as.
+    /// Converts a rendered prompt to the messages for the model.
     ///
     /// # Examples
     ///
@@ -663,8 +659,8 @@ impl PromptService {
         }
     }
 
-    /// Names of the variables that a prompt takes from a request, as far as its text
-    /// tells; none of a prompt that does not compile.
+    /// Returns the names of the request variables that a prompt's text refers to. Empty if the
+    /// prompt does not compile.
     ///
     /// # Examples
     ///
@@ -701,7 +697,7 @@ impl PromptService {
         let references = &compiled.template.references().variables;
         let mut names: Vec<String> = Vec::new();
         for reference in references {
-            // A root alone names no single variable.
+            // A top-level name alone does not refer to a single variable.
             let [root, name, ..] = reference.path.as_slice() else {
                 continue;
             };
@@ -712,7 +708,8 @@ impl PromptService {
         names
     }
 
-    /// A prompt that is not there may be there in a store that was never read.
+    /// Replaces "not found" by the store error if the store was never read, because the prompt may
+    /// exist there.
     fn absent(&self, error: ServiceError) -> ServiceError {
         self.catalogue.ready().err().map_or(error, Into::into)
     }

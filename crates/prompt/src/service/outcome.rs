@@ -1,4 +1,4 @@
-//! Results of the service.
+//! Outcomes of renders and chats.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,74 +13,74 @@ use crate::names::{UnresolvedVariable, UnusedVariable};
 use crate::revision::Revision;
 use crate::script::DryRun;
 
-/// A render that succeeded.
+/// Outcome of a successful render.
 #[derive(Clone, Debug)]
 pub struct RenderOutcome {
-    /// The text or the messages.
+    /// The rendered text or messages.
     pub prompt: RenderedPrompt,
-    /// The model that the prompt was written for, if it says so.
+    /// The model selected by the prompt, if any.
     pub model: Option<String>,
-    /// How that model is to answer.
+    /// The model options.
     pub options: Arc<ChatOptions>,
-    /// Tool calls that failed and left their defaults.
+    /// Failed tool calls that were replaced by their fallback values.
     pub failures: Vec<ToolFailure>,
-    /// Tool calls that were made, those included.
+    /// Number of tool calls, including failed ones.
     pub calls: usize,
     /// Whether the store is unavailable, so that shared variables may be stale.
     pub stale: bool,
     /// Duration including tool calls.
     pub time: Duration,
-    /// For a script: the requests that it would make, as far as known.
+    /// Outcome of the dry run, if the prompt is a script.
     pub dry_run: Option<DryRun>,
     /// Variables of the request that the prompt neither declares nor uses.
     pub unused: Vec<UnusedVariable>,
     /// Variables that a prompt file uses without declaring them, and that have no value.
     pub absent: Vec<UnresolvedVariable>,
-    /// Explanation of the render, if [`Input::explain`](crate::Input::explain) is set.
+    /// Explanation of the render, if [`RenderInput::explain`](crate::RenderInput::explain) is set.
     pub explanation: Option<Box<Explanation>>,
-    /// The text of each template of the prompt, in order, in pieces that say where they come from,
-    /// if [`Input::segments`](crate::Input::segments) asks. Together they are what the templates
-    /// printed, before it was divided into messages.
+    /// The rendered text of each template, in order, as segments with their origin. Filled if
+    /// [`RenderInput::segments`](crate::RenderInput::segments) is set. This is the text before it
+    /// is split into messages.
     pub segments: Vec<Vec<TextSegment>>,
-    /// The number of the version that spoke: where a label or a mark has chosen one, or
-    /// [`Input::numbered`](crate::Input::numbered) asks.
+    /// Version number of the prompt, if the request selected a version or
+    /// [`RenderInput::numbered`](crate::RenderInput::numbered) is set.
     pub version: Option<u64>,
-    /// Which text the definition was; `None` of one that came with the request.
+    /// Revision of the definition; `None` if the request contains the definition.
     pub revision: Option<Revision>,
 }
 
-/// A model that has begun to answer.
+/// A chat whose model has started to respond.
 #[allow(missing_debug_implementations, reason = "holds a stream")]
 pub struct ChatOutcome {
-    /// The answer. Dropping it ends the call to the provider.
+    /// The response. Dropping it cancels the call to the provider.
     pub stream: ChatStream,
-    /// Tool calls of the render that failed and left their defaults.
+    /// Failed tool calls of the render that were replaced by their fallback values.
     pub failures: Vec<ToolFailure>,
     /// Variables of the request that the prompt neither declares nor uses.
     pub unused: Vec<UnusedVariable>,
     /// Variables that a prompt file uses without declaring them, and that have no value.
     pub absent: Vec<UnresolvedVariable>,
-    /// Explanation of the render, if [`Input::explain`](crate::Input::explain) is set.
+    /// Explanation of the render, if [`RenderInput::explain`](crate::RenderInput::explain) is set.
     pub explanation: Option<Box<Explanation>>,
-    /// The number of the version that spoke: where a label or a mark has chosen one, or
-    /// [`Input::numbered`](crate::Input::numbered) asks.
+    /// Version number of the prompt, if the request selected a version or
+    /// [`RenderInput::numbered`](crate::RenderInput::numbered) is set.
     pub version: Option<u64>,
 }
 
-/// A prompt that is rendered and not yet sent.
+/// A model request that is ready to be sent.
 #[derive(Clone, Debug)]
 pub struct ChatReady {
-    /// Messages to send.
+    /// The request to send.
     pub request: ChatRequest,
-    /// Tool calls of the render that failed and left their defaults.
+    /// Failed tool calls of the render that were replaced by their fallback values.
     pub failures: Vec<ToolFailure>,
     /// Variables of the request that the prompt neither declares nor uses.
     pub unused: Vec<UnusedVariable>,
     /// Variables that a prompt file uses without declaring them, and that have no value.
     pub absent: Vec<UnresolvedVariable>,
-    /// Explanation of the render, if [`Input::explain`](crate::Input::explain) is set.
+    /// Explanation of the render, if [`RenderInput::explain`](crate::RenderInput::explain) is set.
     pub explanation: Option<Box<Explanation>>,
-    /// The number of the version that spoke: where a label or a mark has chosen one, or
-    /// [`Input::numbered`](crate::Input::numbered) asks.
+    /// Version number of the prompt, if the request selected a version or
+    /// [`RenderInput::numbered`](crate::RenderInput::numbered) is set.
     pub version: Option<u64>,
 }

@@ -26,7 +26,7 @@ use crate::sources::SourceSet;
 use crate::usage::Usage;
 use crate::variables::{SharedVariables, Variables};
 
-/// Shared parts of all renders of a service.
+/// Resources shared by all renders of a service.
 #[derive(Clone, Copy)]
 pub(super) struct Resources<'a> {
     pub(super) catalogue: &'a Catalogue,
@@ -47,18 +47,18 @@ pub(super) struct PromptRendering<'a> {
     pub(super) sources: &'a SourceSet,
     /// The definition of a stored prompt.
     pub(super) stored: Option<&'a Definition<PromptEntry>>,
-    /// Its version, where a label or a mark has chosen one.
+    /// Version number, if the request selected a version.
     pub(super) version: Option<u64>,
     pub(super) compiled: &'a CompiledPrompt,
-    /// Whether it was compiled before, if that is asked for.
+    /// Whether the compiled template was cached; set only for an explanation.
     pub(super) cached: bool,
 }
 
 impl PromptRendering<'_> {
-    /// Renders.
+    /// Renders the prompt.
     ///
     /// # Errors
-    /// Why it did not.
+    /// The render failed.
     pub(super) async fn run(&self) -> Result<RenderOutcome, ServiceError> {
         let PromptRendering {
             resources,
@@ -120,7 +120,7 @@ impl PromptRendering<'_> {
             limits: &limits,
         };
         let rendered = match input.segments {
-            // Boxed: it is rarely used and would enlarge the future of every render.
+            // Boxed, because it is rarely used and would enlarge the future of every render.
             true => Box::pin(render_segments(&job)).await,
             false => render(&job).await,
         };
@@ -131,7 +131,7 @@ impl PromptRendering<'_> {
             }
             _ => Vec::new(),
         };
-        // Taken before the result is checked: a failed render reports them as well.
+        // Extracted before the result is checked, because failed renders report them too.
         let (failures, calls) = functions.into_calls();
         let (passes, made) = rendered
             .as_ref()
@@ -189,7 +189,7 @@ impl PromptRendering<'_> {
         )
     }
 
-    /// An error of names, with the places where they are used.
+    /// Adds locations to an error about unknown names.
     fn placed(&self, mut error: ServiceError) -> ServiceError {
         let references = self.compiled.template.references();
         match &mut error {
@@ -259,7 +259,7 @@ impl PromptRendering<'_> {
             Some(hint) => found.help(hint),
             None => found,
         };
-        // The location in the file is known here only for the prompt's own template.
+        // The location in the file is known only for the prompt's own template.
         let is_own = self.sources.owner(&source) == Some(&*self.prompt.id);
         Some(if is_own {
             self.prompt.locate(found)
@@ -281,7 +281,7 @@ impl PromptRendering<'_> {
         let version = match stored {
             Some(definition) => definition.revision,
             None => {
-                // A definition from a request has no stored text, so its sources stand for it.
+                // A definition from a request has no stored text, so its sources are used instead.
                 let texts: Vec<&str> = self.sources.texts().collect();
                 Revision::of(texts.join("\0").as_bytes())
             }

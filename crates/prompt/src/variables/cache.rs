@@ -1,8 +1,8 @@
-//! Values that were read, and questions to the store for others.
+//! Cache of shared variables, and the reads that fill it.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
 use quillet_core::lock::{read, write};
@@ -12,26 +12,26 @@ use tokio::time::Instant;
 
 use crate::context;
 
-/// A value older than this is fetched again, as ai-prompt-shell documents. A change that the store
-/// reports ends it earlier (`Variables::changed`).
+/// Maximum age of a cached value, as documented by ai-prompt-shell. A change that the store reports
+/// invalidates the value earlier (`Variables::changed`).
 pub(super) const MOST_AGE: Duration = Duration::from_secs(5);
 
-/// Timeout of a background read, after which it is repeated.
+/// Timeout of a background read. The next reader retries.
 const LONGEST_QUESTION: Duration = Duration::from_secs(5);
 
-/// Known values, and the store behind them.
+/// Cached values and their store.
 #[derive(Debug)]
 pub(super) struct Cache {
     pub(super) store: Arc<dyn Store>,
-    /// Whether the store answers in time: [`PROMPT`], [`ASKED`] or [`SLOW`].
+    /// Whether the store responds in time: [`PROMPT`], [`ASKED`] or [`SLOW`].
     pub(super) pace: AtomicU8,
     pub(super) keys: RwLock<KeySet>,
     pub(super) cells: RwLock<Cells>,
-    /// Counts changes of the set of keys.
+    /// Incremented when the set of keys changes.
     pub(super) generation: AtomicU64,
-    /// Counts changes of values.
+    /// Incremented when values change.
     pub(super) version: AtomicU64,
-    /// Questions to the store for values.
+    /// Number of reads from the store.
     pub(super) round_trips: AtomicU64,
 }
 
@@ -44,27 +44,27 @@ pub(super) struct KeySet {
 #[derive(Debug, Default)]
 pub(super) struct Cells {
     pub(super) values: HashMap<EntryKey, CachedValue>,
-    /// Keys that are being fetched, by how many.
+    /// Number of fetches in progress for each key.
     pub(super) fetching: HashMap<EntryKey, usize>,
-    /// Of those, the ones that changed meanwhile: what comes back may be old.
+    /// Fetched keys that changed in the meantime, so the result may be outdated.
     pub(super) changed: HashSet<EntryKey>,
 }
 
 #[derive(Clone, Debug)]
 pub(super) struct CachedValue {
-    /// `None` if the store has no such key, or nothing that is a value.
+    /// `None` if the key does not exist or its text is invalid.
     pub(super) value: Option<Value>,
-    /// Why what is there is no value.
+    /// Error of an invalid value.
     pub(super) problem: Option<Arc<Diagnostic>>,
-    /// When it stops being good; it is kept after that for when the store is away.
+    /// Expiry of the value. An expired value is still used while the store is unavailable.
     pub(super) good_until: Instant,
 }
 
-/// The store answered in time when it was asked last.
+/// The last read completed in time.
 pub(super) const PROMPT: u8 = 0;
-/// It did not, and a question is on its way.
+/// The last read was slow, and a background read is in progress.
 const ASKED: u8 = 1;
-/// It did not, and whoever needs a value is to ask in the background.
+/// The last read was slow. The next reader starts a background read.
 pub(super) const SLOW: u8 = 2;
 
 impl Cache {
@@ -80,7 +80,7 @@ impl Cache {
         }
     }
 
-    /// Whether this is the one question that is asked in the background.
+    /// Claims the right to start the background read, of which there is at most one.
     pub(super) fn begins_behind(&self, pace: u8) -> bool {
         let begun = self
             .pace
@@ -88,7 +88,7 @@ impl Cache {
         begun.is_ok()
     }
 
-    /// Waits for an answer in the background, when others have been served without it.
+    /// Completes a read in the background after its callers were served cached values.
     pub(super) async fn fetch_in_background(
         self: Arc<Self>,
         asking: BoxFuture<'static, Result<(), StoreError>>,
@@ -96,10 +96,10 @@ impl Cache {
         match tokio::time::timeout(LONGEST_QUESTION, asking).await {
             Ok(Ok(())) => {
                 self.pace.store(PROMPT, Ordering::Release);
-                // Plans that were made without this answer are made again.
+                // Invalidates plans that were built without this result.
                 self.version.fetch_add(1, Ordering::Release);
             }
-            // The next reader that needs a value asks again.
+            // The next reader that needs a value retries.
             _ => self.pace.store(SLOW, Ordering::Release),
         }
     }
@@ -126,7 +126,8 @@ impl Cache {
                 Some(entry) => (Some(context::read(key, &entry.text)), None),
             };
             let values = keys.iter().zip(entries).map(value).collect();
-            // Counted from the question: the store may have read the values right after it.
+            // Measured from the start of the read, because the store may have read the values right
+            // then.
             fetching.end(values, started + MOST_AGE);
             Ok(())
         })
@@ -158,8 +159,8 @@ impl Cache {
     }
 }
 
-/// Marks keys as being fetched, so that a change in the meantime is noticed;
-/// takes the mark back also when the fetch is given up.
+/// Marks keys as being fetched, so that concurrent changes are noticed. The mark is removed on
+/// drop, so cancelled fetches are covered.
 struct FetchGuard<'a> {
     cache: &'a Cache,
     keys: &'a [EntryKey],
@@ -177,7 +178,7 @@ impl<'a> FetchGuard<'a> {
     fn end(self, values: Vec<(Option<Value>, Option<Arc<Diagnostic>>)>, good_until: Instant) {
         let mut cells = write(&self.cache.cells);
         for (key, (value, problem)) in self.keys.iter().zip(values) {
-            // The value may be from before the change: it is used now and fetched again next time.
+            // The value may be from before the change. It is used now and fetched again next time.
             let good_until = if cells.changed.contains(key) {
                 Instant::now()
             } else {
@@ -203,9 +204,20 @@ impl Drop for FetchGuard<'_> {
             *count -= 1;
             if *count == 0 {
                 cells.fetching.remove(key);
-                // Removed with the last fetch: until then another one may return an old value.
+                // Cleared by the last fetch, because any other one may still return an outdated
+                // value.
                 cells.changed.remove(key);
             }
         }
     }
+}
+
+// Ignores poisoning: the tables change only by single inserts and removals, so a panicked thread
+// cannot leave partial entries behind.
+pub(super) fn read<T>(lock: &RwLock<T>) -> RwLockReadGuard<'_, T> {
+    read(&lock)
+}
+
+pub(super) fn write<T>(lock: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
+    write(&lock)
 }

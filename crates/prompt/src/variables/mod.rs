@@ -1,6 +1,6 @@
-//! Shared variables: only those that a template references are fetched, in one round trip, and each
-//! is cached for at most five seconds. A store that takes its time is waited for a moment; then
-//! what is known is served, and one question goes on in the background.
+//! Shared variables. Only those that a template references are fetched, in one round trip, and each
+//! is cached for at most five seconds. If the store is slow, renders wait briefly and then use
+//! cached values while one read continues in the background.
 
 mod cache;
 mod plan;
@@ -26,19 +26,19 @@ use crate::error::ServiceError;
 use crate::follow::SyncRequests;
 use quillet_core::lock::{read, write};
 
-/// While the store is away, old values are served and looked at again after this.
+/// While the store is unavailable, stale values are used and checked again after this time.
 const STALE_AGE: Duration = Duration::from_millis(250);
 
-/// How long to wait before asking a store for its keys again.
+/// Delay before a failed load of the keys is retried.
 const RETRY: Duration = Duration::from_millis(500);
 
-/// The shared variables of a store, fetched when needed.
+/// Shared variables of a store, fetched when needed.
 #[derive(Debug)]
 pub struct Variables {
     cache: Arc<Cache>,
     patience: Duration,
     asks: SyncRequests,
-    /// Renders that found all they reference in the cache.
+    /// Renders that found all referenced variables in the cache.
     hits: AtomicU64,
 }
 
@@ -47,14 +47,14 @@ pub struct Variables {
 pub(crate) struct SharedVariables {
     pub(crate) tree: Map,
     broken: BrokenVariables,
-    /// Whether the store is away, or slow, and values may be old.
+    /// Whether values may be outdated because the store is slow or unavailable.
     pub(crate) stale: bool,
 }
 
-/// Values that were fetched, each with what is wrong with it.
+/// Fetched values, each with its error if it is invalid.
 struct FetchedValues {
     cells: Vec<(Option<Value>, Option<Arc<Diagnostic>>)>,
-    /// Until when all of them are good; `None` if the store does not answer and some are old.
+    /// Earliest expiry of the values; `None` if the store is unavailable and some values are stale.
     good_until: Option<Instant>,
 }
 
@@ -76,7 +76,8 @@ impl FetchedValues {
 }
 
 impl SharedVariables {
-    /// A variable that is there and cannot be used is not missing: its own error says why.
+    /// Explains an error about a missing variable. A variable with an invalid value is not missing,
+    /// so its own error is reported.
     pub(crate) fn explain(&self, error: ServiceError) -> ServiceError {
         let (ServiceError::Missing { names, .. }, Some(broken)) = (&error, &self.broken) else {
             return error;
@@ -106,10 +107,10 @@ fn unusable<'a>(id: &str, problems: impl Iterator<Item = &'a Arc<Diagnostic>>) -
 }
 
 impl Variables {
-    /// How long a store is waited for where a value is known that can be served instead.
+    /// Default time to wait for the store when a cached value is available.
     pub const PATIENCE: Duration = Duration::from_millis(75);
 
-    /// Variables of a store; nothing is fetched yet. See [`Variables::watch`].
+    /// Creates the shared variables of a store without fetching any. See [`Variables::watch`].
     #[must_use]
     pub fn new(store: Arc<dyn Store>) -> Self {
         Variables {
@@ -120,20 +121,19 @@ impl Variables {
         }
     }
 
-    /// The same, with another time for which the store is waited for where a value is known
-    /// that can be served instead; 75 ms.
+    /// Sets the time to wait for the store when a cached value is available. The default is 75 ms.
     #[must_use]
     pub fn with_patience(self, patience: Duration) -> Self {
         Variables { patience, ..self }
     }
 
-    /// Renders that found all the shared variables they reference in the cache.
+    /// Returns the number of renders that found all referenced shared variables in the cache.
     #[must_use]
     pub fn hits(&self) -> u64 {
         self.hits.load(Ordering::Relaxed)
     }
 
-    /// How often the store was asked for values.
+    /// Returns the number of reads from the store.
     #[must_use]
     pub fn round_trips(&self) -> u64 {
         self.cache.round_trips.load(Ordering::Relaxed)
@@ -142,7 +142,7 @@ impl Variables {
     /// Loads the keys (not the values).
     ///
     /// # Errors
-    /// The store does not answer; what was known stays.
+    /// The store is unavailable. Known keys are kept.
     pub async fn load(&self) -> Result<(), StoreError> {
         let keys = self.cache.store.keys(EntryKind::Environ).await?;
         {
@@ -151,14 +151,14 @@ impl Variables {
             known.loaded = true;
         }
         self.expire_all();
-        // After the keys are set: whoever reads the new number finds them.
+        // Incremented after the keys are set, so that readers of the new number see them.
         self.cache.generation.fetch_add(1, Ordering::Release);
         Ok(())
     }
 
-    /// Follows the store's changes for as long as the future is polled.
+    /// Applies store changes for as long as the future is polled.
     pub async fn watch(&self) {
-        // Before the keys are loaded, so that no change falls between.
+        // Subscribed before the keys are loaded, so that no change is missed.
         let mut follower = self.asks.follow(self.cache.store.changes()).await;
         self.load_until_done().await;
         while let Some(changes) = follower.next().await {
@@ -174,10 +174,10 @@ impl Variables {
         }
     }
 
-    /// Waits until every change that the store has reported before this was called is known.
+    /// Waits until every change that the store reported before this call is applied.
     ///
     /// # Errors
-    /// Nobody follows, and the store does not answer.
+    /// There is no follower and the store is unavailable.
     pub(crate) async fn caught_up(&self) -> Result<(), StoreError> {
         if self.asks.is_caught_up().await {
             Ok(())
@@ -186,10 +186,10 @@ impl Variables {
         }
     }
 
-    /// Every shared variable as it is stored, even where it holds no value.
+    /// Returns all stored shared variables, including those with an invalid value.
     ///
     /// # Errors
-    /// The store does not answer.
+    /// The store is unavailable.
     pub async fn entries(&self) -> Result<Vec<StoreEntry>, StoreError> {
         self.cache.store.load(EntryKind::Environ).await
     }
@@ -208,7 +208,7 @@ impl Variables {
         }
     }
 
-    /// A key was written or removed: it may exist now, and its value is old.
+    /// Handles a written or removed key: the key may be new, and its cached value is outdated.
     fn changed(&self, key: EntryKey) {
         {
             let mut cells = write(&self.cache.cells);
@@ -232,16 +232,16 @@ impl Variables {
         for cell in cells.values.values_mut() {
             cell.good_until = now;
         }
-        // A fetch in progress may return an old value too.
+        // A fetch in progress may also return an outdated value.
         cells.changed = cells.fetching.keys().cloned().collect();
         drop(cells);
         self.cache.version.fetch_add(1, Ordering::Release);
     }
 
-    /// Ids of all shared variables that hold a value, sorted.
+    /// Returns the sorted ids of all shared variables that have a value.
     ///
     /// # Errors
-    /// The keys were never loaded and the store does not answer.
+    /// The keys were never loaded and the store is unavailable.
     pub async fn ids(&self) -> Result<Vec<String>, ServiceError> {
         self.ensure_loaded().await?;
         let mut ids: Vec<String> = read(&self.cache.keys)
@@ -253,10 +253,10 @@ impl Variables {
         Ok(ids)
     }
 
-    /// The value of that id, or the tree under it.
+    /// Returns the value with this id, or the tree of values below it.
     ///
     /// # Errors
-    /// There is nothing there, or the store does not answer and nothing is cached.
+    /// There is no such value, or the store is unavailable and nothing is cached.
     ///
     /// # Examples
     ///
@@ -311,11 +311,11 @@ impl Variables {
         ))
     }
 
-    /// The value stored under exactly that key, if there is one; at most five
-    /// seconds old, or as it was last seen while the store is away.
+    /// Returns the value stored under exactly this key. It is at most five seconds old, or the last
+    /// known value while the store is unavailable.
     ///
     /// # Errors
-    /// The store does not answer and the value was never seen.
+    /// The store is unavailable and the value is not cached.
     pub async fn stored(&self, key: EntryKey) -> Result<Option<Value>, StoreError> {
         let fetched = self.fetch(&[key]).await?;
         Ok(fetched
@@ -325,8 +325,8 @@ impl Variables {
             .and_then(|(value, _)| value))
     }
 
-    /// An id names the key that maps to it, or the keys below it. Segments may
-    /// hold dots themselves (`model:gpt-4.1`), so it is looked up, not split.
+    /// Finds the keys of an id: the key that maps to it, and those below it. Segments may contain
+    /// dots (`model:gpt-4.1`), so the id cannot simply be split.
     fn find(&self, id: &str) -> (Option<Vec<String>>, Vec<EntryKey>) {
         let keys = read(&self.cache.keys);
         let below = format!("{id}.");
@@ -369,7 +369,7 @@ impl Variables {
         self.load().await
     }
 
-    /// How long ago a value was read; nothing if it is older than it may be.
+    /// Returns the age of a cached value, or `None` if it has expired.
     pub(crate) fn age(&self, key: &EntryKey) -> Option<Duration> {
         let cells = read(&self.cache.cells);
         let good_until = cells.values.get(key)?.good_until;
@@ -377,8 +377,7 @@ impl Variables {
         Some(MOST_AGE.saturating_sub(left))
     }
 
-    /// The shared variables that a compiled prompt references, if all of them
-    /// are known and good.
+    /// Returns the shared variables of a compiled prompt if all of them are cached and current.
     pub(crate) fn cached(
         &self,
         compiled: &CompiledPrompt,
@@ -399,15 +398,15 @@ impl Variables {
         })
     }
 
-    /// The shared variables that a compiled prompt references, and those of the
-    /// names in `also`, fetched where they are not known or not good any more.
+    /// Returns the shared variables that a compiled prompt references and those named in `also`.
+    /// Fetches the ones that are not cached or have expired.
     pub(crate) async fn of(
         &self,
         compiled: &CompiledPrompt,
         also: &[&str],
     ) -> Result<SharedVariables, StoreError> {
-        // Read before the fetch: a change in between makes the plan outdated, never wrongly
-        // current.
+        // Read before the fetch. A concurrent change then makes the plan outdated, but an outdated
+        // plan never looks current.
         let generation = self.cache.generation.load(Ordering::Acquire);
         let version = self.cache.version.load(Ordering::Acquire);
         let plan = compiled.plan.load();
@@ -417,12 +416,13 @@ impl Variables {
             self.ensure_loaded().await?;
         }
         let keys = match known {
-            // Tools may have changed, and with them what they take.
+            // With `also`, the keys are computed again, because the parameters of tools may have
+            // changed.
             Some(plan) if also.is_empty() => plan.keys.clone(),
             _ => self.keys_of(references, also),
         };
-        // A guard of `arc-swap` takes one of the few fast slots of its thread, so it is not held
-        // while the store is read.
+        // Dropped before the store is read: a guard of `arc-swap` occupies one of its thread's few
+        // fast slots.
         drop(plan);
         let fetched = self.fetch(&keys).await?;
         let stale = fetched.good_until.is_none();
@@ -442,16 +442,16 @@ impl Variables {
             broken: plan.broken.clone(),
             stale,
         };
-        // Concurrent renders may overwrite each other: each plan carries the numbers it is valid
-        // for.
+        // Concurrent renders may overwrite each other. That is safe, because each plan includes the
+        // numbers for which it is valid.
         compiled.plan.store(Some(Arc::new(plan)));
         Ok(shared)
     }
 
-    /// Keys that a template's references can reach, and those of more names.
+    /// Returns the keys that a template's references and the names in `also` can reach.
     fn keys_of(&self, references: &References, also: &[&str]) -> Vec<EntryKey> {
         let keys = read(&self.cache.keys);
-        // A template that computes names can reach any variable.
+        // A template with computed names can access any variable.
         if references.dynamic {
             return keys.set.iter().cloned().collect();
         }
@@ -463,12 +463,12 @@ impl Variables {
             let Some(first) = variable.path.first() else {
                 continue;
             };
-            // These belong to the request, which hides shared variables of the same name.
+            // The names belong to the request, whose variables hide shared ones.
             if REQUEST_ROOTS.contains(&first.as_str()) {
                 continue;
             }
             found.extend(covering(&keys.set, &variable.path));
-            // Templates may name a variable by its whole id, such as `vscode.lang`.
+            // Templates may refer to a variable by its complete id, such as `vscode.lang`.
             if first.contains('.') {
                 found.extend(
                     keys.set
@@ -480,8 +480,8 @@ impl Variables {
         found.into_iter().collect()
     }
 
-    /// Values of these keys, from the cache where they are good and from the
-    /// store, in one round trip, where they are not.
+    /// Returns the values of these keys. Values that are not cached or have expired are fetched in
+    /// one round trip.
     async fn fetch(&self, keys: &[EntryKey]) -> Result<FetchedValues, StoreError> {
         let now = Instant::now();
         let old: Vec<EntryKey> = {
@@ -508,7 +508,7 @@ impl Variables {
                     good_until = good_until.min(cell.good_until);
                     cells.push((cell.value.clone(), cell.problem.clone()));
                 }
-                // Only a value that was never seen fails a render; known ones are served.
+                // A render fails only if a value was never cached. Otherwise stale values are used.
                 (None, Some(error)) => return Err(error.clone()),
                 (None, None) => cells.push((None, None)),
             }
@@ -519,16 +519,15 @@ impl Variables {
         })
     }
 
-    /// Asks the store for values that are not good any more. Where all of them are known it is
-    /// waited for a moment only, and while it is slow not at all: then one question at a time goes
-    /// on in the background.
+    /// Fetches expired values. If all of them are cached, this waits for the store only briefly, or
+    /// not at all while the store is slow. One read at a time then continues in the background.
     async fn refresh(&self, old: Vec<EntryKey>) -> Result<(), StoreError> {
         let cache = &self.cache;
-        // Nothing could be served instead, so the caller waits for the store.
+        // There are no cached values to use, so the caller waits for the store.
         if !cache.knows_all(&old) {
             return cache.clone().ask(old).await;
         }
-        // Asking a store that is known to be away would only cost time.
+        // A read would only take time while the store is known to be unavailable.
         if let Health::Away { reason } = cache.store.health() {
             return Err(StoreError::new(StoreErrorKind::Unavailable, reason));
         }
@@ -538,7 +537,7 @@ impl Variables {
         };
         if cache.pace.load(Ordering::Acquire) == PROMPT {
             let mut asking = cache.clone().ask(old);
-            // By reference: after a timeout the same question continues in the background.
+            // By reference, so that the same read can continue in the background after a timeout.
             if let Ok(answer) = tokio::time::timeout(self.patience, &mut asking).await {
                 return answer;
             }
@@ -553,12 +552,12 @@ impl Variables {
             let asking = cache.clone().ask(old);
             tokio::spawn(cache.clone().fetch_in_background(asking));
         }
-        // The caller serves known values; the answer is for later renders.
+        // The caller uses cached values, and the result is for later renders.
         Err(late())
     }
 }
 
-/// The keys on the way to a path, at it and below it.
+/// Returns the keys at, above and below a path.
 fn covering(keys: &BTreeSet<EntryKey>, path: &[String]) -> Vec<EntryKey> {
     let mut found = Vec::new();
     let mut text = String::new();
@@ -570,7 +569,7 @@ fn covering(keys: &BTreeSet<EntryKey>, path: &[String]) -> Vec<EntryKey> {
         found.extend(keys.get(&EntryKey::new(text.as_str())).cloned());
     }
     text.push(':');
-    // Keys are sorted, so those below the path form one range.
+    // Keys are sorted, so those below the path are one contiguous range.
     let below = keys
         .range(EntryKey::new(text.as_str())..)
         .take_while(|key| key.as_str().starts_with(&text));
@@ -590,8 +589,8 @@ fn needs_shared(references: &References) -> bool {
             .any(|variable| shared(&variable.path))
 }
 
-/// The tree, and under its whole id every variable that a template names so
-/// (`index . "vscode.lang"`): templates written for ai-prompt-shell may do either.
+/// Adds each variable that a template refers to by its complete id (`index . "vscode.lang"`).
+/// Templates written for ai-prompt-shell use both notations.
 fn with_flat_names(keys: &[EntryKey], fetched: &FetchedValues, references: &References) -> Map {
     let tree = context::tree(fetched.present(keys));
     let flat: Vec<&str> = references

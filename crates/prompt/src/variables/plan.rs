@@ -1,4 +1,4 @@
-//! Shared variables that a prompt needs, as found by its last render.
+//! Shared variables that a prompt needs, as determined by its last render.
 
 use std::sync::Arc;
 
@@ -6,8 +6,7 @@ use quillet_core::store::EntryKey;
 use quillet_core::{Diagnostic, Map};
 use tokio::time::Instant;
 
-/// What a compiled prompt needs of the shared variables, with the tree that was
-/// built last.
+/// Keys of the shared variables that a compiled prompt needs, and the most recent value tree.
 #[derive(Debug)]
 pub(crate) struct VariablePlan {
     pub(super) generation: u64,
@@ -25,5 +24,5 @@ impl VariablePlan {
     }
 }
 
-/// Variables that are there and hold no value, by id.
+/// Shared variables with an invalid value, by id.
 pub(super) type BrokenVariables = Option<Arc<[(String, Arc<Diagnostic>)]>>;

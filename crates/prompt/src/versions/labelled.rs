@@ -7,27 +7,27 @@ use quillet_core::history::{LabelTarget, Labels, TrafficSplit};
 
 use super::VersionedPrompt;
 
-/// The labels of one prompt, with the versions that they name.
+/// The labels of one prompt, with the versions that they point to.
 #[derive(Clone, Debug)]
 pub(crate) struct LabelledVersions {
     pub(crate) labels: Labels,
-    /// By number.
+    /// Versions by number.
     pub(crate) versions: BTreeMap<u64, Arc<VersionedPrompt>>,
-    /// What stands in the store.
+    /// The stored definition.
     pub(crate) latest: Arc<VersionedPrompt>,
 }
 
-/// Where a label leads.
+/// Target of a label.
 #[derive(Clone, Copy)]
 pub(crate) enum ResolvedLabel<'a> {
-    /// To one version.
+    /// A single version.
     One(&'a Arc<VersionedPrompt>),
-    /// To one of several, by a draw.
+    /// Several weighted versions.
     Drawn(&'a TrafficSplit),
 }
 
 impl LabelledVersions {
-    /// Where a label leads; `None` if the prompt does not have it.
+    /// Resolves a label. Returns `None` if the prompt does not have it.
     pub(crate) fn resolve_label(&self, label: &str) -> Option<ResolvedLabel<'_>> {
         match self.labels.get(label)? {
             LabelTarget::Version(number) => self.versions.get(number).map(ResolvedLabel::One),

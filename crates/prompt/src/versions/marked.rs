@@ -8,16 +8,16 @@ use quillet_core::lock::{read, write};
 use super::view::{KeyOf, SplitDraw};
 use crate::snapshot::{CatalogueSnapshot, Definition, PromptEntry};
 
-/// Ids that are kept; they are made up of what clients send.
+/// Maximum number of cached ids, which are chosen by clients.
 const MOST_IDS: usize = 10_000;
-/// Outcomes of draws that are kept of one id.
+/// Maximum number of cached split outcomes per id.
 const MOST_OUTCOMES: usize = 64;
 
-/// Definitions by the ids that were asked for.
+/// Resolved definitions by requested id.
 #[derive(Debug, Default)]
 pub(crate) struct VersionCache(RwLock<SnapshotCache>);
 
-/// Those of one snapshot.
+/// The cached definitions of one snapshot.
 #[derive(Debug, Default)]
 struct SnapshotCache {
     snapshot: Option<Arc<CatalogueSnapshot>>,
@@ -31,7 +31,7 @@ struct CachedChoice {
 }
 
 impl VersionCache {
-    /// What was put together before for a request that draws alike.
+    /// Returns the cached definition for a request with the same split outcomes.
     pub(super) fn get(
         &self,
         snapshot: &Arc<CatalogueSnapshot>,
@@ -52,7 +52,7 @@ impl VersionCache {
         found.map(|outcome| outcome.definition.clone())
     }
 
-    /// Keeps what was put together.
+    /// Caches a resolved definition.
     pub(super) fn put(
         &self,
         snapshot: &Arc<CatalogueSnapshot>,
@@ -63,7 +63,7 @@ impl VersionCache {
         let mut of = write(&self.0);
         let is_current = |known: &Arc<CatalogueSnapshot>| Arc::ptr_eq(known, snapshot);
         if !of.snapshot.as_ref().is_some_and(is_current) {
-            // What an older snapshot gave may be wrong by now.
+            // Definitions of an older snapshot may be outdated.
             *of = SnapshotCache {
                 snapshot: Some(snapshot.clone()),
                 by_id: HashMap::new(),
@@ -74,7 +74,7 @@ impl VersionCache {
             of.by_id.clear();
         }
         let outcomes = of.by_id.entry(id.into()).or_default();
-        // Beyond the bound an outcome is put together again for each request.
+        // Beyond the limit, definitions are resolved again for each request.
         if outcomes.len() < MOST_OUTCOMES {
             outcomes.push(CachedChoice {
                 drawn: drawn.into(),
@@ -84,7 +84,8 @@ impl VersionCache {
     }
 }
 
-/// The draws of one request. Outcomes of one id mostly differ in one of them, so each is made once.
+/// Split outcomes of one request. Cached entries of one id mostly share their splits, so each
+/// outcome is computed once.
 struct SplitDraws<'a, 'k> {
     key_of: KeyOf<'k>,
     made: Vec<(&'a SplitDraw, u64)>,

@@ -1,9 +1,9 @@
-//! Versions of prompts: which one an id with a mark names, and which one labels give to a request.
+//! Versions of prompts: resolution of version selectors and of labels.
 //!
-//! The catalogue builds what readers get who name no version: the label `production` where a prompt
-//! has it, else what stands in the store. What a request asks for with a mark (`greet.hello@next`,
-//! `@7`, `@sha256:…`), or what a label in shares draws for it, is put together when it is asked for
-//! first, and kept as long as the snapshot is the current one.
+//! The catalogue builds the default version of each prompt: its label `production` if set, or else
+//! the stored definition. Other versions are built when a request first needs them, either by a
+//! selector (`greet.hello@next`, `@7`, `@sha256:…`) or through a weighted label. They are cached
+//! for as long as the snapshot is current.
 
 mod labelled;
 mod marked;

@@ -1,4 +1,4 @@
-//! Version number of the current definition, which only its history knows.
+//! Version number of a stored definition, which only the history contains.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,19 +13,19 @@ use crate::recent::LruCache;
 use crate::revision::Revision;
 use crate::snapshot::{CatalogueSnapshot, Definition, DefinitionState, PromptEntry, PromptOrigin};
 
-/// Definitions whose numbers are known.
+/// Maximum number of cached version numbers.
 const MOST: usize = 10_000;
-/// How long an answer waits for its number.
+/// Maximum time that a request waits for its version number.
 const PATIENCE: Duration = Duration::from_millis(100);
-/// For how long nobody asks again after a failure, so that a store that is away or refuses to keep
-/// versions costs one wait.
+/// Time without lookups after a failure, so that a store that is unavailable or rejects versions
+/// delays only one request.
 const PAUSE_MS: u64 = 10_000;
 
-/// Numbers of definitions, by id and revision.
+/// Cached version numbers by id and revision.
 #[derive(Debug)]
 pub(crate) struct VersionNumbers {
     known: LruCache<(Arc<str>, Revision), u64>,
-    /// Not before this time, in milliseconds since 1970.
+    /// Earliest time of the next lookup, in milliseconds since 1970.
     again_ms: AtomicU64,
 }
 
@@ -39,8 +39,8 @@ impl Default for VersionNumbers {
 }
 
 impl VersionNumbers {
-    /// The number of a definition's version; what nobody has kept yet is kept now. `None` where
-    /// there is no history, or it does not answer in time.
+    /// Returns the version number of a definition. If the history does not contain it yet, it is
+    /// added. Returns `None` if there is no history or it does not respond in time.
     pub(crate) async fn of(
         &self,
         store: &dyn Store,
@@ -83,13 +83,13 @@ impl VersionNumbers {
     }
 }
 
-/// The number of the newest version, if it holds this text.
+/// Returns the number of the newest version if it contains this text.
 async fn ask(store: &dyn Store, key: &EntryKey, text: &str) -> Result<Option<u64>, StoreError> {
     let Some(history) = store.history() else {
         return Ok(None);
     };
     let keys = std::slice::from_ref(key);
-    // The current text may not have a version yet.
+    // Adds the current text to the history if it has no version yet.
     history.observe(EntryKind::Prompt, keys, STORE).await?;
     let newest = history.versions(EntryKind::Prompt, key, None, 1).await?;
     let Some(newest) = newest.first() else {
@@ -102,7 +102,8 @@ async fn ask(store: &dyn Store, key: &EntryKey, text: &str) -> Result<Option<u64
         .flatten()
         .next()
         .and_then(|kept| kept.content);
-    // White space between the members of an object makes no version, so texts may differ a little.
+    // The history ignores changes of white space between object members, so texts may differ
+    // slightly.
     let is_it = content.is_some_and(|content| {
         let mut now = content.clone();
         now.text = text.into();

@@ -1,4 +1,4 @@
-//! Versions of prompts, fetched and read.
+//! Fetches and parses versions of prompts.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::build::{Builder, Candidate};
 use crate::snapshot::{CatalogueSnapshot, PromptOrigin};
 
 impl VersionedPrompt {
-    /// Reads a version of the prompt that now stands at `origin`, in that folder.
+    /// Parses a version of the prompt that is currently stored at `origin` in this folder.
     pub(crate) fn read(
         builder: &Builder,
         id: &Arc<str>,
@@ -36,7 +36,7 @@ impl VersionedPrompt {
         }
     }
 
-    /// Reads a version of a prompt that a snapshot has; `None` of a removal.
+    /// Parses a version of a prompt in a snapshot. Returns `None` if the version is a removal.
     pub(crate) fn of(
         builder: &Builder,
         snapshot: &CatalogueSnapshot,
@@ -57,7 +57,7 @@ impl VersionedPrompt {
         ))
     }
 
-    /// What stands for a version that a label names and that is not there.
+    /// Creates an invalid version, for a label that points to a missing version.
     pub(crate) fn absent(id: &str, origin: &Arc<str>, number: u64) -> Self {
         let message = format!("a label points to version {number} of {id}, which does not exist");
         let source = format!("prompt {id}");
@@ -86,7 +86,7 @@ impl VersionedPrompt {
     }
 }
 
-/// The place of a version among files: its own name, beside the file of now.
+/// Origin of a version: its own file name, in the current file's folder.
 fn renamed(origin: &Arc<str>, file: &str) -> Arc<str> {
     if file.is_empty() {
         return origin.clone();
@@ -97,10 +97,10 @@ fn renamed(origin: &Arc<str>, file: &str) -> Arc<str> {
     }
 }
 
-/// What a store's history holds of these pins, in the same order.
+/// Fetches these pins from a store's history, in the same order.
 ///
 /// # Errors
-/// The store does not answer.
+/// The store is unavailable.
 pub(crate) async fn fetch(
     store: &dyn Store,
     wanted: &[(EntryKey, VersionSelector)],
@@ -125,7 +125,7 @@ pub(crate) async fn fetch(
     let asked: Vec<(EntryKey, u64)> = asked
         .filter_map(|((key, _), number)| Some((key.clone(), (*number)?)))
         .collect();
-    // One call for all pins, in place of one for each.
+    // One call for all pins, instead of one for each.
     let kept = history.load_versions(EntryKind::Prompt, &asked).await?;
     let mut known: BTreeMap<(EntryKey, u64), VersionRecord> = BTreeMap::new();
     known.extend(

@@ -1,4 +1,4 @@
-//! Choosing the version that a request gets.
+//! Resolves the version that a request gets.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::loader::{PromptLoader, Prompts};
 use crate::snapshot::{CatalogueSnapshot, Definition, DefinitionState, PromptEntry};
 use crate::sources::SourceSet;
 
-/// A prompt that is not stored with its sources, or what is wrong with it.
+/// A parsed prompt that is not stored, with its sources, or its errors.
 type InlineResult = Result<(Arc<Prompt>, Arc<SourceSet>), Vec<Diagnostic>>;
 
 /// Maximum depth of versions that refer to versions.
@@ -28,7 +28,7 @@ impl Catalogue {
     /// Resolves an id, with or without a version selector, for a request.
     ///
     /// # Errors
-    /// There is no such prompt, label or version; the store does not answer.
+    /// The prompt, label or version does not exist, or the store is unavailable.
     pub(crate) async fn choose(
         &self,
         snapshot: &Arc<CatalogueSnapshot>,
@@ -36,7 +36,7 @@ impl Catalogue {
         input: &RenderInput<'_>,
     ) -> Result<Arc<Definition<PromptEntry>>, ServiceError> {
         let known = snapshot.prompts.get(id);
-        // The usual case: all requests get the same version, so no draw is needed.
+        // Usually all requests get the same version, and no split has to be evaluated.
         if let Some(definition) = known
             && !is_drawn(definition)
         {
@@ -60,8 +60,9 @@ impl Catalogue {
         Err(self.no_version(snapshot, &asked).await)
     }
 
-    /// The same where nothing has to be fetched, for whoever only describes a prompt: of a label in
-    /// shares any version, of a version that is not known yet what readers get who name none.
+    /// Like [`Catalogue::choose`], but never reads the store, for callers that only describe a
+    /// prompt. A weighted label may resolve to any of its versions. A version that is not cached
+    /// resolves to the default version.
     ///
     /// # Errors
     /// There is no such prompt or label.
@@ -109,23 +110,24 @@ impl Catalogue {
         });
         let missing = view.missing.take();
         match made {
-            // First: while pins are missing, what was made may lack a part.
+            // Checked first: while pins are missing, the result may be incomplete.
             _ if !missing.is_empty() => AssembledPrompt::Lacking(missing),
             None => AssembledPrompt::Nothing,
             Some(made) => {
                 let drawn = view.drawn.take();
-                // Kept with its draws: only a request that draws the same may get it.
+                // Cached with its split outcomes, so that only a request with the same outcomes
+                // gets it.
                 self.marked().put(snapshot, asked.id, drawn, &made);
                 AssembledPrompt::Of(made)
             }
         }
     }
 
-    /// A prompt that is not stored, and the sources that it compiles from; what it calls may have
-    /// marks.
+    /// Parses a prompt that is not stored, and finds its sources. It may call prompts with version
+    /// selectors.
     ///
     /// # Errors
-    /// The store does not answer; inside, what is wrong with the definition.
+    /// The store is unavailable. The inner result contains the errors of the definition.
     pub(crate) async fn inline_for(
         &self,
         id: &str,
@@ -142,7 +144,7 @@ impl Catalogue {
             }
             self.add_pins(snapshot, missing, &mut pins).await?;
         }
-        // Versions are still missing after the last round: the result then reports what is wrong.
+        // Some versions are still missing after the last round, and the result reports them.
         Ok(self.inline_with(id, unstored, snapshot, &pins, &key_of).0)
     }
 
@@ -159,8 +161,8 @@ impl Catalogue {
         (made, view.missing.take())
     }
 
-    /// Does something with the prompts that there are, where a version that a text names needs no
-    /// more than to be one of a prompt that is there.
+    /// Calls a function with the existing prompts. Each version that a text refers to is taken to
+    /// exist if its prompt does.
     pub(crate) fn describing<T>(
         &self,
         snapshot: &CatalogueSnapshot,
@@ -199,7 +201,7 @@ impl Catalogue {
         Ok(())
     }
 
-    /// A version that is not there, with the nearest that is.
+    /// Creates the error for a missing version, with the newest existing version as a hint.
     async fn no_version(
         &self,
         snapshot: &CatalogueSnapshot,
@@ -214,7 +216,7 @@ impl Catalogue {
         };
         let key = snapshot.key_of(&asked.base);
         let newest = history.versions(EntryKind::Prompt, &key, None, 1).await;
-        // A failed lookup only costs the hint.
+        // A failed lookup only affects the hint.
         let newest = newest.ok().and_then(|found| Some(found.first()?.number));
         ServiceError::NotFound {
             kind: EntryKind::Prompt,
@@ -225,18 +227,18 @@ impl Catalogue {
     }
 }
 
-/// What came of putting a prompt together.
+/// Result of assembling a prompt.
 enum AssembledPrompt {
     Of(Arc<Definition<PromptEntry>>),
-    /// Versions have to be fetched first.
+    /// These versions must be fetched first.
     Lacking(BTreeSet<VersionPin>),
-    /// There is no such label or version.
+    /// The label or version does not exist.
     Nothing,
 }
 
-/// Selection of a request.
+/// The prompt and version that a request selects.
 struct PromptRequest<'a> {
-    /// As it was sent.
+    /// The id in the request.
     id: &'a str,
     base: Arc<str>,
     mark: Option<VersionSelector>,
@@ -244,7 +246,7 @@ struct PromptRequest<'a> {
 
 impl<'a> PromptRequest<'a> {
     fn of(snapshot: &CatalogueSnapshot, id: &'a str) -> Result<Self, ServiceError> {
-        // A key may have the sign in itself.
+        // A key may contain `@`.
         if let Some((base, _)) = snapshot.prompts.get_key_value(id) {
             let (base, mark) = (base.clone(), None);
             return Ok(PromptRequest { id, base, mark });
@@ -266,7 +268,7 @@ impl<'a> PromptRequest<'a> {
         }
     }
 
-    /// The error of a label that is not there, with the nearest that is.
+    /// Creates the error for an unknown label, with the most similar existing one as a hint.
     fn unknown(&self, snapshot: &CatalogueSnapshot) -> ServiceError {
         let base = &self.base;
         let labels = snapshot.labelled.get(base);
@@ -277,7 +279,7 @@ impl<'a> PromptRequest<'a> {
     }
 }
 
-/// Whether what a request gets of it depends on the request.
+/// Whether a definition depends on the request, because a weighted label is involved.
 fn is_drawn(definition: &Definition<PromptEntry>) -> bool {
     matches!(&definition.state, DefinitionState::Valid(entry) if entry.drawn)
 }

@@ -7,17 +7,17 @@ use quillet_core::history::VersionSelector;
 use crate::checked::CheckResult;
 use crate::definition::Prompt;
 
-/// A version of a prompt that an id names by number or digest.
+/// A version that an id selects by number or digest.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct VersionPin {
-    /// The id, without its mark.
+    /// The id without its selector.
     pub(crate) id: Arc<str>,
     /// A number or a digest.
     pub(crate) mark: VersionSelector,
 }
 
 impl VersionPin {
-    /// What an id pins, if it pins anything.
+    /// Parses an id that selects a version by number or digest.
     pub(crate) fn of(id: &str) -> Option<Self> {
         let (id, mark) = VersionSelector::split_id(id)?;
         let mark = mark
@@ -30,10 +30,10 @@ impl VersionPin {
     }
 }
 
-/// A version of a prompt, as the catalogue reads it.
+/// A parsed version of a prompt.
 #[derive(Clone, Debug)]
 pub(crate) struct VersionedPrompt {
-    /// `None` for what stands in the store, whose number only the history knows.
+    /// `None` for the stored definition, whose number only the history contains.
     pub(crate) number: Option<u64>,
     pub(crate) origin: Arc<str>,
     pub(crate) text: Arc<str>,

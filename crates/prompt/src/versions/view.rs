@@ -1,4 +1,4 @@
-//! Prompts as one request sees them.
+//! The prompts that one request sees.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,46 +13,46 @@ use crate::definition::Prompt;
 use crate::loader::Prompts;
 use crate::snapshot::{CatalogueSnapshot, Definition, DefinitionState, PromptEntry};
 
-/// Versions that were fetched for a request; `None` for one that is not there.
+/// Versions that were fetched for a request; `None` if a version does not exist.
 pub(super) type FetchedVersions = BTreeMap<VersionPin, Option<Arc<VersionedPrompt>>>;
 
-/// A draw that took part in what a request got.
+/// Outcome of a split that influenced the request's version.
 #[derive(Clone, Debug)]
 pub(super) struct SplitDraw {
     pub(super) split: TrafficSplit,
-    /// The definition and the label that the draw is of.
+    /// The definition and label of the split.
     pub(super) salt: String,
     pub(super) number: u64,
 }
 
-/// Says which key of a request decides a split.
+/// Returns the key of a request that determines the outcome of a split.
 pub(super) type KeyOf<'a> = &'a dyn Fn(&TrafficSplit) -> String;
 
-/// The prompts of a snapshot under a label, for one request.
+/// The prompts of a snapshot that one request sees under a label.
 pub(super) struct LabelView<'a> {
     pub(super) snapshot: &'a CatalogueSnapshot,
-    /// The label within which prompts without a mark are looked for first.
+    /// Preferred label for prompts without a version selector.
     pub(super) label: Option<&'a str>,
     pub(super) pins: &'a FetchedVersions,
     pub(super) key_of: KeyOf<'a>,
     pub(super) drawn: RefCell<Vec<SplitDraw>>,
-    /// Pins that were looked for and are not fetched yet.
+    /// Pins that were looked up but are not fetched yet.
     pub(super) missing: RefCell<BTreeSet<VersionPin>>,
-    /// Whether what readers get who name no version stands in for a pin that is not fetched: for
-    /// those who want to know whether a text is right, and not what it says.
+    /// Whether a default version replaces a pin that is not fetched. This is enough to check a text
+    /// without rendering it.
     pub(super) stands_in: bool,
 }
 
-/// What an id leads to.
+/// Result of resolving an id.
 pub(super) enum PromptMatch<'a> {
-    /// A version that was read.
+    /// A parsed version.
     Kept(&'a VersionedPrompt),
-    /// What the catalogue has built of it.
+    /// A definition that the catalogue has already built.
     Built(&'a Definition<PromptEntry>),
 }
 
 impl<'a> LabelView<'a> {
-    /// The prompts as a request sees them within a label, with these pins.
+    /// Creates the view of a request under a label, with the pins that were fetched.
     pub(super) fn new(
         snapshot: &'a CatalogueSnapshot,
         label: Option<&'a str>,
@@ -70,9 +70,9 @@ impl<'a> LabelView<'a> {
         }
     }
 
-    /// What an id leads to, with a mark or without.
+    /// Resolves an id, with or without a version selector.
     pub(super) fn find(&self, id: &str) -> Option<PromptMatch<'a>> {
-        // A key may have the sign in itself.
+        // A key may contain `@`.
         if self.snapshot.prompts.contains_key(id) {
             return self.within(id, self.label);
         }
@@ -80,7 +80,7 @@ impl<'a> LabelView<'a> {
         self.marked(base, &mark.ok()?)
     }
 
-    /// What an id without a mark leads to under a mark; nothing where the prompt does not have it.
+    /// Resolves an id with this version selector. Returns `None` if there is no such version.
     pub(super) fn marked(&self, id: &str, mark: &VersionSelector) -> Option<PromptMatch<'a>> {
         let built = self.snapshot.prompts.get(id)?;
         match mark {
@@ -112,7 +112,7 @@ impl<'a> LabelView<'a> {
         }
     }
 
-    /// What an id leads to within a label: that of the label, else what readers get who name none.
+    /// Resolves an id under a label: the label's version, or else the default version.
     fn within(&self, id: &str, label: Option<&str>) -> Option<PromptMatch<'a>> {
         let usual = self
             .snapshot
@@ -127,8 +127,8 @@ impl<'a> LabelView<'a> {
         }
         let wished = label.and_then(|label| Some((labelled.resolve_label(label)?, label)));
         let normal = || Some((labelled.resolve_label(PRODUCTION)?, PRODUCTION));
-        // A prompt without the wished label falls back to `production`, so calls across prompts
-        // work.
+        // A prompt without the requested label falls back to `production`, so that calls to other
+        // prompts work.
         match wished.or_else(normal) {
             Some((at, label)) => self.version(id, labelled, at, label),
             None => usual,
@@ -148,7 +148,8 @@ impl<'a> LabelView<'a> {
         };
         let salt = format!("{id}@{label}");
         let number = split.select_version(&salt, &(self.key_of)(split));
-        // Recorded even if the version is absent: the outcome depends on the draw either way.
+        // Recorded even if the version is missing, because the result depends on the outcome either
+        // way.
         self.drawn.borrow_mut().push(SplitDraw {
             split: split.clone(),
             salt,

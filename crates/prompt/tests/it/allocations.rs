@@ -1,5 +1,5 @@
-//! What a render of the service allocates when everything is cached: nothing
-//! is parsed, compiled or looked up by a name that has to be made first.
+//! Allocations of a render when everything is cached: nothing is parsed or compiled, and no lookup
+//! key is allocated.
 
 use futures_util::FutureExt;
 use quillet_core::Map;
@@ -9,8 +9,8 @@ use quillet_test_support::TestStore;
 
 use crate::loaded;
 
-/// The text, and three for the object in which the variables of the request
-/// stand beside the shared ones: its entries, their index, and what is shared of it.
+/// One allocation for the text and three for the object that combines the request's variables with
+/// the shared ones: its entries, their index, and its shared pointer.
 const TEXT_AND_VARIABLES: u64 = 4;
 
 #[tokio::test]
@@ -38,10 +38,10 @@ async fn a_cached_render_allocates_its_text_and_its_variables() {
     let variables: Map = serde_json::from_str(r#"{"x":"X","y":"Y"}"#).unwrap();
     let none = Map::default();
     for id in ["e.text", "e.args", "e.shared", "e.jinja"] {
-        // A variable that nobody uses would be reported.
+        // An unused variable would be reported.
         let given = if id == "e.text" { &none } else { &variables };
         let input = RenderInput::new(given, "test");
-        // The first one compiles the template and fetches the variables.
+        // The first render compiles the template and fetches the variables.
         service.render(id, &input).await.unwrap();
         let found = allocation_counter::measure(|| {
             let rendered = service.render(id, &input).now_or_never();

@@ -1,4 +1,4 @@
-//! Conversions: what has a counterpart, and what is refused where.
+//! Conversions: supported parts, and rejected parts with their locations.
 
 use quillet_prompt::convert::{ConvertTarget, FileOptions, convert};
 use quillet_prompt::file::{self, NoEnvironment, PromptFile};
@@ -112,7 +112,7 @@ fn deployment_data_is_left_out_where_that_is_asked() {
             }
         }
     }
-    // What is no conversation is something else, and stays refused.
+    // An API type that is not chat is not deployment data, so it is still rejected.
     let text = "---\nname: p\nmodel: {id: m, apiType: embedding}\n---\nuser:\nHi\n";
     let refused = converted_with("p.prompty", text, ConvertTarget::Dotprompt, &drops).unwrap_err();
     assert!(refused.contains("apiType has no counterpart"), "{refused}");

@@ -1,4 +1,4 @@
-//! A change of one entry costs one entry, and leaves what a whole load would.
+//! Changing one entry costs one entry, and gives the same snapshot as a full load.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use quillet_test_support::TestStore;
 
 use crate::{loaded, service_over};
 
-/// Everything that anybody can see of a snapshot.
+/// Describes everything that is visible in a snapshot.
 fn shown(snapshot: &CatalogueSnapshot) -> String {
     let mut out = String::new();
     for extension in snapshot.extensions.values() {
@@ -50,7 +50,7 @@ fn calls(out: &mut String, prompt: &Definition<PromptEntry>) {
     }
 }
 
-/// Keys of few names, of which some mean the same id and some the same function.
+/// A few keys, some of which map to the same id or function name.
 fn key() -> impl Strategy<Value = &'static str> {
     let names = [
         "a", "b", "A", "x:a", "x:b", "x.a", "x:_p", "x:_q", "x:y:_p", "x:y:c", "_p", "x_a", "X:a",
@@ -58,7 +58,7 @@ fn key() -> impl Strategy<Value = &'static str> {
     prop::sample::select(names.to_vec())
 }
 
-/// Definitions that are right, that are wrong, and that call each other.
+/// Valid and invalid definitions, and definitions that call each other.
 fn text(kind: EntryKind) -> BoxedStrategy<String> {
     let texts: Vec<&'static str> = match kind {
         Prompt => vec![
@@ -117,7 +117,7 @@ proptest! {
                     Some(text) => store.put(*kind, &key, text).await.unwrap(),
                     None => drop(store.remove(*kind, &key).await.unwrap()),
                 }
-                // Some changes are taken in one by one, some together.
+                // Some changes are applied one at a time, others together.
                 if number % 3 != 0 && number + 1 != steps.len() {
                     continue;
                 }
@@ -131,7 +131,7 @@ proptest! {
     }
 }
 
-/// What a change costs: keys that were read, and templates that were compiled or found compiled.
+/// Measures the cost of a change: keys read, and compilations with and without a cache hit.
 async fn cost(count: usize, kind: EntryKind, key: &str, text: Option<&str>) -> (usize, usize, u64) {
     let keys: Vec<String> = (0..count).map(|n| format!("m{}:p{n}", n % 7)).collect();
     let prompt = r#"{"prompt":"plain {{.args.x}}","parameters":[{"name":"x"}]}"#;

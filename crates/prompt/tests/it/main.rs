@@ -1,4 +1,4 @@
-//! The prompt service over a store and tools that live in the test.
+//! Tests of the prompt service with an in-memory store and test tools.
 
 #![allow(
     clippy::unwrap_used,

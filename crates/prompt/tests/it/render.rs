@@ -1,4 +1,4 @@
-//! What a render answers.
+//! Results of renders.
 
 use quillet_core::store::EntryKind::{Environ, Extension, Prompt, Tool};
 use quillet_core::{Map, Value};
@@ -7,7 +7,7 @@ use quillet_test_support::TestStore;
 
 use crate::{loaded, render};
 
-/// The text, or parts of the error's code and message.
+/// The expected text, or parts of the expected error code and message.
 type Expected = Result<&'static str, &'static [&'static str]>;
 
 #[tokio::test]
@@ -386,12 +386,12 @@ async fn names_are_tools_as_the_format_looks_for_them() {
             (Prompt, "p", &text),
         ]);
         let service = loaded(&store).await;
-        // A shared variable has the name of the tool's parameter.
+        // A shared variable with the name of the tool's parameter.
         for _ in 0..2 {
             let rendered = render(&service, "p", "{}").await.unwrap();
             assert_eq!(rendered, r#"weather_of{"city":"Oslo"}"#, "{format}");
         }
-        // One of the request goes before it.
+        // A request variable takes precedence.
         let rendered = render(&service, "p", r#"{"city":"Rome"}"#).await.unwrap();
         assert_eq!(rendered, r#"weather_of{"city":"Rome"}"#, "{format}");
     }
@@ -418,7 +418,7 @@ async fn what_is_neither_variable_nor_tool_is_missing() {
     }
 }
 
-/// What a store of any kind hands out for `_head.prompt`, `_head.hbs` and `_head.j2`.
+/// Every kind of store provides the keys of `_head.prompt`, `_head.hbs` and `_head.j2`.
 #[tokio::test]
 async fn partials_work_in_a_store() {
     let store = TestStore::new(&[
@@ -481,7 +481,7 @@ async fn partials_work_in_a_store() {
     }
 }
 
-/// A render for a dry run may look into what tools would have given.
+/// A dry render can access fields of skipped tool calls.
 #[tokio::test]
 async fn a_dry_render_looks_into_calls_that_are_not_made() {
     let store = TestStore::new(&[

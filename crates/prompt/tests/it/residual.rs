@@ -1,4 +1,4 @@
-//! What clients that fill in variables themselves get, and that they end up with our own text.
+//! Exports for clients that fill in variables. Their result must equal our own render.
 
 use std::sync::Arc;
 
@@ -51,7 +51,7 @@ async fn left(service: &PromptService, id: &str, notation: Notation) -> Result<S
 #[tokio::test]
 async fn shared_variables_and_tools_are_filled_in_and_the_rest_left_open() {
     let cases: [(&str, Result<&str, &str>); 45] = [
-        // What each format prints plainly.
+        // Plain variables in each format.
         (
             r#"{"prompt":"{{.variables.a}} in {{.vscode.lang}}, {{ .args.b }}!"}"#,
             Ok("{{a}} in go, {{b}}!"),
@@ -118,7 +118,7 @@ async fn shared_variables_and_tools_are_filled_in_and_the_rest_left_open() {
             r#"{"format":"jinja","messageSyntax":"role-lines","prompt":"system:\nYou are {{ a }}.\nuser:\nSay {{ b }}!"}"#,
             Ok("system: You are {{a}}.\nuser: Say {{b}}!"),
         ),
-        // What the neutral tree cannot say, over shared variables only.
+        // Templates that the neutral tree cannot express, over shared variables only.
         (
             r#"{"prompt":"{{join \", \" .vscode.frameworks}}{{if and .vscode.lang true}} {{.vscode.lang | upper}}{{end}} {{- .variables.a -}} !"}"#,
             Ok("gin, gorm GO{{a}}!"),
@@ -147,7 +147,7 @@ async fn shared_variables_and_tools_are_filled_in_and_the_rest_left_open() {
             r#"{"prompt":"{{if and .variables.a true}}x{{end}}{{.variables.a}}"}"#,
             Err("the variable a of the request is used"),
         ),
-        // What a client cannot fill in.
+        // Variables that a client cannot fill in.
         (
             r#"{"prompt":"x\n{{if .variables.a}}y{{end}}"}"#,
             Err("p.prompt:2:6: the variable a of the request is a condition"),
@@ -190,7 +190,7 @@ async fn shared_variables_and_tools_are_filled_in_and_the_rest_left_open() {
             r#"{"format":"jinja","prompt":"{{ ä }}"}"#,
             Err("clients read in different ways"),
         ),
-        // What a client would take for a variable.
+        // Texts that a client would read as variables.
         (
             r#"{"prompt":"{{.braces}} {{.variables.b}}"}"#,
             Err("literal braces"),
@@ -208,7 +208,7 @@ async fn shared_variables_and_tools_are_filled_in_and_the_rest_left_open() {
             r#"{"format":"jinja","messageSyntax":"role-lines","prompt":"user:\n{{ a }}"}"#,
             Err("begins or ends with the variable a"),
         ),
-        // Tools that take variables by their names.
+        // Tools that use variables by name.
         (
             r#"{"format":"mustache","prompt":"{{weather}} {{city}}"}"#,
             Err("by name"),
@@ -257,7 +257,7 @@ async fn single_braces_are_what_litellm_replaces() {
     }
 }
 
-/// Fills in as Langfuse's client for Python does: one pass, names between the nearest braces.
+/// Fills in variables like Langfuse's Python client: one pass, names between the nearest braces.
 fn python(text: &str, values: &[(&str, String)]) -> String {
     let (mut out, mut rest) = (String::new(), text);
     while let Some((before, after)) = rest.split_once("{{") {
@@ -274,7 +274,7 @@ fn python(text: &str, values: &[(&str, String)]) -> String {
     out + rest
 }
 
-/// Fills in as Langfuse's client for Node does: Mustache without escaping.
+/// Fills in variables like Langfuse's Node client: Mustache without escaping.
 fn node(text: &str, values: &[(&str, String)]) -> String {
     let factory = TemplateFactory::standard();
     let sources = [TemplateSource::new("p", text)];
@@ -295,7 +295,7 @@ fn variables(values: &[(&str, String)]) -> Map {
     values.iter().map(pair).collect()
 }
 
-/// Pieces of templates, in Go and in Jinja.
+/// Parts of templates, each in Go and in Jinja.
 const PIECES: [[&str; 2]; 22] = [
     ["text", "text"],
     [" {", " {"],

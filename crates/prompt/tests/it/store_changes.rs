@@ -1,4 +1,4 @@
-//! What is fetched, what is kept, and what changes.
+//! Fetching and caching of definitions and variables, and the effects of store changes.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use tokio::time::{Instant, advance};
 
 use crate::{loaded, render, service_over};
 
-/// Polls until the render gives this text, for at most a minute.
+/// Renders until the result is this text, for at most a minute.
 async fn until(service: &PromptService, id: &str, expected: &str) {
     let mut last = None;
     for _ in 0..12_000 {
@@ -67,7 +67,7 @@ async fn values_are_kept_for_five_seconds_at_most() {
     let service = loaded(&store).await;
     assert_eq!(render(&service, "p", "{}").await.unwrap(), "1");
     store.take_gets();
-    // Nobody watches the store here: only age can show the change.
+    // No watcher runs here, so only the cache expiry can reveal the change.
     put(&store, Environ, "v", "2").await;
     tokio::time::advance(Duration::from_millis(4900)).await;
     assert_eq!(render(&service, "p", "{}").await.unwrap(), "1");
@@ -87,7 +87,7 @@ async fn changes_show_by_themselves() {
     until(&service, "p", "2").await;
     put(&store, Prompt, "p", r#"{"prompt":"new {{.w}} {{t 1}}"}"#).await;
     put(&store, Environ, "w", "3").await;
-    // The tool comes after the template that calls it.
+    // The tool is added after the template that calls it.
     put(
         &store,
         Tool,
@@ -139,7 +139,7 @@ async fn a_store_that_is_away_at_the_start_is_loaded_when_it_comes_back() {
     watch.abort();
 }
 
-/// The text, and whether it is marked as one that may be old.
+/// Returns the text, and whether it is marked as stale.
 async fn marked(service: &PromptService, id: &str) -> (String, bool) {
     let variables = Map::default();
     let outcome = service
@@ -171,20 +171,20 @@ async fn a_store_that_hangs_is_waited_for_once_and_asked_by_one() {
     let first = began.elapsed();
     assert!((50..=100).contains(&first.as_millis()), "{first:?}");
     for _ in 0..10 {
-        // What was found a moment ago is looked at again.
+        // Stale values are checked again after a short time.
         advance(Duration::from_millis(300)).await;
         let began = Instant::now();
         assert_eq!(marked(&service, "p").await, ("1".into(), true));
         assert_eq!(began.elapsed(), Duration::ZERO);
     }
     assert_eq!(store.take_gets().0, 1, "one question is on its way");
-    // With nothing to serve there is an error, in the time of a render.
+    // Without a cached value, the render fails within its time limit.
     let began = Instant::now();
     let error = render(&service, "q", "{}").await.unwrap_err();
     assert_eq!(error.code(), "store.unavailable");
     assert!(began.elapsed() <= Duration::from_millis(501));
 
-    // A question that is given up is asked again, by one.
+    // After a cancelled fetch, a single new one starts.
     store.take_gets();
     advance(Duration::from_secs(6)).await;
     for _ in 0..5 {

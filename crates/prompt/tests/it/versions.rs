@@ -1,4 +1,4 @@
-//! Which version of a prompt a request gets: by number, digest, label, share, and within a label.
+//! Version selection for a request: by number, digest, label or weight, and inside a label.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -101,7 +101,7 @@ async fn a_mark_names_a_version() {
     ];
     for (id, expected) in cases {
         assert_eq!(shop.render(id).await, expected, "{id}");
-        // From the cache, the same.
+        // The second result comes from the cache and is the same.
         assert_eq!(shop.render(id).await, expected, "{id}");
     }
     for digits in [&one[..], &one[..8]] {
@@ -178,7 +178,7 @@ async fn called_prompts_are_looked_for_within_the_same_label() {
     for (id, expected) in cases {
         assert_eq!(shop.render(id).await, expected, "{id}");
     }
-    // Until there is such a label, what names it is broken, and says so.
+    // Until the label exists, prompts that refer to it are invalid.
     assert!(shop.try_render("pinned", None).await.is_err());
 
     shop.label("sig", "next", Some(LabelTarget::Version(1)))
@@ -265,9 +265,9 @@ async fn shares_are_sticky_by_what_the_label_names() {
         }
         seen.insert(expected);
     }
-    // The two labels are drawn independently of each other.
+    // The two labels are split independently of each other.
     assert_eq!(seen.len(), 4, "{seen:?}");
-    // Another key of the request: a variable.
+    // The split key can also be a variable of the request.
     shop.label("greet", "production", Some(split(Some("name"))))
         .await;
     shop.label("sig", "production", None).await;
@@ -285,7 +285,7 @@ async fn what_is_removed_is_gone_at_every_label_and_comes_back() {
     shop.label("greet", "production", Some(LabelTarget::Version(1)))
         .await;
     assert_eq!(shop.render("greet").await, "one");
-    // By a program that knows nothing of labels.
+    // Written by a program that does not support labels.
     shop.store
         .remove(EntryKind::Prompt, &EntryKey::new("greet"))
         .await
@@ -326,7 +326,7 @@ async fn a_label_that_names_what_is_not_there_says_so() {
     let shop = Shop::new().await;
     shop.write("greet", "one").await;
     let place = quillet_core::history::label_key(EntryKind::Prompt, &EntryKey::new("greet"));
-    // By hand, past all checks.
+    // Written directly to the store, without validation.
     shop.store
         .put(EntryKind::Label, &place, r#"{"production": 7}"#)
         .await
@@ -342,7 +342,7 @@ async fn a_label_that_names_what_is_not_there_says_so() {
         "{error}"
     );
     assert_eq!(shop.render("greet@latest").await, "one");
-    // Labels that cannot be read leave those of before.
+    // If new labels are invalid, the previous ones stay in effect.
     shop.label("greet", "production", Some(LabelTarget::Version(1)))
         .await;
     shop.store.put(EntryKind::Label, &place, "{").await.unwrap();
@@ -389,7 +389,8 @@ async fn answers_say_which_version_spoke() {
     ] {
         assert_eq!(version(id, numbered).await, expected, "{id} {numbered}");
     }
-    // A program that knows nothing of versions: the answer that says the number makes it one.
+    // The store was written by a program without version support. Reporting a number records the
+    // version.
     let key = EntryKey::new("greet");
     let text = definition("three");
     shop.store
@@ -400,7 +401,7 @@ async fn answers_say_which_version_spoke() {
     assert_eq!(version("greet", true).await, Some(3));
     let newest = shop.history().versions(EntryKind::Prompt, &key, None, 1);
     assert_eq!(&*newest.await.unwrap()[0].author, "store");
-    // The same with other white space is no other version.
+    // A change of white space only does not create a version.
     shop.store
         .put(EntryKind::Prompt, &key, &format!("{text}\n"))
         .await

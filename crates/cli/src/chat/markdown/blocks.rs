@@ -1,29 +1,28 @@
-//! The blocks of a text, one after the other: paragraphs, headings, code, tables, each with the
-//! lists and quotes that it stands in.
+//! Splits a Markdown text into leaf blocks (paragraphs, headings, code, tables), each with its
+//! enclosing lists and quotes.
 
 use std::ops::Range;
 
 use pulldown_cmark::{Alignment, CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
-/// Lists and quotes below each other that are shown by what stands before a line; deeper ones stand
-/// below the deepest of these.
+/// Maximum nesting depth of lists and quotes that is shown. Deeper levels are shown at this depth.
 const MOST_DEEP: usize = 12;
 
-/// What is space to Markdown, and no part of the text.
+/// White space in Markdown that is not part of the text.
 pub(super) const SPACE: [char; 3] = [' ', '\t', '\n'];
 
-/// What a block stands in.
+/// A container block.
 #[derive(Clone, Debug)]
 pub(super) enum BlockContainer {
     Quote,
-    /// An item of a list: where it begins, and what is shown before it.
+    /// A list item: its offset, and the marker that is shown.
     Item {
         at: usize,
         marker: String,
     },
 }
 
-/// What a block is.
+/// Kind of a leaf block.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum BlockKind {
     Paragraph,
@@ -36,45 +35,45 @@ pub(super) enum BlockKind {
     Html,
     Table(Vec<Alignment>),
     Rule,
-    /// An item of a list with nothing in it.
+    /// An empty list item.
     Nothing,
-    /// Where a link of the text leads: it is not part of the text.
+    /// A link reference definition, which is not visible.
     Definition,
 }
 
-/// A block without blocks in it.
+/// A block that contains no other blocks.
 #[derive(Debug)]
 pub(super) struct Leaf<'t> {
     pub(super) around: Vec<BlockContainer>,
     pub(super) kind: BlockKind,
-    /// Where it stands in the source, in bytes.
+    /// Byte range in the source.
     pub(super) range: Range<usize>,
-    /// What is in it, with its places.
+    /// Inline events with their byte ranges.
     pub(super) events: Vec<(Event<'t>, Range<usize>)>,
 }
 
 impl Leaf<'_> {
-    /// Where its first character stands: this stays while more of the text comes.
+    /// Offset of the first character. It does not change as more text arrives.
     pub(super) fn begins(&self, source: &str) -> usize {
         let text = &source[self.range.clone()];
         self.range.start + text.len() - text.trim_start_matches(SPACE).len()
     }
 
-    /// Where its last character ends.
+    /// Offset after the last character.
     pub(super) fn ends(&self, source: &str) -> usize {
         self.range.start + source[self.range.clone()].trim_end_matches(SPACE).len()
     }
 }
 
-/// A text that was read.
+/// A parsed text.
 #[derive(Debug, Default)]
 pub(super) struct Blocks<'t> {
     pub(super) leaves: Vec<Leaf<'t>>,
-    /// Where the last block begins that stands in no other.
+    /// Offset of the last top-level block.
     pub(super) last: usize,
 }
 
-/// Reads a text.
+/// Parses a text.
 pub(super) fn read(source: &str) -> Blocks<'_> {
     let options = Options::ENABLE_TABLES
         | Options::ENABLE_STRIKETHROUGH
@@ -103,7 +102,7 @@ pub(super) fn read(source: &str) -> Blocks<'_> {
             events: Vec::new(),
         });
     }
-    // The parser reports definitions apart from the other events, in no useful order.
+    // The parser reports definitions separately from other events, in arbitrary order.
     blocks.leaves.sort_by_key(|leaf| leaf.range.start);
     blocks
 }
@@ -112,17 +111,17 @@ pub(super) fn read(source: &str) -> Blocks<'_> {
 struct BlockReader<'t> {
     blocks: Blocks<'t>,
     last_end: usize,
-    /// Blocks that are open.
+    /// Number of open blocks.
     depth: usize,
     around: Vec<BlockContainer>,
-    /// Quotes and items that are open, some of which may be too deep to be shown.
+    /// Number of open quotes and items, including those deeper than `MOST_DEEP`.
     containers: usize,
-    /// The numbers of the lists that are open.
+    /// Next item numbers of the open lists; `None` for bullet lists.
     lists: Vec<Option<u64>>,
-    /// How many leaves there were before each open item.
+    /// Number of leaves before each open item.
     items: Vec<usize>,
     leaf: Option<Leaf<'t>>,
-    /// Whether the leaf is the text of an item that no paragraph is around.
+    /// Whether the leaf is the text of a tight list item, which has no paragraph events.
     is_implied: bool,
 }
 
@@ -168,7 +167,8 @@ impl<'t> BlockReader<'t> {
                 let marker = match self.lists.last_mut() {
                     Some(Some(number)) => {
                         let marker = format!("{number}. ");
-                        // The model chooses the first number, which may be the largest one.
+                        // The model chooses the first number, which may be the largest possible
+                        // one.
                         *number = number.saturating_add(1);
                         marker
                     }
@@ -215,7 +215,7 @@ impl<'t> BlockReader<'t> {
         }
     }
 
-    /// Notes the last block that stands in no other.
+    /// Records the last top-level block.
     fn top(&mut self, range: &Range<usize>) {
         if self.depth == 0 {
             self.blocks.last = range.start;
@@ -241,7 +241,7 @@ impl<'t> BlockReader<'t> {
     fn inline(&mut self, event: Event<'t>, range: Range<usize>) {
         if self.leaf.is_none() {
             self.begin(BlockKind::Paragraph, range.clone());
-            // The text of a tight list item has no paragraph around it in the events.
+            // The text of a tight list item has no paragraph events.
             self.is_implied = true;
         }
         if let Some(leaf) = &mut self.leaf {

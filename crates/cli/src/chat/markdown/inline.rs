@@ -1,4 +1,4 @@
-//! What stands in a paragraph, a heading or a cell: words, emphasis, code, links.
+//! Renders inline content of paragraphs, headings and cells: words, emphasis, code, links.
 
 use std::ops::Range;
 
@@ -8,8 +8,8 @@ use super::blocks::SPACE;
 use super::lines::{LineWrapper, is_space};
 use super::style::TextStyle;
 
-/// Shows what stands in the source between two places. What begins before the first was shown
-/// already; gives the place up to which everything was shown.
+/// Renders the source between two offsets and skips events before the first one. Returns the offset
+/// up to which everything is shown.
 pub(super) fn show(
     lines: &mut LineWrapper,
     events: &[(Event<'_>, Range<usize>)],
@@ -36,7 +36,7 @@ pub(super) fn show(
 struct InlineRenderer<'a> {
     lines: &'a mut LineWrapper,
     looks: Vec<TextStyle>,
-    /// The links that are open: where each leads, and its text.
+    /// Open links: the target and the text of each.
     links: Vec<(String, String)>,
     done: usize,
     limit: usize,
@@ -68,7 +68,7 @@ impl InlineRenderer<'_> {
             }
             Event::InlineHtml(text) if is_line_break(text) => self.lines.end_line(),
             Event::InlineHtml(text) | Event::Html(text) => self.add(text, look),
-            // Whoever broke the line there meant it: verses, addresses, `name: value`.
+            // The author intended the line break: verses, addresses, `name: value`.
             Event::SoftBreak | Event::HardBreak => self.lines.end_line(),
             Event::TaskListMarker(is_done) => {
                 self.add(if *is_done { "[x] " } else { "[ ] " }, look);
@@ -112,7 +112,7 @@ impl InlineRenderer<'_> {
         let Some((to, text)) = self.links.pop() else {
             return;
         };
-        // An address that is also the text is not printed twice.
+        // A target that equals the link text is not printed twice.
         let is_said = to.is_empty() || to == text || to.strip_prefix("mailto:") == Some(&text);
         if range.end > self.done && !is_said {
             self.lines.push(' ', TextStyle::PLAIN);
@@ -127,7 +127,7 @@ impl InlineRenderer<'_> {
             }
             return;
         }
-        // Where the text is the source letter by letter, a part of it can be taken.
+        // If the text equals the source byte for byte, a part of it can be shown.
         let part = if text.len() == range.len() {
             let from = self.done.saturating_sub(range.start);
             let to = self.limit.min(range.end) - range.start;
@@ -151,12 +151,12 @@ fn is_line_break(html: &str) -> bool {
     name.trim_end_matches('/').trim().eq_ignore_ascii_case("br")
 }
 
-/// Up to where a paragraph that goes on can be shown, because nothing that may follow changes how
-/// it is read: a `*` that something could close, a `[` that could become a link, a first line of a
-/// table.
+/// Returns the offset up to which an unfinished paragraph can be shown. Any text after it may still
+/// be reinterpreted: a `*` that starts emphasis, a `[` that starts a link, or a line that becomes a
+/// table header.
 pub(super) fn certain(events: &[(Event<'_>, Range<usize>)], source: &str) -> usize {
     let limit = without_doubt(events, source);
-    // A backslash at the end of a line breaks it, if the paragraph goes on.
+    // A backslash at the end of a line is a hard break if the paragraph continues.
     let text = source[..limit].trim_end_matches(SPACE);
     text.strip_suffix('\\').map_or(limit, str::len)
 }
@@ -165,16 +165,16 @@ fn without_doubt(events: &[(Event<'_>, Range<usize>)], source: &str) -> usize {
     let whole = source.strip_suffix('\n').unwrap_or(source);
     let line = whole.rfind('\n').map_or(0, |at| at + 1);
     let mut limit = source.len();
-    // `2.`, `*`, `=` may begin or end a block, as soon as more comes.
+    // `2.`, `*` and `=` may start or end a block, depending on the text that follows.
     if !source.ends_with('\n') && !source[line..].contains(char::is_alphabetic) {
         limit = line;
     }
     let bar = source[line..].find('|').map(|at| line + at);
     let mut depth = 0;
-    // Where the outermost emphasis or link begins.
+    // Start of the outermost emphasis or link.
     let mut outer = None;
     for (event, range) in events {
-        // The line may become the first one of a table; what reaches into it ends then.
+        // The line may become a table header, which ends any inline element before it.
         let crosses = range.start < line && range.end > line && !matches!(event, Event::Text(_));
         let has_bar = bar.is_some_and(|bar| range.contains(&bar));
         let doubt = match event {
@@ -206,13 +206,13 @@ fn without_doubt(events: &[(Event<'_>, Range<usize>)], source: &str) -> usize {
     limit
 }
 
-/// The first sign in plain text that may become part of something.
+/// Offset of the first character in plain text that may become part of an inline element.
 fn doubt(source: &str, range: Range<usize>) -> Option<usize> {
     let bytes = source.as_bytes();
     let signs = range.filter(|at| b"*_~`[<$".contains(&bytes[*at]));
     for at in signs {
         let escapes = bytes[..at].iter().rev().take_while(|it| **it == b'\\');
-        // An even number of backslashes escapes itself and leaves the sign active.
+        // An even number of backslashes leaves the character active.
         if escapes.count() % 2 == 1 {
             continue;
         }
@@ -234,7 +234,7 @@ fn doubt(source: &str, range: Range<usize>) -> Option<usize> {
             _ => true,
         };
         if is_open {
-            // The `!` belongs to the image, so it is held back too.
+            // The `!` belongs to the image, so it is also withheld.
             let is_image = sign == b'[' && before == Some('!');
             return Some(at - usize::from(is_image));
         }
@@ -242,7 +242,7 @@ fn doubt(source: &str, range: Range<usize>) -> Option<usize> {
     None
 }
 
-/// Whether brackets are open, or followed by what makes a link of them.
+/// Whether a text has open brackets, or brackets followed by a link target.
 fn may_become_a_link(text: &str) -> bool {
     let mut depth = 0;
     for (at, c) in text.char_indices() {

@@ -1,38 +1,38 @@
-//! Words in lines of a terminal.
+//! Wraps words into lines of a terminal.
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::style::TextStyle;
 use crate::chat::sanitize::{sanitize, visible_char};
 
-/// A line is never thought to be narrower, so that deep lists stay readable.
+/// Minimum width of a line, so that nested lists stay readable.
 const NARROWEST: usize = 10;
 
-/// Text in one look after the other.
+/// A sequence of texts, each with its style.
 pub(super) type StyledText = Vec<(TextStyle, String)>;
 
-/// Lays words out in lines. What it has written is a function of what it was given: where the text
-/// was divided on its way does not matter.
+/// Wraps words into lines. The output depends only on the text, not on how the text was split into
+/// chunks.
 #[derive(Debug)]
 pub(super) struct LineWrapper {
-    /// Cells of a line.
+    /// Width of a line in cells.
     width: usize,
-    /// Whether words that are longer than a line are cut. A terminal wraps them by itself, and they
-    /// can be copied whole; in a cell of a table they would be in the way.
+    /// Whether to split words that are longer than a line. The terminal wraps such words itself, so
+    /// they can be copied in one piece. In a table cell they would break the layout.
     cuts_words: bool,
     out: String,
-    /// Cells of the lines that have ended.
+    /// Widths of the finished lines in cells.
     ended: Vec<usize>,
-    /// What stands before the next line, and before those after it.
+    /// Prefixes of the next line and of later lines.
     first: StyledText,
     rest: StyledText,
-    /// Cells that the line has; nothing while it was not begun.
+    /// Width of the current line in cells; `None` if no line is open.
     column: Option<usize>,
     word: StyledText,
-    /// Whether a space stands before the word.
+    /// Whether a space precedes the word.
     is_apart: bool,
     last: Option<char>,
-    /// How the terminal writes now.
+    /// Current style of the terminal.
     look: TextStyle,
 }
 
@@ -57,36 +57,36 @@ impl LineWrapper {
         self.width = width.max(NARROWEST);
     }
 
-    /// Cells of a line.
+    /// Returns the width of a line in cells.
     pub(super) fn width(&self) -> usize {
         self.width
     }
 
-    /// Cells that are left beside what stands before each line.
+    /// Returns the cells that remain after the line prefix.
     pub(super) fn room(&self) -> usize {
         let before = width_of(&self.rest);
         self.width.saturating_sub(before).max(NARROWEST)
     }
 
-    /// Whether a line was begun and did not end.
+    /// Whether a line is open.
     pub(super) fn is_open(&self) -> bool {
         self.column.is_some()
     }
 
-    /// What was written since this was called last.
+    /// Returns the output since the last call.
     pub(super) fn take(&mut self) -> String {
         self.ended.clear();
         std::mem::take(&mut self.out)
     }
 
-    /// The lines that were written, each with its cells.
+    /// Returns all lines with their widths in cells.
     pub(super) fn into_lines(mut self) -> Vec<(String, usize)> {
         self.end_line();
         let lines = self.out.split_terminator('\n').map(str::to_owned);
         lines.zip(self.ended).collect()
     }
 
-    /// Ends the line, and has this stand before the next one and those after it.
+    /// Ends the line and sets the prefixes of the next line and of later lines.
     pub(super) fn begin(&mut self, first: StyledText, rest: StyledText) {
         self.end_line();
         self.first = first;
@@ -119,7 +119,7 @@ impl LineWrapper {
         }
     }
 
-    /// Ends the line, if one was begun.
+    /// Ends the line, if one is open.
     pub(super) fn end_line(&mut self) {
         self.end_word();
         if let Some(column) = self.column.take() {
@@ -131,7 +131,7 @@ impl LineWrapper {
         self.last = None;
     }
 
-    /// An empty line, with this before it.
+    /// Adds an empty line with this prefix.
     pub(super) fn blank(&mut self, before: &str) {
         self.end_line();
         if !before.is_empty() {
@@ -142,7 +142,8 @@ impl LineWrapper {
         self.ended.push(0);
     }
 
-    /// A line as it is; one that is too long is wrapped by the terminal, and copied whole.
+    /// Adds a line without wrapping. The terminal wraps a line that is too long, so it can be
+    /// copied in one piece.
     pub(super) fn verbatim(&mut self, text: &str, look: TextStyle) {
         self.end_line();
         self.begin_line();
@@ -150,7 +151,7 @@ impl LineWrapper {
         self.end_line();
     }
 
-    /// A line that was laid out already.
+    /// Adds a line that is already rendered.
     pub(super) fn made(&mut self, text: &str) {
         self.end_line();
         self.begin_line();
@@ -159,14 +160,14 @@ impl LineWrapper {
         self.end_line();
     }
 
-    /// What stands before the line alone.
+    /// Adds a line that contains only the prefix.
     pub(super) fn nothing(&mut self) {
         self.begin_line();
         self.end_line();
     }
 
     fn begin_line(&mut self) {
-        // Cloned, because each further line starts with the same text.
+        // Cloned, because every later line starts with this prefix.
         let rest = self.rest.clone();
         let before = std::mem::replace(&mut self.first, rest);
         self.column = Some(width_of(&before));
@@ -175,7 +176,7 @@ impl LineWrapper {
         }
     }
 
-    /// Writes the word: another one begins behind it.
+    /// Writes the current word.
     pub(super) fn end_word(&mut self) {
         let word = std::mem::take(&mut self.word);
         if word.is_empty() {
@@ -187,7 +188,7 @@ impl LineWrapper {
             .column
             .is_some_and(|column| column + space + width > self.width)
         {
-            // `end_line` forgets the last character, but the word that is still held ends with it.
+            // `end_line` resets `last`, but the word that is written next needs it.
             let last = self.last;
             self.end_line();
             self.last = last;
@@ -195,7 +196,8 @@ impl LineWrapper {
         match self.column {
             None => self.begin_line(),
             Some(_) if self.is_apart => {
-                // A line below a link of several words has no holes.
+                // If both words have the same style, the space is styled too, so that underlines of
+                // links have no gaps.
                 let same = word.first().map_or(TextStyle::PLAIN, |(look, _)| *look);
                 let look = if same == self.look {
                     same
@@ -215,7 +217,7 @@ impl LineWrapper {
             self.write(text, *look);
         }
         let column = self.column.unwrap_or_default() + width;
-        // Where the terminal wrapped a long word, the line goes on below.
+        // After a wrapped word, the text continues on the last line.
         self.column = Some(if column > self.width {
             (column - 1) % self.width + 1
         } else {
@@ -253,7 +255,7 @@ impl LineWrapper {
         if self.look == look {
             return;
         }
-        // A reset first: sequences only add attributes and cannot remove single ones.
+        // Reset first, because sequences can add attributes but not remove single ones.
         if self.look != TextStyle::PLAIN {
             self.out.push_str("\u{1b}[0m");
         }
@@ -267,9 +269,9 @@ pub(super) fn width_of(pieces: &StyledText) -> usize {
     text.width()
 }
 
-/// Whether lines may be broken here, and the character goes with the break.
+/// Whether a line may be wrapped at this character, which is then dropped.
 pub(super) fn is_space(c: char) -> bool {
-    // Spaces that hold words together, and the wide one of East Asia, are signs.
+    // No-break spaces and the ideographic space are visible characters.
     let is_sign = matches!(c, '\u{a0}' | '\u{2007}' | '\u{202f}' | '\u{3000}');
     c.is_whitespace() && !is_sign
 }
@@ -279,8 +281,8 @@ pub(super) fn is_wide(c: char) -> bool {
     c.width() == Some(2)
 }
 
-/// Whether a line may be broken between two characters of a word: beside wide ones, but not before
-/// what closes and not behind what opens.
+/// Whether a line may be wrapped between two characters of a word. Allowed next to wide characters,
+/// but not before closing or after opening punctuation.
 fn may_break(before: char, c: char) -> bool {
     let closes = "、。，．：；！？）］｝〕〉》」』】”’…—～ー々ゝゞ%,.;:!?)]}";
     let opens = "（［｛〔〈《「『【“‘([{";
@@ -290,7 +292,7 @@ fn may_break(before: char, c: char) -> bool {
         && !belongs(before, c)
 }
 
-/// Whether a character is one sign with the one before it.
+/// Whether a character combines with the one before it.
 fn belongs(before: char, c: char) -> bool {
     let is_flag = |c| matches!(c, '\u{1f1e6}'..='\u{1f1ff}');
     c.width().unwrap_or(0) == 0

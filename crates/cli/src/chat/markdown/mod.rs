@@ -1,9 +1,10 @@
-//! Markdown on a terminal, as it comes.
+//! Streaming Markdown renderer for terminals.
 //!
-//! A model's text arrives in pieces, and what is on the terminal stays there: nothing is written
-//! twice or taken back. So a word is shown as soon as nothing that may follow can change how it is
-//! read (`inline::certain`), code line by line, a table as soon as it has ended. What is shown
-//! depends on the text alone and not on the pieces that it came in: the text is read again at each
+//! A model's text arrives in chunks, and output on the terminal is never rewritten. A word is
+//! therefore shown as soon as no later text can change its meaning (`inline::certain`), code is
+//! shown line by line, and a table once it is complete. The output depends only on the text, not on
+//! its chunks: the text is parsed again at each space and each line end, regardless of chunk
+//! boundaries.
 //! space and at each end of a line, wherever a piece may end.
 
 mod blocks;
@@ -20,8 +21,8 @@ use style::TextStyle;
 
 use super::sanitize;
 
-/// How much must have come before a text of this many bytes is read again: a part of it, so that
-/// the work stays in proportion to its length.
+/// Minimum number of new bytes before a text of this length is parsed again. A share of the length,
+/// so that the total work is proportional to it.
 fn part(length: usize) -> usize {
     match length {
         ..=32_768 => length / 256,
@@ -33,26 +34,26 @@ fn part(length: usize) -> usize {
 #[derive(Debug)]
 pub(crate) struct Markdown {
     lines: LineWrapper,
-    /// The text from the last block that may change on.
+    /// The text from the last block that may still change.
     source: String,
-    /// Bytes that came since it was last read.
+    /// Bytes received since the last parse.
     since: usize,
-    /// Up to where everything was shown.
+    /// Offset up to which everything is shown.
     done: usize,
-    /// Where the block begins that was shown last.
+    /// Offset of the block that was shown last.
     begun: Option<usize>,
     /// Whether that block has ended.
     is_ended: bool,
-    /// The item of a list that was begun last.
+    /// Offset of the last list item that was started.
     item: Option<usize>,
-    /// Whether an empty line stands before the text.
+    /// Whether an empty line precedes the text.
     is_apart: bool,
-    /// Quotes around the block that was shown last.
+    /// Nesting depth of quotes around the block that was shown last.
     quotes: usize,
 }
 
 impl Markdown {
-    /// Nothing yet, on a terminal of this many cells.
+    /// Creates a renderer for a terminal with this many cells.
     pub(crate) fn new(width: usize) -> Self {
         Markdown {
             lines: LineWrapper::new(width, false),
@@ -67,18 +68,18 @@ impl Markdown {
         }
     }
 
-    /// From now on a line has this many cells.
+    /// Sets the width of later lines in cells.
     pub(crate) fn set_width(&mut self, width: usize) {
         self.lines.set_width(width);
     }
 
-    /// Whether the terminal stands in a line that did not end.
+    /// Whether the cursor is in an unfinished line.
     pub(crate) fn is_open(&self) -> bool {
         self.lines.is_open()
     }
 
-    /// More of the text came; gives what can be written. What a terminal would obey is a sign in
-    /// it.
+    /// Adds text and returns the output that is ready. Control characters are replaced by visible
+    /// ones.
     pub(crate) fn push(&mut self, text: &str) -> String {
         for c in sanitize(text).chars() {
             self.source.push(c);
@@ -92,7 +93,7 @@ impl Markdown {
         self.lines.take()
     }
 
-    /// The text is over; gives the rest of it. Another text may follow.
+    /// Ends the text and returns its remaining output. Another text may follow.
     pub(crate) fn end(&mut self) -> String {
         self.read(true);
         self.lines.end_line();
@@ -114,7 +115,8 @@ impl Markdown {
         self.source.drain(..cut);
     }
 
-    /// Shows what has become certain; says whether everything but the last block was shown.
+    /// Shows the text that can no longer change. Returns whether everything except the last block
+    /// is shown.
     fn show(&mut self, blocks: &Blocks<'_>, source: &str, is_over: bool) -> bool {
         let Some(last) = blocks.leaves.last() else {
             return false;
@@ -124,7 +126,7 @@ impl Markdown {
             BlockKind::Paragraph => inline::certain(&last.events, source),
             _ => source.len(),
         };
-        // In the middle of a line only a paragraph is certain to be one.
+        // In the middle of a line, only a paragraph can be recognised with certainty.
         let is_paragraph = last.kind == BlockKind::Paragraph && certain > last.begins(source);
         if !is_over && !is_whole_line && !is_paragraph {
             return false;
@@ -136,7 +138,8 @@ impl Markdown {
             if self.begun.is_some_and(|begun| ends <= begun) {
                 continue;
             }
-            // Where a block begins can move by a sign, when it turns out to be another kind.
+            // The start of a block can move by one character if the block turns out to be of
+            // another kind.
             let is_begun = self.begun.is_some_and(|begun| leaf.range.start <= begun);
             let is_closed = is_over || !is_last || (is_whole_line && is_closed(leaf, source));
             let limit = match &leaf.kind {
@@ -148,7 +151,7 @@ impl Markdown {
             if !is_begun {
                 let before = number.checked_sub(1).map(|it| &blocks.leaves[it]);
                 let is_apart = match before {
-                    // A definition stands in the item that has nothing else.
+                    // A definition can be the only content of an item.
                     Some(before) => {
                         let between = source.get(before.ends(source)..begins);
                         between.is_some_and(has_empty_line)
@@ -172,7 +175,7 @@ impl Markdown {
         true
     }
 
-    /// Takes away what was shown; says how much.
+    /// Determines how many bytes at the start are completely shown and can be dropped.
     fn cut(&mut self, blocks: &Blocks<'_>, source: &str) -> usize {
         let Some(last) = blocks.leaves.last() else {
             return 0;
@@ -185,7 +188,7 @@ impl Markdown {
         if let Some(before) = before.find(|leaf| leaf.range.start < cut) {
             let end = before.ends(source).min(cut);
             let is_apart = has_empty_line(&source[end..cut]);
-            // A definition without an empty line behind it is the beginning of a paragraph.
+            // Without an empty line after it, a definition may still become part of a paragraph.
             if before.kind == BlockKind::Definition && !is_apart {
                 return 0;
             }
@@ -197,8 +200,7 @@ impl Markdown {
         cut
     }
 
-    /// Begins a block: an empty line, if there is one in the source, and what stands before its
-    /// lines.
+    /// Starts a block: writes an empty line if the source has one, and sets the line prefixes.
     fn begin(&mut self, leaf: &Leaf<'_>, is_apart: bool) {
         let bar = || (TextStyle::DIM, "│ ".to_owned());
         let quotes = leaf.around.iter();
@@ -237,7 +239,7 @@ impl Markdown {
         self.lines.begin(first, rest);
     }
 
-    /// What stands at the head of a block.
+    /// Writes the opening fence of a code block.
     fn head(&mut self, leaf: &Leaf<'_>, source: &str) {
         if leaf.kind == (BlockKind::Code { is_fenced: true }) {
             let fence = source[leaf.begins(source)..].lines().next();
@@ -246,7 +248,7 @@ impl Markdown {
         }
     }
 
-    /// The text of a block, as far as it was not shown.
+    /// Writes the text of a block that is not yet shown.
     fn text(&mut self, leaf: &Leaf<'_>, limit: usize) {
         let look = match &leaf.kind {
             BlockKind::Paragraph => TextStyle::PLAIN,
@@ -261,7 +263,7 @@ impl Markdown {
         self.done = inline::show(&mut self.lines, &leaf.events, look, self.done, limit);
     }
 
-    /// Lines as they are.
+    /// Writes the lines of a block without wrapping.
     fn verbatim(&mut self, leaf: &Leaf<'_>, look: TextStyle) {
         use pulldown_cmark::Event;
         let mut text = String::new();
@@ -285,7 +287,7 @@ impl Markdown {
         }
     }
 
-    /// What can be shown only when a block has ended.
+    /// Writes the parts that can be shown only after a block has ended.
     fn whole(&mut self, leaf: &Leaf<'_>, source: &str) {
         match &leaf.kind {
             BlockKind::Table(alignments) => {
@@ -313,7 +315,7 @@ impl Markdown {
     }
 }
 
-/// Whether more of the text cannot become part of a block, after the end of a line.
+/// Whether later text can no longer extend a block, after the end of a line.
 fn is_closed(leaf: &Leaf<'_>, source: &str) -> bool {
     match &leaf.kind {
         BlockKind::Paragraph | BlockKind::Table(_) | BlockKind::Definition => {
@@ -325,7 +327,7 @@ fn is_closed(leaf: &Leaf<'_>, source: &str) -> bool {
     }
 }
 
-/// The line that closes a block of code: its last one, if it is not part of the code.
+/// Returns the closing fence of a code block, if the last line is one.
 fn closing_fence<'s>(leaf: &Leaf<'_>, source: &'s str) -> Option<&'s str> {
     let (begins, ends) = (leaf.begins(source), leaf.ends(source));
     let line = source[begins..ends].rfind('\n').map(|at| begins + at + 1)?;
@@ -335,11 +337,11 @@ fn closing_fence<'s>(leaf: &Leaf<'_>, source: &'s str) -> Option<&'s str> {
     (code <= line && is_fence).then_some(fence)
 }
 
-/// Whether there is an empty line in what stands between two blocks: signs of quotes and items
-/// make it no less empty.
+/// Whether there is an empty line between two blocks. A line that contains only markers of quotes
+/// and items counts as empty.
 fn has_empty_line(between: &str) -> bool {
     let mut lines = between.split('\n');
-    // What stands before the first and behind the last line end belongs to the blocks.
+    // The first and the last part belong to the adjacent blocks.
     lines.next();
     lines.next_back();
     lines.any(|line| line.trim_start_matches([' ', '\t', '>']).is_empty())

@@ -1,8 +1,8 @@
-//! How a piece of text looks: what is written to the terminal before it.
+//! Style of a text, as an escape sequence.
 
 use std::fmt::Write as _;
 
-/// The look of a piece of text.
+/// The style of a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct TextStyle {
     pub(super) bold: bool,
@@ -10,7 +10,7 @@ pub(super) struct TextStyle {
     pub(super) italic: bool,
     pub(super) underlined: bool,
     pub(super) struck: bool,
-    /// The colour's number in an escape sequence; nothing for the terminal's own.
+    /// Colour number in an escape sequence; `None` for the default colour.
     pub(super) colour: Option<u8>,
 }
 
@@ -44,7 +44,7 @@ impl TextStyle {
         ..TextStyle::PLAIN
     };
 
-    /// The sequence that begins it, after a reset; nothing for plain text.
+    /// Returns the escape sequence that sets the style after a reset; empty for plain text.
     pub(super) fn sequence(self) -> String {
         let flags = [
             (self.bold, 1),

@@ -1,4 +1,4 @@
-//! Tables in a terminal: columns where they fit, one line for each value where they do not.
+//! Tables on a terminal: columns if they fit, or else one line for each value.
 
 use std::ops::Range;
 
@@ -8,14 +8,14 @@ use super::inline;
 use super::lines::LineWrapper;
 use super::style::TextStyle;
 
-/// A column is never narrower, unless its values are.
+/// Minimum width of a column, unless its values are narrower.
 const NARROWEST: usize = 8;
 const BETWEEN: &str = " │ ";
 
 type CellEvents<'a, 't> = &'a [(Event<'t>, Range<usize>)];
 type RowCells<'a, 't> = Vec<CellEvents<'a, 't>>;
 
-/// Shows a table. What stands in the source before a place was shown already.
+/// Shows a table. The source before `shown` is already shown.
 pub(super) fn show(
     lines: &mut LineWrapper,
     events: &[(Event<'_>, Range<usize>)],
@@ -41,7 +41,7 @@ pub(super) fn show(
     let mut natural = vec![1; head.len()];
     for (number, row) in rows.iter().enumerate() {
         for (column, cell) in row.iter().enumerate().take(natural.len()) {
-            // Without a limit on the width, a line is as long as the cell needs.
+            // Without a width limit, a line is as long as the content of the cell.
             let laid_out = layout(cell, look(number), usize::MAX);
             let widest = laid_out.iter().map(|(_, width)| *width).max();
             natural[column] = natural[column].max(widest.unwrap_or(0));
@@ -89,12 +89,12 @@ fn one_line<'c>(
         line.push_str(text);
         line.push_str(&" ".repeat(free - before));
     }
-    // Spaces at the end would wrap on a terminal that became narrower.
+    // Trailing spaces would wrap when the terminal becomes narrower.
     line.truncate(line.trim_end().len());
     line
 }
 
-/// The cells of each row.
+/// Returns the cells of each row.
 fn rows<'a, 't>(events: &'a [(Event<'t>, Range<usize>)]) -> Vec<RowCells<'a, 't>> {
     let mut rows: Vec<RowCells<'a, 't>> = Vec::new();
     let mut from = 0;
@@ -113,7 +113,7 @@ fn rows<'a, 't>(events: &'a [(Event<'t>, Range<usize>)]) -> Vec<RowCells<'a, 't>
     rows
 }
 
-/// Widths of columns that fit: the widest give way first. Nothing if that makes them too narrow.
+/// Reduces the widest columns until all fit. Returns `None` if they would become too narrow.
 fn fit(natural: &[usize], room: usize) -> Option<Vec<usize>> {
     let total = |most: usize| {
         natural
@@ -125,7 +125,7 @@ fn fit(natural: &[usize], room: usize) -> Option<Vec<usize>> {
     if total(widest) <= room {
         return Some(natural.to_vec());
     }
-    // Most columns that are as wide as this fit; found by halving, since a cell may be long.
+    // Binary search for the largest maximum width at which all columns fit.
     let (mut fits, mut too_wide) = (0, widest);
     while too_wide - fits > 1 {
         let middle = fits + (too_wide - fits) / 2;
@@ -139,7 +139,7 @@ fn fit(natural: &[usize], room: usize) -> Option<Vec<usize>> {
     (fits >= NARROWEST).then_some(widths)
 }
 
-/// A line for each value, below the name of its column.
+/// Writes one line for each value, prefixed with the name of its column.
 fn one_by_one(
     lines: &mut LineWrapper,
     head: &RowCells<'_, '_>,

@@ -6,7 +6,7 @@ use pulldown_cmark::{Event, Options, Parser};
 use super::Markdown;
 use crate::chat::sanitize;
 
-/// What is shown of a text that comes in pieces of so many characters, one size after the other.
+/// Output for a text that arrives in chunks of these sizes.
 fn shown(text: &str, width: usize, sizes: &[usize]) -> String {
     let mut markdown = Markdown::new(width);
     let mut out = String::new();
@@ -22,7 +22,7 @@ fn shown(text: &str, width: usize, sizes: &[usize]) -> String {
     out
 }
 
-/// The text without the sequences that set how it looks.
+/// Removes style sequences.
 fn plain(shown: &str) -> String {
     let mut text = String::new();
     let mut rest = shown;
@@ -36,7 +36,7 @@ fn plain(shown: &str) -> String {
     text + rest
 }
 
-/// The visible characters of a text as Markdown reads it.
+/// Returns the visible characters of a text after Markdown parsing.
 fn visible(text: &str) -> Vec<char> {
     let source = sanitize(text);
     let options = Options::ENABLE_TABLES
@@ -60,7 +60,7 @@ fn visible(text: &str) -> Vec<char> {
     seen.chars().filter(|c| !c.is_whitespace()).collect()
 }
 
-/// The first character that does not follow in its order.
+/// Returns the first character that is missing or out of order.
 fn missing(wanted: &[char], text: &str) -> Option<usize> {
     let mut chars = text.chars();
     wanted
@@ -86,7 +86,7 @@ fn check(text: &str, width: usize, sizes: &[usize]) {
     let obeyed = |c: char| c.is_control() && c != '\n' && c != '\t';
     let said = plain(&whole);
     assert!(!said.contains(obeyed), "{text:?} is shown as {whole:?}");
-    // Cells of several lines stand beside each other: the order holds where each has one.
+    // Wrapped cells are next to each other, so the order is checked only for single-line cells.
     let wanted = visible(text);
     let wide = plain(&shown(text, 100_000, sizes));
     let missing = missing(&wanted, &wide).filter(|_| !text.contains("<br"));
@@ -118,8 +118,8 @@ fn texts() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(400) })]
 
-    /// Whatever a model writes, and however it comes: what is seen is the same, it is all there,
-    /// and nothing in it is obeyed.
+    /// For any text in any chunks, the output is the same and complete, and contains no control
+    /// sequence of the model.
     #[test]
     fn every_character_is_shown_however_the_text_comes(
         text in texts(),

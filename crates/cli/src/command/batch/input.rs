@@ -1,4 +1,4 @@
-//! Reading the file of a batch into the queue, unless it is there already.
+//! Reads the input file of a batch into the queue, unless the queue already contains it.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -13,22 +13,22 @@ use serde_json::{Map, Value, json};
 use crate::failure::CliError;
 use crate::terminal;
 
-/// The time that a batch of one's own has.
+/// Completion window of a local batch.
 const WINDOW: (&str, u64) = ("30d", 30 * 86_400);
 const CHAT: &str = "/v1/chat/completions";
-/// Bytes of pieces that are written at once.
+/// Number of bytes to collect before writing to the queue.
 const WRITTEN: usize = 1 << 20;
-/// After so many findings the rest of the file is not read.
+/// Maximum number of errors before reading stops.
 const MOST: usize = 20;
 
-/// A file that is to be run.
+/// The input file of a batch.
 #[derive(Debug)]
 pub(super) struct InputReader {
     path: PathBuf,
     model: Option<String>,
     /// Whether the rows go to the batch API of a provider.
     provider: bool,
-    /// What tells it from another file, and from the same with another model.
+    /// Fingerprint of the file and the model.
     mark: String,
 }
 
@@ -60,7 +60,7 @@ impl InputReader {
         })
     }
 
-    /// The batch of this file: that of the queue, or a new one.
+    /// Returns the batch of this file: the one in the queue, or a new one.
     pub(super) async fn begin(
         &self,
         work: &LocalWork,
@@ -100,7 +100,7 @@ impl InputReader {
         Ok(order.id)
     }
 
-    /// Writes the file into the queue, as lines of a batch with the numbers that they have here.
+    /// Writes the file to the queue as numbered batch lines.
     async fn read(&self, id: &str, batching: &BatchService) -> Result<(u64, String), CliError> {
         let options = &batching.options;
         let mut file = BufReader::with_capacity(1 << 16, opened(&self.path)?);
@@ -162,21 +162,21 @@ impl InputReader {
         terminal::error(&format!("{}:{line}: {why}", self.path.display()));
     }
 
-    /// A line of the file as a line of a batch.
+    /// Converts a line of the file to a batch line.
     fn row(
         &self,
         number: u64,
         line: &[u8],
         endpoint: &mut Option<String>,
     ) -> Result<String, String> {
-        // Some editors on Windows start a file with a byte order mark.
+        // Some editors on Windows add a byte order mark at the start of a file.
         let line = if number == 1 {
             line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line)
         } else {
             line
         };
         if line.trim_ascii().is_empty() {
-            // Kept as an empty line, so the numbers of later lines are those of the file.
+            // Stored as an empty line, so that later lines keep their numbers.
             return Ok("\n".to_owned());
         }
         let read: Value = serde_json::from_slice(line)
@@ -201,7 +201,7 @@ impl InputReader {
         Ok(format!("{row}\n"))
     }
 
-    /// The request for a row of variables.
+    /// Renders the request for a row of variables.
     fn rendered(&self, number: u64, variables: &Map<String, Value>) -> Result<Value, String> {
         match self.model.as_deref() {
             Some(model) if model.starts_with("prompt/") => Ok(json!({
@@ -228,10 +228,10 @@ fn read_error(path: &Path, error: &std::io::Error) -> CliError {
     CliError::Usage(format!("cannot read {}: {error}", path.display()))
 }
 
-/// Where sums begin.
+/// Offset basis of FNV-1a.
 const FNV: u64 = 0xcbf2_9ce4_8422_2325;
 
-/// FNV-1a, which is the same in every version of this program.
+/// Computes FNV-1a, which is the same in every version of this program.
 fn fnv_hash(sum: u64, bytes: &[u8]) -> u64 {
     bytes.iter().fold(sum, |sum, byte| {
         (sum ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3)

@@ -29,8 +29,8 @@ use crate::args::BatchArgs;
 use crate::failure::CliError;
 use crate::terminal;
 
-/// Lease of rows. Short, because the lock excludes other processes: only a killed process can leave
-/// leases behind.
+/// Lease of rows. It can be short: the lock excludes other processes, so only a killed process
+/// leaves leases behind.
 const LEASE: Duration = Duration::from_secs(3);
 /// Interval of progress checks.
 const LOOK: Duration = Duration::from_millis(100);
@@ -74,12 +74,13 @@ pub(crate) async fn run(args: &BatchArgs, config: &Settings) -> Result<(), CliEr
     let done = Notify::new();
     let progress = BatchProgress::new(args.progress);
     let followed = async {
-        // Also after an error of the store: the workers must stop, or `join!` would never end.
+        // Also runs after a store error: without it, the workers would not stop and `join!` would
+        // never end.
         let followed = follow(&batching, &id, &progress).await;
         done.notify_one();
         followed
     };
-    // The store is not followed, so all rows use the prompt as it was at the start.
+    // Store changes are not followed, so all rows use the prompt as it was at the start.
     let working = async { tokio::join!(followed, work.run(done.notified())).0 };
     let batch = tokio::select! {
         batch = working => batch?,

@@ -1,4 +1,4 @@
-//! Writing a file out of the queue.
+//! Writes a file from the queue to disk.
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
@@ -9,10 +9,10 @@ use quillet_core::batch::BatchService;
 use super::output_files::with_suffix;
 use crate::failure::CliError;
 
-/// Bytes that are read at once.
+/// Number of bytes to read at a time.
 const READ: usize = 1 << 20;
 
-/// Writes a file of the queue. It is there whole or not at all.
+/// Writes a file from the queue. The output is either complete or does not exist.
 pub(super) async fn write(batching: &BatchService, id: &str, path: &Path) -> Result<(), CliError> {
     // Written to a temporary name and renamed, so an existing output is always complete.
     let part = with_suffix(path, ".part");

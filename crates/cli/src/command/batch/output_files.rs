@@ -1,11 +1,11 @@
-//! What lies beside the output while a batch is run.
+//! Files next to the output while a batch runs.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use crate::failure::CliError;
 
-/// What lies beside the output.
+/// Paths of the files next to the output.
 #[derive(Debug)]
 pub(super) struct OutputFiles {
     pub(super) queue: PathBuf,
@@ -20,7 +20,7 @@ impl OutputFiles {
         }
     }
 
-    /// Held as long as this process works, however it ends.
+    /// Locks the queue until this process ends, even if it crashes.
     pub(super) fn lock(&self) -> Result<File, CliError> {
         let path = with_suffix(&self.queue, ".lock");
         let wrong = |error: &dyn std::fmt::Display| {

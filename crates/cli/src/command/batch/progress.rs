@@ -1,4 +1,4 @@
-//! How far a batch is, on standard error: a line that is drawn over, or one now and then.
+//! Progress of a batch on standard error: a bar on a terminal, or else a line from time to time.
 
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -9,13 +9,13 @@ use quillet_core::lock::lock;
 use crate::progress_bar::ProgressBar;
 use crate::terminal::{self, Stream};
 
-/// Between two lines where nobody looks at a terminal.
+/// Interval between lines if standard error is not a terminal.
 const PAUSE: Duration = Duration::from_secs(2);
 
 #[derive(Debug)]
 pub(super) struct BatchProgress {
     bar: ProgressBar,
-    /// Whether lines are written.
+    /// Whether to write lines.
     lines: bool,
     told: Mutex<ProgressReport>,
 }

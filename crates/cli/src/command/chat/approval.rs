@@ -1,4 +1,4 @@
-//! Calls that somebody at the terminal is asked about.
+//! Approval of tool calls on the terminal.
 
 use quillet_core::journal::{ApprovalReason, Decision};
 use quillet_host::agent::{AgentService, CallDecision, Principal};
@@ -9,10 +9,10 @@ use crate::chat::one_line;
 use crate::failure::CliError;
 use crate::terminal;
 
-/// Asks about every call of a run that waits, until each is decided about.
+/// Asks for a decision about each pending call of a run.
 ///
 /// # Errors
-/// Nobody answers any more; then the run goes on waiting.
+/// If the input ends, the calls stay pending.
 pub(super) async fn ask(
     agents: &AgentService,
     run: &str,
@@ -38,7 +38,7 @@ pub(super) async fn ask(
     Ok(())
 }
 
-/// Asks until there is a decision; `None` if nobody answers any more.
+/// Asks until there is a decision. Returns `None` if the input ends.
 ///
 /// # Errors
 /// The terminal cannot be read.
@@ -58,7 +58,7 @@ pub(crate) async fn decision(
     }
 }
 
-/// What somebody is asked about a call.
+/// Returns the question to show for a call.
 pub(crate) fn question(tool: &str, arguments: &Map<String, Value>, why: ApprovalReason) -> String {
     let why = match why {
         ApprovalReason::Permission => "needs approval. Allow the call?",
@@ -72,7 +72,8 @@ pub(crate) fn question(tool: &str, arguments: &Map<String, Value>, why: Approval
     )
 }
 
-/// `y` agrees; `n`, or any other words, which the model reads, do not.
+/// Parses an answer: `y` approves. `n` and any other text deny the call, and the model receives the
+/// text as the reason.
 fn read(line: &str) -> Option<Decision> {
     match line.to_ascii_lowercase().as_str() {
         "" => None,

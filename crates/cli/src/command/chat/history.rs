@@ -1,4 +1,4 @@
-//! What was said in a session: shown, saved, taken back.
+//! Shows, saves and undoes messages of a session.
 
 use std::fmt::Write as _;
 use std::fs::OpenOptions;
@@ -10,13 +10,13 @@ use quillet_core::{MessageContent, Role};
 use crate::chat::sanitize;
 use crate::failure::CliError;
 
-/// Messages of a session that are looked at.
+/// Maximum number of messages to read from a session.
 const MOST: usize = 100_000;
 
-/// The session as Markdown.
+/// Formats the session as Markdown.
 ///
 /// # Errors
-/// The store does not answer.
+/// The store is unavailable.
 pub(super) async fn markdown(sessions: &dyn Sessions, session: &str) -> Result<String, CliError> {
     let turns = sessions.load(session, MOST).await?;
     let mut text = String::new();
@@ -34,19 +34,19 @@ pub(super) async fn markdown(sessions: &dyn Sessions, session: &str) -> Result<S
     Ok(text)
 }
 
-/// The session for a terminal.
+/// Formats the session for a terminal.
 ///
 /// # Errors
-/// The store does not answer.
+/// The store is unavailable.
 pub(super) async fn shown(sessions: &dyn Sessions, session: &str) -> Result<String, CliError> {
     let text = markdown(sessions, session).await?;
     Ok(sanitize(&text).into_owned())
 }
 
-/// Writes the session into a new file.
+/// Writes the session to a new file.
 ///
 /// # Errors
-/// The file is there already or cannot be written.
+/// The file already exists or cannot be written.
 pub(super) async fn save(
     sessions: &dyn Sessions,
     session: &str,
@@ -63,11 +63,10 @@ pub(super) async fn save(
     file.write_all(text.as_bytes()).map_err(failed)
 }
 
-/// Takes the last question back, and everything that was said after it. `None` if
-/// there was none.
+/// Removes the last question and everything after it. Returns `None` if there is no question.
 ///
 /// # Errors
-/// The store does not answer.
+/// The store is unavailable.
 pub(super) async fn undo(
     sessions: &dyn Sessions,
     session: &str,

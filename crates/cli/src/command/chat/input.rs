@@ -1,4 +1,4 @@
-//! What the user says: lines of an editor on a terminal, else lines of standard input.
+//! User input: from a line editor on a terminal, or else lines from standard input.
 
 use std::io::{BufRead, IsTerminal, stdin};
 use std::path::PathBuf;
@@ -18,23 +18,23 @@ use crate::failure::CliError;
 use crate::terminal;
 
 const PROMPT: &str = "> ";
-/// Lines that are remembered.
+/// Maximum number of lines in the history.
 const MOST_REMEMBERED: usize = 1_000;
-/// A longer line of standard input is refused.
+/// Maximum length of a line from standard input, in bytes.
 const MOST_BYTES: u64 = 32 << 20;
 
-/// Something from the user.
+/// An input event.
 #[derive(Debug)]
 pub(crate) enum UserInput {
     Line(String),
-    /// Control-C where nothing was being answered.
+    /// Control-C while no answer was in progress.
     Interrupt,
     End,
 }
 
-/// Where lines come from.
+/// Source of lines.
 pub(crate) enum InputSource {
-    /// The editor is away while it reads.
+    /// The editor, which is absent while it reads, and its history file.
     Editor(Option<Box<LineEditor>>, Option<PathBuf>),
     Piped,
 }
@@ -42,8 +42,8 @@ pub(crate) enum InputSource {
 type LineEditor = Editor<SlashCompleter, FileHistory>;
 
 impl InputSource {
-    /// The terminal's editor if there is a terminal, else standard input. `commands` are what
-    /// completes, `history` is the file of the user's folder that remembers lines.
+    /// Opens the line editor on a terminal, or else standard input. `commands` can be completed;
+    /// `history` is the name of the history file in the user's folder.
     ///
     /// # Errors
     /// The terminal cannot be read.
@@ -51,10 +51,10 @@ impl InputSource {
         InputSource::with_names(commands, Vec::new(), history)
     }
 
-    /// The same, with names that complete anywhere in a line, in any case of letters.
+    /// Like [`InputSource::open`], but with names that complete anywhere in a line, ignoring case.
     ///
     /// # Errors
-    /// As [`InputSource::open`].
+    /// The same as [`InputSource::open`].
     pub(crate) fn with_names(
         commands: Vec<String>,
         names: Vec<String>,
@@ -75,21 +75,21 @@ impl InputSource {
         editor.set_helper(Some(SlashCompleter { commands, names }));
         let path = settings::user_data().map(|folder| folder.join(history));
         if let Some(path) = &path {
-            // Nothing was said before.
+            // The first session has no history file yet.
             let _ = editor.load_history(path);
         }
         Ok(InputSource::Editor(Some(Box::new(editor)), path))
     }
 
-    /// Whether a person types.
+    /// Whether the input is interactive.
     pub(crate) fn is_typed(&self) -> bool {
         matches!(self, InputSource::Editor(..))
     }
 
-    /// The next thing that the user says.
+    /// Reads the next input.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// The input cannot be read.
     pub(crate) async fn next(&mut self) -> Result<UserInput, CliError> {
         match self {
             InputSource::Editor(editor, path) => {
@@ -136,7 +136,7 @@ fn edit(editor: &mut LineEditor, path: Option<PathBuf>) -> Result<UserInput, Cli
     }
 }
 
-/// That lines are not remembered is no reason to stop.
+/// Adds a line to the history. Errors are ignored, because the history is not essential.
 fn remember(editor: &mut LineEditor, line: &str, path: Option<PathBuf>) {
     let _ = editor.add_history_entry(line);
     if let Some(path) = path
@@ -162,7 +162,7 @@ fn piped() -> Result<UserInput, CliError> {
     }
 }
 
-/// Helps the editor: a backslash at the end of a line goes on, commands and names complete.
+/// Editor helper: continues lines that end with a backslash, and completes commands and names.
 pub(crate) struct SlashCompleter {
     commands: Vec<String>,
     names: Vec<String>,
@@ -213,7 +213,7 @@ impl Validator for SlashCompleter {
 
 impl Helper for SlashCompleter {}
 
-/// A hint on standard error for a person who types, and none for a program.
+/// Prints a hint on standard error if the input is interactive.
 pub(crate) fn print_hint(input: &InputSource, text: &str) {
     if input.is_typed() {
         terminal::note(text);

@@ -59,15 +59,15 @@ fn new_session() -> String {
     format!("chat-{}", quillet::components::new_id())
 }
 
-/// A conversation on its way.
+/// A running conversation.
 struct ChatLoop {
     talker: ChatClient,
     session: String,
     screen: ChatPrinter,
     spent: Usage,
-    /// What was spent, as long as the price of every model is known.
+    /// Total cost; `None` if the price of any model is unknown.
     cost: Option<f64>,
-    /// Why an answer failed that a program waited for.
+    /// Last error, if the input is not interactive.
     failed: Option<CliError>,
 }
 
@@ -94,7 +94,7 @@ impl ChatLoop {
         self.failed.take().map_or(Ok(()), Err)
     }
 
-    /// What failed is reported and does not end the conversation, unless nobody reads it.
+    /// Reports an error without ending the conversation, unless the output is closed.
     fn report_failure(
         &mut self,
         done: Result<(), CliError>,

@@ -2,7 +2,7 @@
 
 use quillet_core::nearest;
 
-/// All of them, with what they do.
+/// All commands with their descriptions.
 pub(super) const NAMES: [(&str, &str); 13] = [
     ("help", "list commands"),
     ("exit", "exit, like Control-D"),
@@ -22,25 +22,25 @@ pub(super) const NAMES: [(&str, &str); 13] = [
     ("session", "show the id of the session, for --session"),
 ];
 
-/// All of them as they are typed.
+/// Returns all commands as the user types them.
 pub(super) fn commands() -> Vec<String> {
     NAMES.iter().map(|(name, _)| format!("/{name}")).collect()
 }
 
-/// What a line asks for.
+/// Meaning of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ChatInput<'a> {
-    /// The model is to answer this.
+    /// A question for the model.
     Question(&'a str),
-    /// A command, and what stands behind it.
+    /// A command and its arguments.
     Command(&'static str, &'a str),
-    /// No command is named so.
+    /// An unknown command.
     Unknown(String),
-    /// Nothing.
+    /// An empty line.
     Nothing,
 }
 
-/// Reads a line. Two slashes begin a question that begins with one.
+/// Parses a line. Two slashes start a question that begins with a slash.
 pub(super) fn read(line: &str) -> ChatInput<'_> {
     let line = line.trim();
     if line.is_empty() {
@@ -66,7 +66,7 @@ pub(super) fn read(line: &str) -> ChatInput<'_> {
     }
 }
 
-/// The text of `/help`.
+/// Returns the text of `/help`.
 pub(super) fn help() -> String {
     let lines = NAMES
         .iter()

@@ -1,4 +1,4 @@
-//! What is wrong with definitions that are not in the store yet, with its places in their files.
+//! Checks definitions that are not in the store yet. Diagnostics have locations in their files.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,11 +17,11 @@ use crate::overlay::Overlay;
 use crate::report::{self, LocatedDiagnostic};
 use crate::terminal::{self, Stream};
 
-/// What would be wrong with these definitions if they were in the store, all of them: each may need
-/// the others.
+/// Checks these definitions together as if they were in the store, because each may depend on the
+/// others.
 ///
 /// # Errors
-/// The store does not answer, or a setting is wrong.
+/// The store is unavailable, or a setting is invalid.
 pub(crate) async fn findings(
     entries: &[(EntryKind, StoreEntry)],
     store: Arc<dyn Store>,
@@ -30,7 +30,7 @@ pub(crate) async fn findings(
     let mut over = Overlay::new(store);
     for (kind, entry) in entries {
         over.add(*kind, entry.clone());
-        // Labels name versions that are there already, and what is asked is how the new ones are.
+        // Labels refer to existing versions, but the check is about the new ones.
         let place = label_key(*kind, &entry.key);
         over.add(EntryKind::Label, StoreEntry::new(place, "{}", ""));
     }
@@ -54,7 +54,7 @@ pub(crate) async fn findings(
     Ok(found)
 }
 
-/// What is known of the definitions that are no prompts.
+/// Diagnostics of all definitions that are not prompts.
 fn diagnostics(snapshot: &CatalogueSnapshot) -> BTreeMap<(EntryKind, String), &[Diagnostic]> {
     let extensions = snapshot.extensions.values();
     let extensions =
@@ -78,8 +78,8 @@ fn of_prompt(
     found
 }
 
-/// Names that nobody has registered may be there when the prompt is used, so they do not keep it
-/// from being written.
+/// Turns errors about unknown names into warnings, because the names may exist when the prompt is
+/// used.
 fn unknown(found: Vec<LocatedDiagnostic>) -> impl Iterator<Item = LocatedDiagnostic> {
     found.into_iter().map(|mut finding| {
         finding.diagnostic.severity = Severity::Warning;
@@ -95,11 +95,11 @@ fn with_text(entry: &StoreEntry, found: Vec<Diagnostic>) -> Vec<LocatedDiagnosti
     found.collect()
 }
 
-/// Tells what was found; nothing is to be written while something is wrong, unless that is
-/// permitted. `fix` says what the user can do.
+/// Prints the diagnostics and rejects errors unless they are permitted. `fix` tells the user how to
+/// proceed.
 ///
 /// # Errors
-/// Something is wrong, and was told.
+/// There are errors, which are already reported.
 pub(crate) fn reject_errors(
     found: &[LocatedDiagnostic],
     is_permitted: bool,

@@ -1,4 +1,4 @@
-//! `quillet rm` and `quillet gc`: what goes.
+//! `quillet rm` and `quillet gc`: remove definitions and old versions.
 
 use super::store_session::StoreSession;
 use crate::args::{Collect, Remove};
@@ -11,7 +11,7 @@ pub(super) async fn remove(args: &Remove, work: &StoreSession<'_>) -> Result<(),
     work.remove(named.kind, &named.id, &args.why.message).await
 }
 
-/// Drops old versions.
+/// Deletes old versions.
 pub(super) async fn run(args: &Collect, work: &StoreSession<'_>) -> Result<(), CliError> {
     let kinds = match args.ids.as_slice() {
         [] => args.which.kinds(),
@@ -52,7 +52,7 @@ pub(super) async fn run(args: &Collect, work: &StoreSession<'_>) -> Result<(), C
     Ok(())
 }
 
-/// Numbers in any order as `1-3, 7`.
+/// Formats unordered numbers as ranges: `1-3, 7`.
 fn ranges(mut numbers: Vec<u64>) -> String {
     numbers.sort_unstable();
     let mut ranges: Vec<(u64, u64)> = Vec::new();

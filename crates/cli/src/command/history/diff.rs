@@ -1,4 +1,4 @@
-//! `quillet diff`: what differs between two versions, and between what they render.
+//! `quillet diff`: differences between two versions, or between their rendered texts.
 
 use quillet_core::Map;
 use quillet_core::history::{DefinitionContent, LATEST, PRODUCTION, VersionSelector};
@@ -14,7 +14,7 @@ use crate::failure::CliError;
 use crate::source;
 use crate::terminal::{self, Stream, TextStyle, styled};
 
-/// One of the two versions.
+/// One of the two compared versions.
 struct DiffSide {
     /// `ID@NUMBER`.
     name: String,
@@ -52,7 +52,8 @@ pub(super) async fn run(args: &Diff, work: &StoreSession<'_>) -> Result<(), CliE
     Ok(())
 }
 
-/// The other side: as it was named, a mark of the same definition, or what stands in the store.
+/// Resolves the new side: the second argument, which may be only a selector, or else the latest
+/// version.
 async fn resolve_new(
     args: &Diff,
     work: &StoreSession<'_>,
@@ -78,8 +79,8 @@ async fn resolve_new(
     })
 }
 
-/// Without a mark, production is the one side; where nobody set that label, it is the version
-/// before.
+/// Resolves the old side. Without a selector, it is production, or else the version before the new
+/// one.
 async fn resolve_old(
     work: &StoreSession<'_>,
     old: DefinitionRef,
@@ -121,7 +122,7 @@ async fn version(work: &StoreSession<'_>, named: &DefinitionRef) -> Result<DiffS
     })
 }
 
-/// The unified diff, in colour for a terminal that has it.
+/// Returns the unified diff, coloured on terminals with colours.
 fn differences(old: (&str, &str), new: (&str, &str)) -> String {
     let found = unified(old, new);
     // A file or `patch` needs the exact text.
@@ -130,7 +131,7 @@ fn differences(old: (&str, &str), new: (&str, &str)) -> String {
     }
     let colour = Stream::Out.has_colour();
     let line = |(number, line): (usize, &str)| {
-        // Definitions may come from other writers and must not control the terminal.
+        // Definitions may come from other people and must not control the terminal.
         let line = sanitize(line);
         let style = match line.as_bytes().first() {
             _ if number < 2 => Some(TextStyle::Bold),
@@ -148,7 +149,7 @@ fn differences(old: (&str, &str), new: (&str, &str)) -> String {
     found.lines().enumerate().map(line).collect()
 }
 
-/// What a version renders with these variables.
+/// Renders a version with these variables.
 async fn rendered(
     work: &StoreSession<'_>,
     version: &DiffSide,

@@ -1,4 +1,4 @@
-//! Definitions as files: what a folder or a single file holds, as a folder store would hand it out.
+//! Reads definitions from a folder or a file, as a folder store would return them.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -19,19 +19,19 @@ use crate::report::LocatedDiagnostic;
 use crate::source::{self, InputFileKind};
 use crate::terminal;
 
-/// Definitions that were read from files, each with the place that it is in.
+/// Definitions read from files, each with its origin.
 #[derive(Default)]
 pub(super) struct DefinitionFiles {
     entries: BTreeMap<(EntryKind, EntryKey), StoreEntry>,
-    /// The kinds that a folder has a folder for.
+    /// Kinds that have a subfolder.
     pub(super) kinds: Vec<EntryKind>,
 }
 
 impl DefinitionFiles {
-    /// Reads what the arguments name.
+    /// Reads the files selected by the arguments.
     ///
     /// # Errors
-    /// It cannot be read; two files are one definition.
+    /// A file cannot be read, or two files contain the same definition.
     pub(super) async fn read(args: &Push) -> Result<Self, CliError> {
         let mut files = DefinitionFiles::default();
         if args.id.is_some() && (args.paths.len() != 1 || args.paths.iter().any(|it| it.is_dir())) {
@@ -138,11 +138,11 @@ impl DefinitionFiles {
         Ok(())
     }
 
-    /// The definitions as a store keeps them, with the texts to check. Where that is no folder,
-    /// prompt files become JSON.
+    /// Returns the definitions to store and the texts to check. Prompt files are converted to JSON
+    /// unless the store is a folder.
     ///
     /// # Errors
-    /// A prompt file has no exact counterpart.
+    /// A prompt file has no exact counterpart in JSON.
     pub(super) fn into_definitions(
         self,
         config: &Settings,
@@ -152,7 +152,8 @@ impl DefinitionFiles {
         let (mut kept, mut found) = (Vec::new(), Vec::new());
         for ((kind, _), entry) in self.entries {
             let content = DefinitionContent::of(&entry);
-            // An entry with a problem cannot be converted. It is kept, so the check reports it.
+            // An entry with a problem cannot be converted. It stays unchanged, so the check reports
+            // it.
             if is_folder || content.file.is_empty() || entry.problem.is_some() {
                 kept.push(FileDefinition {
                     kind,
@@ -182,25 +183,25 @@ impl DefinitionFiles {
     }
 }
 
-/// A definition of a file, and what a store keeps of it.
+/// A definition from a file, and its stored form.
 pub(super) struct FileDefinition {
     pub(super) kind: EntryKind,
-    /// As it was read.
+    /// The entry as it was read.
     pub(super) entry: StoreEntry,
-    /// As it is written.
+    /// The content to store.
     pub(super) content: DefinitionContent,
 }
 
-/// Whether the store is a folder, which keeps prompt files as they stand.
+/// Whether the store is a folder, which stores prompt files unchanged.
 pub(super) fn is_folder(config: &Settings) -> bool {
     let address = config.text(&settings::STORE_URL).unwrap_or_default();
     matches!(address.parse::<Address>(), Ok(Address::Folder(_)))
 }
 
-/// A prompt file as a definition in JSON.
+/// Converts a prompt file to a JSON definition.
 ///
 /// # Errors
-/// What of it has no exact counterpart.
+/// Parts of the file without an exact counterpart.
 pub(super) fn converted(
     entry: &StoreEntry,
     formats: &TemplateFactory,
@@ -228,7 +229,7 @@ pub(super) fn converted(
     Ok(done?.text)
 }
 
-/// The kind of a single file, by what is in it.
+/// Returns the kind of a single file, based on its content.
 fn kind_of(name: &str) -> Result<EntryKind, CliError> {
     if source::is_script(name) {
         return Ok(EntryKind::Prompt);
@@ -238,7 +239,7 @@ fn kind_of(name: &str) -> Result<EntryKind, CliError> {
     let Some(form @ (InputFileKind::Json | InputFileKind::Yaml)) = form else {
         return Ok(EntryKind::Prompt);
     };
-    // What cannot be read is told with its place when it is checked.
+    // The later check reports parse errors with their locations.
     let Ok(definition) = source::parse(name, &text, form) else {
         return Ok(EntryKind::Prompt);
     };

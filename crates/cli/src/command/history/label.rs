@@ -1,4 +1,4 @@
-//! `quillet label` and `quillet labels`: where labels point.
+//! `quillet label` and `quillet labels`: list and move labels.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::args::{Label, Labels as List};
 use crate::failure::CliError;
 use crate::terminal;
 
-/// Labels of one definition that is shown.
+/// Prints the labels of one definition.
 pub(super) async fn list(args: &List, work: &StoreSession<'_>) -> Result<(), CliError> {
     let named = work.id(args.which.kind(), &args.id).await?;
     let latest = work.latest(&named).await?;
@@ -33,7 +33,7 @@ pub(super) async fn list(args: &List, work: &StoreSession<'_>) -> Result<(), Cli
     Ok(terminal::result(&lines.collect::<String>())?)
 }
 
-/// Moves a label, sets it on several versions, or takes it away.
+/// Moves a label, splits it between versions, or removes it.
 pub(super) async fn set(args: &Label, work: &StoreSession<'_>) -> Result<(), CliError> {
     let named = work.resolve_name(args.which.kind(), &args.id).await?;
     let is_whole = args.remove || !args.split.is_empty();
@@ -52,7 +52,7 @@ pub(super) async fn set(args: &Label, work: &StoreSession<'_>) -> Result<(), Cli
     move_label(work, &named, &args.name, wanted, &args.why.message).await
 }
 
-/// Moves a label and tells from where to where.
+/// Moves a label and prints its old and new targets.
 pub(super) async fn move_label(
     work: &StoreSession<'_>,
     named: &DefinitionRef,
@@ -67,7 +67,7 @@ pub(super) async fn move_label(
     {
         return Err(DefinitionError::label(&named.key, label, &before).into());
     }
-    // Without a word of the user's the log says what the label became.
+    // If the user gives no message, the log records the new target.
     let told = match (&wanted, message) {
         (LabelChange::Target(to), "") => target(to),
         (LabelChange::Nowhere, "") => "removed".to_owned(),
@@ -90,7 +90,7 @@ pub(super) async fn move_label(
     Ok(terminal::line(&format!("{} {label}: {line}", named.id))?)
 }
 
-/// `NUMBER=WEIGHT` for each version.
+/// Parses `NUMBER=WEIGHT` for each version.
 fn split(given: &[String], by: Option<&str>) -> Result<LabelTarget, CliError> {
     let mut versions = BTreeMap::new();
     for part in given {

@@ -1,4 +1,4 @@
-//! `quillet log`: the versions of a definition, and who did what in a store.
+//! `quillet log`: the versions of a definition, or the audit log of a store.
 
 use quillet_core::history::{Action, Labels, LogEntry, LogFilter, Version};
 use serde_json::{Value as Tree, json};
@@ -11,14 +11,14 @@ use crate::chat::one_line;
 use crate::failure::CliError;
 use crate::terminal::{self, Stream, TextStyle, styled};
 
-/// Characters of a message that are shown.
+/// Maximum length of a message in characters.
 const MOST_OF_MESSAGE: usize = 100;
-/// Characters of a name that are shown.
+/// Maximum length of a name in characters.
 const MOST_OF_NAME: usize = 32;
 
 pub(super) async fn run(args: &LogArgs, work: &StoreSession<'_>) -> Result<(), CliError> {
     let most = usize::try_from(args.most).unwrap_or(usize::MAX);
-    // One more than is shown says whether there are more.
+    // One more than shown, to find out whether there are more.
     let asked = most.saturating_add(1);
     match &args.id {
         Some(id) => {
@@ -127,12 +127,12 @@ fn of_store(args: &LogArgs, mut lines: Vec<LogEntry>) -> Result<(), CliError> {
     Ok(())
 }
 
-/// What a line of the log is about.
+/// Describes the subject of a log line.
 fn what(line: &LogEntry) -> String {
     let about = format!("{} {}", line.kind, one_line(&line.id, MOST_OF_MESSAGE));
     let label = line.label.as_deref().unwrap_or_default();
     match (line.action, line.version) {
-        // It was about no single definition.
+        // The action was not about a single definition.
         (action, _) if line.kind.is_empty() => action.name().to_owned(),
         (Action::Write, Some(number)) => format!("write {about} {number}"),
         (Action::Label, Some(number)) => format!("label {about} {label} → {number}"),
@@ -146,7 +146,7 @@ fn name(text: &str) -> String {
     one_line(text, MOST_OF_NAME)
 }
 
-/// Leaves the newest, and says whether there were more.
+/// Keeps the newest lines, and returns whether there were more.
 fn truncate_lines<T>(lines: &mut Vec<T>, most: u64) -> bool {
     let most = usize::try_from(most).unwrap_or(usize::MAX);
     let has_more = lines.len() > most;

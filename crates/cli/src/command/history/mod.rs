@@ -1,5 +1,5 @@
-//! `quillet push|pull|log|show|diff|label|labels|promote|rollback|rm|gc|export|import`: versions and
-//! labels of the definitions of a store.
+//! `quillet push|pull|log|show|diff|label|labels|promote|rollback|rm|gc|export|import`: versions
+//! and labels of stored definitions.
 
 pub(crate) mod checked;
 mod collect;

@@ -1,4 +1,4 @@
-//! `quillet promote` and `quillet rollback`: which version production is.
+//! `quillet promote` and `quillet rollback`: change the production version.
 
 use quillet_core::history::{PRODUCTION, VersionSelector};
 use quillet_core::store::EntryKind;
@@ -10,7 +10,7 @@ use crate::args::{Promote, Rollback};
 use crate::failure::CliError;
 use crate::terminal;
 
-/// Versions that are looked at for another definition than the one of now.
+/// Maximum number of versions searched for one that differs from the current definition.
 const LOOK_BACK: usize = 1000;
 
 pub(super) async fn promote(args: &Promote, work: &StoreSession<'_>) -> Result<(), CliError> {
@@ -53,8 +53,8 @@ pub(super) async fn back(args: &Rollback, work: &StoreSession<'_>) -> Result<(),
     move_label(work, &named, label, LabelChange::At(to), message).await
 }
 
-/// Makes an earlier version the newest one: what stands in the store is what readers get, where no
-/// label says otherwise.
+/// Saves an earlier version as the newest one. Readers get the newest version if there is no label
+/// `production`.
 async fn restore_version(
     args: &Rollback,
     work: &StoreSession<'_>,
@@ -89,7 +89,7 @@ async fn restore_version(
     Ok(terminal::line(&line)?)
 }
 
-/// The newest version that is another definition than the one of now.
+/// Returns the newest version that differs from the current definition.
 async fn other(
     work: &StoreSession<'_>,
     kind: EntryKind,

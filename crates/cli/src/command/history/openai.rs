@@ -1,4 +1,4 @@
-//! `quillet import openai`: prompts that people saved from OpenAI.
+//! `quillet import openai`: imports prompts saved from OpenAI.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::report::LocatedDiagnostic;
 use crate::source;
 use crate::terminal;
 
-/// Reads and checks all of them before the first is written.
+/// Reads and checks all prompts before it writes the first one.
 pub(super) async fn import(file: &str, work: &StoreSession<'_>) -> Result<(), CliError> {
     let text = source::read(file)?;
     let saved = openai_prompts(source::display_name(file), &text).map_err(|found| {
@@ -46,7 +46,7 @@ pub(super) async fn import(file: &str, work: &StoreSession<'_>) -> Result<(), Cl
     Ok(())
 }
 
-/// What was not taken over, and what is wrong with what became of the rest.
+/// Returns diagnostics about parts that were not imported, and about the imported prompts.
 async fn check(
     saved: &[SavedPrompt],
     work: &StoreSession<'_>,
@@ -73,7 +73,7 @@ async fn check(
     Ok(found)
 }
 
-/// Writes one version, unless it is here; says whether it did.
+/// Writes one version unless it exists already. Returns whether it was written.
 async fn write(saved: &SavedPrompt, work: &StoreSession<'_>) -> Result<bool, CliError> {
     let id = saved.id();
     let content = DefinitionContent::new(saved.definition.as_str());

@@ -1,23 +1,23 @@
-//! Versions and labels as people read them.
+//! Formats versions and labels for terminals.
 
 use quillet_core::history::{LATEST, LabelTarget, Labels, TrafficSplit, Version};
 
 use crate::command::trace;
 
-/// Digits of a digest that are shown; `@sha256:` takes as many.
+/// Number of digest digits to show. `@sha256:` accepts them as a prefix.
 const DIGITS: usize = 8;
 
-/// When something was, in UTC.
+/// Formats a time in UTC.
 pub(super) fn moment(ms: u64) -> String {
     trace::moment(ms.saturating_mul(1000))
 }
 
-/// The beginning of a version's digest.
+/// Returns the first digits of a version's digest.
 pub(super) fn digest(version: &Version) -> String {
     version.digest.to_string().chars().take(DIGITS).collect()
 }
 
-/// The labels of a version: `production`, `next 10%`.
+/// Returns the labels of a version: `production`, `next 10%`.
 pub(super) fn labels_of(labels: &Labels, number: u64, is_latest: bool) -> Vec<String> {
     let latest = is_latest.then(|| LATEST.to_owned());
     let others = labels.0.iter().filter_map(|(name, target)| match target {
@@ -30,7 +30,7 @@ pub(super) fn labels_of(labels: &Labels, number: u64, is_latest: bool) -> Vec<St
     latest.into_iter().chain(others).collect()
 }
 
-/// Where a label points: `4`, `3 90%, 4 10% by user`.
+/// Formats the target of a label: `4`, `3 90%, 4 10% by user`.
 pub(super) fn target(target: &LabelTarget) -> String {
     let split = match target {
         LabelTarget::Version(number) => return number.to_string(),
@@ -44,14 +44,14 @@ pub(super) fn target(target: &LabelTarget) -> String {
     format!("{}{by}", parts.join(", "))
 }
 
-/// A weight among all of them, in percent with as few digits as are needed.
+/// Formats a weight as a percentage of the total, with as few digits as needed.
 fn share(weight: u32, split: &TrafficSplit) -> String {
     let total: u64 = split
         .versions
         .values()
         .map(|weight| u64::from(*weight))
         .sum();
-    // An invalid label may have no weight at all; `max` avoids a division by zero.
+    // An invalid label may have a total weight of zero; `max` avoids a division by zero.
     let percent = 100.0 * f64::from(weight) / (total.max(1) as f64);
     let rounded = (percent * 100.0).round() / 100.0;
     format!("{rounded}%")

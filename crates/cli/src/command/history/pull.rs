@@ -1,4 +1,4 @@
-//! `quillet pull`: versions become files.
+//! `quillet pull`: writes versions to files.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -22,24 +22,24 @@ use crate::progress_bar::ProgressBar;
 use crate::source::{self, InputFileKind};
 use crate::terminal;
 
-/// What is in the folder.
+/// Contents of the folder.
 type Local = BTreeMap<(EntryKind, EntryKey), StoreEntry>;
 
-/// What becomes of the file of a definition.
+/// Action for the file of a definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FileAction {
     New,
     Changed,
     Same,
-    /// It has what no version has.
+    /// The file has changes that are not in any version.
     Kept,
 }
 
-/// A version that is pulled.
+/// A version to pull.
 struct PulledVersion {
     kind: EntryKind,
     found: ResolvedVersion,
-    /// The number of the version; of what was written past the history the one that it will have.
+    /// Number of the version. If the stored text has no version yet, its future number.
     number: u64,
     fate: FileAction,
 }
@@ -77,7 +77,7 @@ pub(super) async fn run(args: &Pull, work: &StoreSession<'_>) -> Result<(), CliE
     print_summary(args, &pulled)
 }
 
-/// What the folder holds now; nothing where it is not there yet.
+/// Reads the folder; empty if it does not exist yet.
 async fn local(folder: &Path) -> Result<Local, CliError> {
     let mut local = Local::new();
     if !folder.exists() {
@@ -95,7 +95,7 @@ async fn local(folder: &Path) -> Result<Local, CliError> {
     Ok(local)
 }
 
-/// The versions that are wanted, each with what becomes of its file.
+/// Resolves the requested versions and decides what to do with their files.
 async fn compared(
     args: &Pull,
     work: &StoreSession<'_>,
@@ -116,7 +116,7 @@ async fn compared(
         bar.set_progress(at as u64, keys.len() as u64, "definitions");
         let found = work.definitions.find(*kind, &key.id(), Some(mark)).await;
         let found = match found {
-            // Of all definitions, some may be removed, and some may not have the label.
+            // If no ids are given, definitions that are removed or lack the label are skipped.
             Err(DefinitionError::NotFound { .. }) if !is_each_named => continue,
             Err(DefinitionError::Label { .. }) if !is_each_named => {
                 without += 1;
@@ -188,7 +188,7 @@ async fn fate(
     }
 }
 
-/// The digest that a push of a file would give it.
+/// Returns the digest that the file would have after a push.
 fn digest(work: &StoreSession<'_>, entry: &StoreEntry, formats: &TemplateFactory) -> Digest {
     let content = DefinitionContent::of(entry);
     if !content.file.is_empty()
@@ -219,8 +219,8 @@ async fn write(args: &Pull, pulled: &[PulledVersion], local: &Local) -> Result<(
     Ok(())
 }
 
-/// A definition as people edit it: a bare template stays one, JSON is laid out, everything else is
-/// as it was kept.
+/// Formats a definition for editing. A bare template stays a template file, JSON is indented, and
+/// other text is unchanged.
 fn as_file(content: &DefinitionContent, local: Option<&StoreEntry>) -> DefinitionContent {
     let Ok(object) = serde_json::from_str::<Map<String, Tree>>(&content.text) else {
         return content.clone();
@@ -237,7 +237,7 @@ fn as_file(content: &DefinitionContent, local: Option<&StoreEntry>) -> Definitio
     }
 }
 
-/// The template that a definition is, if it is nothing else and its file is one of that format.
+/// Returns the template of a definition that has no other fields, if its file has the same format.
 fn template(object: &Map<String, Tree>, local: &StoreEntry) -> Option<DefinitionContent> {
     let Some(InputFileKind::Template(format)) = source::kind_of_file(&local.origin) else {
         return None;

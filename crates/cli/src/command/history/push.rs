@@ -1,4 +1,4 @@
-//! `quillet push`: files become versions.
+//! `quillet push`: creates versions from files.
 
 use futures_util::stream::{self, StreamExt};
 use quillet_core::history::{CommitResult, LabelTarget};
@@ -14,10 +14,10 @@ use crate::failure::CliError;
 use crate::progress_bar::ProgressBar;
 use crate::terminal;
 
-/// Definitions that are written at once.
+/// Maximum number of concurrent writes.
 const AT_ONCE: usize = 32;
 
-/// How many definitions became what.
+/// Counts of definitions by result.
 #[derive(Default)]
 struct PushCounts {
     new: usize,
@@ -72,7 +72,7 @@ pub(super) async fn run(args: &Push, work: &StoreSession<'_>) -> Result<(), CliE
     Ok(())
 }
 
-/// The definitions of these kinds that are in the store and in no step.
+/// Returns the stored definitions of these kinds that are not part of the push.
 async fn gone(
     work: &StoreSession<'_>,
     kinds: &[EntryKind],
@@ -95,7 +95,7 @@ async fn gone(
     Ok(gone)
 }
 
-/// Writes what differs, many at once, and tells each in the order of the plan.
+/// Writes the changed definitions concurrently, and reports each in the order of the plan.
 async fn write(
     args: &Push,
     work: &StoreSession<'_>,
@@ -139,7 +139,7 @@ async fn write(
     Ok(())
 }
 
-/// Does a step, if there is anything to do.
+/// Applies a change, if there is anything to write.
 async fn taken(
     args: &Push,
     work: &StoreSession<'_>,
@@ -160,7 +160,7 @@ async fn taken(
         .map(Some)
 }
 
-/// The labels that are not yet where the push puts them.
+/// Returns the labels that the push has to move.
 fn moved<'a>(step: &'a PushChange, args: &'a Push) -> impl Iterator<Item = &'a str> {
     let to = LabelTarget::Version(step.number());
     let names = args.labels.iter().map(String::as_str);
@@ -168,7 +168,7 @@ fn moved<'a>(step: &'a PushChange, args: &'a Push) -> impl Iterator<Item = &'a s
 }
 
 impl PushCounts {
-    /// Counts a step, and says what it does.
+    /// Counts a change and describes it.
     fn line(&mut self, step: &PushChange, args: &Push) -> String {
         let (count, what) = if step.is_same() {
             (&mut self.same, format!("unchanged {}", step.number()))

@@ -1,4 +1,4 @@
-//! `quillet show`: one version.
+//! `quillet show`: prints one version.
 
 use serde_json::json;
 
@@ -13,7 +13,7 @@ use crate::terminal::{self, Stream};
 pub(super) async fn run(args: &Show, work: &StoreSession<'_>) -> Result<(), CliError> {
     let named = work.resolve_name(args.which.kind(), &args.id).await?;
     let found = work.resolve_version(&named).await?;
-    // Of a removed definition only its versions are left.
+    // A removed definition has only its versions.
     let latest = work
         .latest(&named)
         .await

@@ -1,4 +1,4 @@
-//! A store whose versions are worked on, and the definitions that commands name.
+//! A store opened for version commands, and the definitions that commands select.
 
 use std::sync::Arc;
 
@@ -13,10 +13,10 @@ use quillet_host::definitions::{
 use crate::failure::CliError;
 use crate::terminal;
 
-/// From where the log says that something was done here.
+/// Client name in the audit log.
 const DOOR: &str = "command line";
 
-/// A store whose versions are worked on, and who does it.
+/// A store opened for version commands, and the user of these commands.
 pub(crate) struct StoreSession<'a> {
     pub(super) config: &'a Settings,
     pub(super) store: Arc<dyn Store>,
@@ -28,15 +28,15 @@ impl<'a> StoreSession<'a> {
     /// Opens the configured store.
     ///
     /// # Errors
-    /// None is configured, or it cannot be opened.
+    /// No store is configured, or it cannot be opened.
     pub(crate) async fn open(config: &'a Settings) -> Result<Self, CliError> {
         StoreSession::over(components::store(config).await?, config)
     }
 
-    /// On a store that is open.
+    /// Creates a session for an open store.
     ///
     /// # Errors
-    /// A setting is wrong.
+    /// A setting is invalid.
     pub(crate) fn over(store: Arc<dyn Store>, config: &'a Settings) -> Result<Self, CliError> {
         let service = components::service(config, store.clone(), None, Arc::default())?;
         Ok(StoreSession {
@@ -50,20 +50,21 @@ impl<'a> StoreSession<'a> {
         })
     }
 
-    /// The key of an id.
+    /// Returns the key of an id.
     ///
     /// # Errors
-    /// It is no id, or the store does not answer.
+    /// The id is invalid, or the store is unavailable.
     pub(crate) async fn key(&self, kind: EntryKind, id: &str) -> Result<EntryKey, CliError> {
         Ok(self.definitions.key(kind, id).await?)
     }
 
-    /// Writes a definition that was checked here.
+    /// Writes a definition that was already checked.
     ///
     /// # Errors
-    /// The store keeps no history, or failed.
+    /// The store does not support versions, or the write fails.
     pub(crate) async fn write(&self, write: Write<'_>) -> Result<WriteResult, DefinitionError> {
-        // The findings of the command line have places in files, which those of a store have not.
+        // Diagnostics of the command line have locations in files, which diagnostics of the store
+        // do not.
         let write = Write {
             broken: true,
             ..write
@@ -71,10 +72,10 @@ impl<'a> StoreSession<'a> {
         self.definitions.write(&self.actor, write).await
     }
 
-    /// Removes a definition, and says so.
+    /// Removes a definition and reports it.
     ///
     /// # Errors
-    /// There is none of that id; the store failed.
+    /// The definition does not exist, or the store fails.
     pub(crate) async fn remove(
         &self,
         kind: EntryKind,
@@ -91,7 +92,7 @@ impl<'a> StoreSession<'a> {
         Ok(())
     }
 
-    /// Removes a definition, whatever it is.
+    /// Removes a definition, regardless of its content.
     pub(super) async fn gone(
         &self,
         kind: EntryKind,
@@ -105,10 +106,11 @@ impl<'a> StoreSession<'a> {
         Ok(removed.await?)
     }
 
-    /// The definition that `ID[@MARK]` names, where what stands in the store is a version.
+    /// Resolves `ID[@SELECTOR]`. If the stored text has no version yet, a version is recorded
+    /// first.
     ///
     /// # Errors
-    /// It is no id, or no mark; the store failed.
+    /// The id or the selector is invalid, or the store fails.
     pub(super) async fn resolve_name(
         &self,
         kind: EntryKind,
@@ -120,7 +122,7 @@ impl<'a> StoreSession<'a> {
         Ok(named)
     }
 
-    /// As [`StoreSession::named`], and nothing is written.
+    /// Like [`StoreSession::resolve_name`], but without writing to the store.
     async fn unnoted(&self, kind: EntryKind, text: &str) -> Result<DefinitionRef, CliError> {
         let (id, mark) = self.definitions.divide(kind, text).await?;
         let id = id.replace(':', ".");
@@ -133,15 +135,15 @@ impl<'a> StoreSession<'a> {
         })
     }
 
-    /// As [`StoreSession::named`], where a mark makes no sense.
+    /// Like [`StoreSession::resolve_name`], but rejects a version selector.
     pub(super) async fn id(&self, kind: EntryKind, text: &str) -> Result<DefinitionRef, CliError> {
         let named = self.resolve_name(kind, text).await?;
         named.reject_version_selector(text)?;
         Ok(named)
     }
 
-    /// What was written past the history becomes a version, so that it is shown as one. A store
-    /// that must not be written is shown as far as its history goes.
+    /// Records stored texts that have no version yet as versions. For a read-only store this only
+    /// prints a warning, and the output contains the existing versions.
     async fn take_note(&self, kind: EntryKind, keys: &[EntryKey]) -> Result<(), CliError> {
         match self.definitions.take_note(kind, keys).await {
             // A read-only store must still be readable, so this is only a warning.
@@ -155,8 +157,8 @@ impl<'a> StoreSession<'a> {
         }
     }
 
-    /// The version that is meant; without a mark that of production, and else of what stands in
-    /// the store.
+    /// Resolves the selected version. Without a selector, this is production, or else the latest
+    /// version.
     pub(super) async fn resolve_version(
         &self,
         named: &DefinitionRef,
@@ -166,14 +168,14 @@ impl<'a> StoreSession<'a> {
         Ok(found)
     }
 
-    /// What stands in the store.
+    /// Returns the latest version.
     pub(super) async fn latest(&self, named: &DefinitionRef) -> Result<ResolvedVersion, CliError> {
         let latest = VersionSelector::Label(LATEST.to_owned());
         let found = self.definitions.find(named.kind, &named.id, Some(&latest));
         Ok(found.await?)
     }
 
-    /// All keys of some kinds, or those of these ids. Nothing is written.
+    /// Returns the keys of these ids, or all keys of these kinds. Nothing is written.
     pub(super) async fn keys(
         &self,
         kinds: &[EntryKind],
@@ -186,7 +188,7 @@ impl<'a> StoreSession<'a> {
             for id in ids {
                 let named = self.unnoted(*kind, id).await?;
                 named.reject_version_selector(id)?;
-                // Says what is wrong with an id that nothing has.
+                // Fails with a helpful error if the id does not exist.
                 self.definitions.versions(*kind, &named.id, None, 1).await?;
                 keys.push((*kind, named.key));
             }
@@ -200,7 +202,7 @@ impl<'a> StoreSession<'a> {
     }
 }
 
-/// A definition, and which version of it is meant.
+/// A definition and the selected version.
 pub(super) struct DefinitionRef {
     pub(super) kind: EntryKind,
     pub(super) id: String,
@@ -209,7 +211,7 @@ pub(super) struct DefinitionRef {
 }
 
 impl DefinitionRef {
-    /// Nothing where the definition is meant with all of its versions.
+    /// Rejects a selector, for commands that apply to all versions.
     fn reject_version_selector(&self, text: &str) -> Result<(), CliError> {
         match &self.mark {
             None => Ok(()),
@@ -219,14 +221,14 @@ impl DefinitionRef {
         }
     }
 
-    /// The mark, or the one for what stands in the store.
+    /// Returns the selector, or the one for the latest version.
     pub(super) fn mark_or_latest(&self) -> VersionSelector {
         let latest = || VersionSelector::Label(LATEST.to_owned());
         self.mark.clone().unwrap_or_else(latest)
     }
 }
 
-/// A mark without its `@`.
+/// Parses a version selector without its `@`.
 pub(super) fn mark(text: &str) -> Result<VersionSelector, CliError> {
     let text = text.strip_prefix('@').unwrap_or(text);
     let wrong = |why| DefinitionError::Mark {
@@ -236,7 +238,7 @@ pub(super) fn mark(text: &str) -> Result<VersionSelector, CliError> {
     Ok(VersionSelector::parse(text).map_err(wrong)?)
 }
 
-/// Whoever the system says it is.
+/// Returns the name of the system user.
 fn user() -> String {
     // `USERNAME` is the name on Windows; cron and containers often set none of them.
     let variables = ["USER", "LOGNAME", "USERNAME"].into_iter();

@@ -1,4 +1,4 @@
-//! `quillet export` and `quillet import`: whole histories as lines of JSON.
+//! `quillet export` and `quillet import`: complete histories as JSON lines.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write as _};
@@ -13,7 +13,7 @@ use crate::failure::CliError;
 use crate::progress_bar::ProgressBar;
 use crate::terminal;
 
-/// Bad lines that are told before the rest is only counted.
+/// Maximum number of invalid lines to report in full. Further ones are only counted.
 const MOST_TOLD: usize = 20;
 
 pub(super) async fn export(args: &ExportArgs, work: &StoreSession<'_>) -> Result<(), CliError> {
@@ -47,7 +47,7 @@ pub(super) async fn export(args: &ExportArgs, work: &StoreSession<'_>) -> Result
     Ok(())
 }
 
-/// A file that is written beside its place and takes it when it is whole.
+/// A file that is written under a temporary name and renamed when it is complete.
 struct AtomicFile<'a> {
     path: &'a Path,
     new: std::path::PathBuf,
@@ -86,7 +86,7 @@ fn cannot_write(path: &Path, error: &io::Error) -> CliError {
     CliError::Other(format!("{}: {error}", path.display()))
 }
 
-/// All lines are read before the first is brought in, so that a file with a bad one changes nothing.
+/// Imports histories. All lines are parsed first, so an invalid line leaves the store unchanged.
 pub(super) async fn import(file: &str, work: &StoreSession<'_>) -> Result<(), CliError> {
     let histories = read(file)?;
     let total = histories.len();
@@ -105,7 +105,7 @@ pub(super) async fn import(file: &str, work: &StoreSession<'_>) -> Result<(), Cl
                 };
                 lines.push_str(&format!("{} {}: {what}\n", done.kind.name(), done.id));
             }
-            // One that is another history here does not keep the others out.
+            // A conflicting history does not prevent the import of the others.
             Err(DefinitionError::Store(error)) if error.kind == StoreErrorKind::Conflict => {
                 differ += 1;
                 terminal::error(&format!("line {line}: {error}"));
@@ -128,7 +128,7 @@ pub(super) async fn import(file: &str, work: &StoreSession<'_>) -> Result<(), Cl
     Ok(())
 }
 
-/// The histories of a file with the numbers of their lines.
+/// Reads the histories of a file with their line numbers.
 fn read(name: &str) -> Result<Vec<(usize, ExportLine)>, CliError> {
     let input: Box<dyn BufRead> = if name == "-" {
         Box::new(io::stdin().lock())
@@ -172,7 +172,8 @@ fn read(name: &str) -> Result<Vec<(usize, ExportLine)>, CliError> {
     }
 }
 
-/// What the reader says, with its column: the line is the file's, not the reader's.
+/// Returns the parser's message with its column. Its line number is dropped, because each line is
+/// parsed separately.
 fn json_error_message(error: &serde_json::Error) -> String {
     let message = error.to_string();
     let bare = message.split(" at line ").next().unwrap_or(&message);

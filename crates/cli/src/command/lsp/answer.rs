@@ -1,4 +1,4 @@
-//! One question about a document, and its answer.
+//! Requests about a document, and their results.
 
 use quillet_core::{Diagnostic, Span};
 use quillet_script::editor::position::Encoding;
@@ -13,7 +13,7 @@ use super::shape;
 use super::wire::error;
 use super::workspace::DocumentSnapshot;
 
-/// What is asked of one document.
+/// A request about one document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DocumentRequest {
     Hover,
@@ -26,7 +26,7 @@ pub(super) enum DocumentRequest {
     Format,
 }
 
-/// What is asked with.
+/// Parameters of a request.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct RequestParams {
@@ -35,17 +35,17 @@ pub(super) struct RequestParams {
     new_name: Option<String>,
 }
 
-/// Which document.
+/// Identifies a document.
 #[derive(Debug, Deserialize)]
 pub(super) struct TextDocumentId {
     pub(super) uri: String,
 }
 
-/// An error's code and what it says.
+/// Error code and message.
 pub(super) type LspError = (i64, String);
 
 impl DocumentRequest {
-    /// The question of a method.
+    /// Returns the request for a method name.
     pub(super) fn of(method: &str) -> Option<Self> {
         Some(match method {
             "textDocument/hover" => DocumentRequest::Hover,
@@ -60,10 +60,10 @@ impl DocumentRequest {
         })
     }
 
-    /// Answers.
+    /// Computes the result.
     ///
     /// # Errors
-    /// What is missing in the parameters, or that something cannot be renamed.
+    /// A parameter is missing, or the symbol cannot be renamed.
     pub(super) async fn answer(
         self,
         snapshot: &DocumentSnapshot,
@@ -156,7 +156,7 @@ fn list<T>(items: &[T], each: impl FnMut(&T) -> Option<Value>) -> Value {
     Value::Array(items.iter().filter_map(each).collect())
 }
 
-/// Everything that is wrong with a document.
+/// Returns all diagnostics of a document.
 pub(super) async fn findings(snapshot: &DocumentSnapshot) -> Vec<Value> {
     let open = &snapshot.open;
     let found: Vec<Diagnostic> = match open.kind {

@@ -12,10 +12,10 @@ use serde::Deserialize;
 use super::uri;
 use crate::script_file;
 
-/// Bytes of a document that is looked at. Nobody writes a script of more.
+/// Maximum size of a document in bytes. Real scripts are far smaller.
 const MOST_BYTES: usize = 1 << 20;
 
-/// A document at one version. Cheap to clone; read when somebody asks.
+/// One version of a document. Cheap to clone, and parsed on first use.
 #[derive(Clone, Debug)]
 pub(super) struct OpenDocument {
     pub(super) uri: Arc<str>,
@@ -26,7 +26,7 @@ pub(super) struct OpenDocument {
     read: Arc<OnceLock<ScriptDocument>>,
 }
 
-/// What a document is.
+/// Kind of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DocumentKind {
     /// A script.
@@ -35,25 +35,25 @@ pub(super) enum DocumentKind {
     Fixture,
     /// A script or fixture of more than [`MOST_BYTES`].
     TooLong,
-    /// Something that is not ours: an editor may send us every YAML file.
+    /// Not a Quillet file: some editors send every YAML file.
     Other,
 }
 
-/// A change of a document, as the protocol has it.
+/// A document change, as defined by the protocol.
 #[derive(Debug, Deserialize)]
 pub(super) struct ContentChange {
     pub(super) range: Option<LspRange>,
     pub(super) text: String,
 }
 
-/// A range, as the protocol has it.
+/// A range, as defined by the protocol.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub(super) struct LspRange {
     pub(super) start: LspPosition,
     pub(super) end: LspPosition,
 }
 
-/// A place, as the protocol has it.
+/// A position, as defined by the protocol.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub(super) struct LspPosition {
     line: u32,
@@ -92,7 +92,7 @@ impl OpenDocument {
         }
     }
 
-    /// The document after changes, each of which counts in what those before it made.
+    /// Applies changes in order. Each one refers to the text that the previous one produced.
     pub(super) fn changed(
         &self,
         version: Option<i64>,
@@ -118,7 +118,7 @@ impl OpenDocument {
         OpenDocument::new(&self.uri, version, text, encoding)
     }
 
-    /// The document, read.
+    /// Returns the parsed document.
     pub(super) fn document(&self) -> &ScriptDocument {
         self.read
             .get_or_init(|| ScriptDocument::new(self.source.clone()))
@@ -138,7 +138,7 @@ fn kind(path: Option<&PathBuf>, length: usize) -> DocumentKind {
     let kind = match path {
         Some(path) if !script_file::is_script_or_fixture(path) => return DocumentKind::Other,
         Some(path) if script_file::is_fixture(path) => DocumentKind::Fixture,
-        // What was never saved has no ending yet.
+        // An unsaved document has no file extension yet.
         Some(_) | None => DocumentKind::Script,
     };
     if length > MOST_BYTES {

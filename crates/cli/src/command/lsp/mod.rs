@@ -1,7 +1,7 @@
 //! `quillet lsp`: a language server for scripts, on standard input and output.
 //!
-//! Nothing but the protocol goes to standard output. What scripts mean is no part of this:
-//! [`quillet_script::editor`] answers.
+//! Only protocol messages go to standard output. The language features are in
+//! [`quillet_script::editor`].
 
 use std::io;
 use std::thread;
@@ -28,13 +28,13 @@ use server::{LspServer, ServerState, TaskResult};
 use wire::WireMessage;
 use workspace::Workspace;
 
-/// Messages that are read ahead, so that one may cancel another.
+/// Number of messages to read ahead, so that a cancellation can reach a running request.
 const AHEAD: usize = 64;
 
 pub(crate) async fn run(args: &Lsp, config: &Settings) -> Result<(), CliError> {
     let tools = match scripts::tools(config, scripts::McpSources::All, false).await {
         Ok(tools) => tools,
-        // Scripts can be edited while a store is away.
+        // Scripts can be edited while the store is unavailable.
         Err(error) => {
             terminal::warning(&format!("cannot load tools: {error}"));
             std::sync::Arc::new(quillet_script::host::NoTools)
@@ -46,7 +46,7 @@ pub(crate) async fn run(args: &Lsp, config: &Settings) -> Result<(), CliError> {
     converse(server, listen(), results).await
 }
 
-/// Reads standard input on a thread of its own: it cannot be stopped, and ends with the process.
+/// Reads standard input on a separate thread, which cannot be stopped and ends with the process.
 fn listen() -> mpsc::Receiver<WireMessage> {
     let (send, receive) = mpsc::channel(AHEAD);
     thread::spawn(move || {

@@ -1,7 +1,7 @@
-//! The conversation with one editor: what it may say when, and who answers.
+//! Connection to one editor: lifecycle, requests and notifications.
 //!
-//! Questions are answered side by side, each over the documents as they were when it was asked;
-//! findings are published when nothing was typed for a moment.
+//! Requests run concurrently, each on the documents as they were when it arrived. Diagnostics are
+//! published after a short pause in typing.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,13 +20,13 @@ use super::uri;
 use super::wire::{WireMessage, error, failure, notification, result};
 use super::workspace::Workspace;
 
-/// How long nothing is typed before findings are published.
+/// Pause in typing before diagnostics are published.
 const PAUSE: Duration = Duration::from_millis(150);
 
-/// Questions that are open at once; more are refused.
+/// Maximum number of concurrent requests. Further ones are rejected.
 const MOST_OPEN: usize = 256;
 
-/// Documents that are open at once; more are not looked at.
+/// Maximum number of open documents. Further ones are ignored.
 const MOST_DOCUMENTS: usize = 1_000;
 
 /// State of the language server.
@@ -45,7 +45,7 @@ pub(super) enum ServerState {
     },
 }
 
-/// Conversation with one editor.
+/// Connection to one editor.
 #[derive(Debug)]
 pub(super) struct LspServer {
     workspace: Workspace,
@@ -53,21 +53,21 @@ pub(super) struct LspServer {
     encoding: Encoding,
     watches: bool,
     documents: HashMap<Arc<str>, OpenDocument>,
-    /// When the findings of documents are due.
+    /// Times at which diagnostics of documents are published.
     due: HashMap<Arc<str>, Instant>,
-    /// Questions by their ids as JSON, and who works at them.
+    /// Running requests by their ids as JSON, with their tasks.
     running: HashMap<String, tokio::task::AbortHandle>,
     done: mpsc::UnboundedSender<TaskResult>,
-    /// What is to be written.
+    /// Messages to send.
     pub(super) out: Vec<Value>,
 }
 
-/// Something that was worked out.
+/// Result of a background task.
 #[derive(Debug)]
 pub(super) enum TaskResult {
-    /// The answer of the question of an id.
+    /// Id and result of a request.
     Answer(Value, Result<Value, (i64, String)>),
-    /// What is wrong with a document at one version.
+    /// One version of a document with its diagnostics.
     Findings(OpenDocument, Vec<Value>),
 }
 
@@ -119,7 +119,7 @@ impl LspServer {
         }
     }
 
-    /// When something is due next.
+    /// Returns the earliest time at which diagnostics are published.
     pub(super) fn next_due(&self) -> Option<Instant> {
         self.due.values().min().copied()
     }
@@ -148,7 +148,7 @@ impl LspServer {
         match (method, id) {
             (Some(method), Some(id)) => self.request(method, id, params),
             (Some(method), None) => self.notified(method, params),
-            // An answer to something that we asked: nothing depends on it.
+            // A response to one of our own requests. Nothing depends on it.
             (None, Some(_))
                 if message.get("result").is_some() || message.get("error").is_some() => {}
             (None, id) => {
@@ -239,7 +239,7 @@ impl LspServer {
         // A task, so a slow answer does not block typing and can be cancelled.
         let task = tokio::spawn(async move {
             let answer = question.answer(&snapshot, &params, encoding).await;
-            // The conversation may be over.
+            // The connection may have ended.
             let _ = done.send(TaskResult::Answer(id, answer));
         });
         self.running.insert(key, task.abort_handle());
@@ -261,12 +261,12 @@ impl LspServer {
                 self.all_due();
             }
             (_, "$/cancelRequest") => self.cancel(params.get("id").unwrap_or(&Value::Null)),
-            // What is not known and wants no answer gets none (JSON-RPC).
+            // Unknown notifications are ignored (JSON-RPC).
             _ => {}
         }
     }
 
-    /// A notification with something in it; one that cannot be read has no effect.
+    /// Handles a notification with parameters. Invalid parameters are ignored.
     fn read<P: DeserializeOwned>(&mut self, params: Value, then: fn(&mut Self, P)) {
         if let Ok(params) = serde_json::from_value(params) {
             then(self, params);
@@ -306,7 +306,7 @@ impl LspServer {
     }
 
     fn put(&mut self, open: OpenDocument) {
-        // Each change moves the time, so nothing is checked while the user types.
+        // Each change postpones the check, so nothing is checked while the user types.
         self.due.insert(open.uri.clone(), Instant::now() + PAUSE);
         self.documents.insert(open.uri.clone(), open);
     }
@@ -333,7 +333,7 @@ impl LspServer {
         }
     }
 
-    /// Looks for findings in the documents for which it is time.
+    /// Computes diagnostics for all documents whose pause is over.
     pub(super) fn publish_due(&mut self) {
         let now = Instant::now();
         let ready: Vec<Arc<str>> = self
@@ -369,7 +369,7 @@ impl LspServer {
             }
             TaskResult::Findings(open, found) => {
                 let now = self.documents.get(&open.uri);
-                // What was typed since then is looked at soon.
+                // If the document has changed, new diagnostics follow soon.
                 if now.is_some_and(|now| Arc::ptr_eq(&now.source, &open.source)) {
                     self.publish(&open, &found);
                 }

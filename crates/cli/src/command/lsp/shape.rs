@@ -1,4 +1,4 @@
-//! The editor's answers in the protocol's words.
+//! Converts results to the types of the protocol.
 
 use quillet_core::{Diagnostic, Severity, Span};
 use quillet_script::editor::position::{EditorPosition, Encoding, LineIndex};
@@ -14,13 +14,14 @@ fn position(position: EditorPosition) -> Value {
     json!({"line": position.line, "character": position.character})
 }
 
-/// A range of a document.
+/// Converts a span to a range.
 pub(super) fn range(open: &OpenDocument, span: Span) -> Value {
     let (start, end) = open.positions(span);
     json!({"start": position(start), "end": position(end)})
 }
 
-/// A finding. One that is about another file stands at the beginning, and says so.
+/// Converts a diagnostic. If it is about another file, it is shown at the start of the document and
+/// names that file.
 pub(super) fn diagnostic(open: &OpenDocument, found: &Diagnostic) -> Value {
     let own = found.source == open.source.name;
     let span = found.span.filter(|_| own).unwrap_or_default();
@@ -85,7 +86,7 @@ pub(super) fn completion(open: &OpenDocument, found: &CompletionItem) -> Value {
     out
 }
 
-/// A place, maybe in another file.
+/// Converts a location, which may be in another file.
 pub(super) fn location(place: &SourceLocation, encoding: Encoding) -> Value {
     let text = &place.source.text;
     let lines = LineIndex::new(text, encoding);
@@ -127,7 +128,7 @@ pub(super) fn symbol(open: &OpenDocument, found: &Symbol) -> Value {
     })
 }
 
-/// Whole lines, without an empty end.
+/// Converts a span to a folding range of whole lines, without a blank end.
 pub(super) fn fold(open: &OpenDocument, span: Span) -> Option<Value> {
     let written = open.source.text.get(span.start..span.end)?;
     let end = span.start + written.trim_end().len();
@@ -138,7 +139,7 @@ pub(super) fn fold(open: &OpenDocument, span: Span) -> Option<Value> {
     (start.line < end.line).then(|| json!({"startLine": start.line, "endLine": end.line}))
 }
 
-/// One edit for all of a document.
+/// Creates one edit that replaces the whole document.
 pub(super) fn rewrite(open: &OpenDocument, text: &str) -> Value {
     // An edit that changes nothing would mark the document as modified.
     if *open.source.text == *text {

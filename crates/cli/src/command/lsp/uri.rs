@@ -1,10 +1,10 @@
-//! `file:` addresses, as editors name documents.
+//! Conversion between file paths and the `file:` URIs of documents.
 
 use std::path::{Path, PathBuf};
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
-/// What stands in a path as it is.
+/// Characters in a path that are percent-encoded.
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'/')
     .remove(b'-')
@@ -12,7 +12,7 @@ const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'.')
     .remove(b'~');
 
-/// The file of an address; `None` for a document that has none (`untitled:…`).
+/// Returns the path of a URI, or `None` for a document without a file (`untitled:…`).
 pub(super) fn path(uri: &str) -> Option<PathBuf> {
     let rest = uri.strip_prefix("file://")?;
     // `file://localhost/path` is the same file as `file:///path`.
@@ -26,7 +26,7 @@ pub(super) fn path(uri: &str) -> Option<PathBuf> {
     })
 }
 
-/// The address of an absolute path.
+/// Returns the URI of an absolute path.
 pub(super) fn of(path: &Path) -> String {
     let path = path.to_string_lossy().replace('\\', "/");
     let slash = if path.starts_with('/') { "" } else { "/" };

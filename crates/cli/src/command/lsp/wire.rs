@@ -1,24 +1,24 @@
-//! Messages on standard input and output: a header with a length, and JSON (the base protocol of
-//! the Language Server Protocol 3.17).
+//! Messages on standard input and output: a header with the length, followed by JSON (the base
+//! protocol of the Language Server Protocol 3.17).
 
 use std::io::{self, BufRead, Read, Write};
 
 use serde_json::{Value, json};
 
-/// Bytes of one message. No editor in its right mind sends a larger document in one piece.
+/// Maximum size of a message in bytes, far above the size of real documents.
 const MOST_BYTES: u64 = 32 << 20;
 
-/// Bytes of a message's header, and of one line of it.
+/// Maximum size of a header, and of one of its lines, in bytes.
 const MOST_HEADER: u64 = 8 << 10;
 
-/// What came.
+/// Result of reading a message.
 #[derive(Debug, PartialEq)]
 pub(super) enum WireMessage {
     /// A message.
     Message(Value),
-    /// Something that is none, and the error for the client.
+    /// An invalid message, with the error for the client.
     Nonsense(String),
-    /// Nothing comes any more.
+    /// End of input.
     End,
 }
 
@@ -33,7 +33,8 @@ pub(super) mod error {
     pub(crate) const FAILED: i64 = -32_803;
 }
 
-/// Reads the next message. What cannot be read is skipped, so that the next one can.
+/// Reads the next message. An invalid message is skipped completely, so that the next one can be
+/// read.
 ///
 /// # Errors
 /// The pipe is broken.
@@ -54,7 +55,7 @@ pub(super) fn read(input: &mut impl BufRead) -> io::Result<WireMessage> {
     }
     let mut bytes = Vec::new();
     let read = input.by_ref().take(length).read_to_end(&mut bytes)?;
-    // The editor ended in the middle of a message.
+    // The editor closed the pipe in the middle of a message.
     if (read as u64) < length {
         return Ok(WireMessage::End);
     }
@@ -70,7 +71,7 @@ enum Header {
     End,
 }
 
-/// The lines up to the empty one.
+/// Reads the header lines up to the empty one.
 fn header(input: &mut impl BufRead) -> io::Result<Header> {
     let mut length = None;
     let mut lines = 0;
@@ -86,7 +87,8 @@ fn header(input: &mut impl BufRead) -> io::Result<Header> {
         lines += 1;
         let line = String::from_utf8_lossy(&line);
         let line = line.trim();
-        // A bound on the lines, so input that is not this protocol cannot keep the loop running.
+        // The number of lines is limited, so input in another protocol cannot keep the loop
+        // running.
         if line.is_empty() || lines > 64 {
             break;
         }
@@ -112,17 +114,17 @@ pub(super) fn write(output: &mut impl Write, message: &Value) -> io::Result<()> 
     output.flush()
 }
 
-/// An answer.
+/// Creates a response with a result.
 pub(super) fn result(id: &Value, result: &Value) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "result": result})
 }
 
-/// An answer that says what is wrong.
+/// Creates a response with an error.
 pub(super) fn failure(id: &Value, code: i64, message: &str) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}})
 }
 
-/// Something that wants no answer.
+/// Creates a notification.
 pub(super) fn notification(method: &str, params: &Value) -> Value {
     json!({"jsonrpc": "2.0", "method": method, "params": params})
 }

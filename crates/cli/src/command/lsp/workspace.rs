@@ -1,4 +1,4 @@
-//! Folders around the open documents, and what can be found in them.
+//! Folders of the workspace, and the files in them.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -11,10 +11,10 @@ use quillet_script::syntax::Script;
 
 use super::documents::{DocumentKind, OpenDocument};
 
-/// Libraries that are kept, one for each folder with an open document.
+/// Maximum number of cached libraries, one for each folder with an open document.
 const MOST_KEPT: usize = 64;
 
-/// What all documents share.
+/// State shared by all documents.
 #[derive(Debug)]
 pub(super) struct Workspace {
     /// Folders of the editor and of the search path.
@@ -23,7 +23,7 @@ pub(super) struct Workspace {
     kept: HashMap<PathBuf, Arc<dyn Library>>,
 }
 
-/// A document with what is around it, for one question.
+/// A document and its environment at the time of a request.
 #[derive(Clone, Debug)]
 pub(super) struct DocumentSnapshot {
     pub(super) open: OpenDocument,
@@ -41,14 +41,14 @@ impl Workspace {
         }
     }
 
-    /// Adds a folder of the editor's; one that is not there counts for nothing.
+    /// Adds a folder of the editor. A folder that does not exist is ignored.
     pub(super) fn add_root(&mut self, folder: PathBuf) {
         if folder.is_dir() && !self.roots.contains(&folder) {
             self.roots.push(folder);
         }
     }
 
-    /// Forgets what was found: files came or went.
+    /// Clears the cached libraries after files were added or removed.
     pub(super) fn forget(&mut self) {
         self.kept.clear();
     }
@@ -93,7 +93,7 @@ impl Workspace {
 }
 
 impl DocumentSnapshot {
-    /// The library in which open scripts stand as the editor has them.
+    /// Returns the library, with open scripts as they are in the editor.
     pub(super) fn overlay(&self) -> Overlay {
         let script = |open: &OpenDocument| -> Option<(PathBuf, Arc<Script>)> {
             Some((open.source.path.clone()?, open.document().script.clone()))

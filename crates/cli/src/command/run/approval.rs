@@ -15,7 +15,7 @@ use super::screen::ScriptPrinter;
 use crate::command::chat::approval::{decision, question};
 use crate::command::chat::input::InputSource;
 
-/// Where answers are remembered for the editor of lines, as those of `quillet chat`.
+/// Name of the history file of answers, shared with `quillet chat`.
 const HISTORY: &str = "chat_history";
 
 /// Terminal for approvals. Asks one question at a time, because calls can be concurrent.

@@ -18,12 +18,12 @@ use crate::args::RunArgs;
 use crate::failure::CliError;
 use crate::source;
 
-/// The name of the argument that standard input is, and that a text becomes beside named ones
-/// where the script has no input of index 0.
+/// Name of the argument for standard input. Unnamed text also gets this name if there are named
+/// arguments and the script has no first input.
 const CONTENT: &str = "content";
 
-/// All arguments, the later over the earlier: the file of -d, -a, the text, -D, standard input
-/// as `content`.
+/// Reads all arguments. Later sources override earlier ones: the file of -d, -a, the text, -D, and
+/// standard input as `content`.
 ///
 /// # Errors
 /// An argument cannot be read.
@@ -81,7 +81,7 @@ impl ScriptArguments {
         Ok(())
     }
 
-    /// Blank standard input counts as no input.
+    /// Adds a text as `content`, unless it is blank.
     fn content(&mut self, text: &str) {
         let is_given = self.named.get(CONTENT).is_some() || self.single.is_some();
         if !is_given && !text.trim().is_empty() {
@@ -131,7 +131,8 @@ fn first_input(script: &Script) -> String {
     first.map_or_else(|| CONTENT.to_owned(), |input| input.name.clone())
 }
 
-/// What stands behind the script: an object or list as JavaScript writes it, other JSON, or a text.
+/// Parses the text after the script: an object or list in JavaScript notation, other JSON, or plain
+/// text.
 fn typed(text: &str) -> Result<Value, CliError> {
     if text.trim_start().starts_with(['{', '[']) {
         return data("the arguments", text);
@@ -145,7 +146,7 @@ fn data(what: &str, text: &str) -> Result<Value, CliError> {
     Ok(value.unwrap_or_default())
 }
 
-/// `name=value`, where a value is JSON if it reads as such; `name=@file`.
+/// Parses `name=value`, where valid JSON is a JSON value, and `name=@file`.
 fn defined(define: &str) -> Result<(&str, Value), CliError> {
     let parts = define.split_once('=').filter(|(name, _)| !name.is_empty());
     let Some((name, value)) = parts else {
@@ -160,7 +161,7 @@ fn defined(define: &str) -> Result<(&str, Value), CliError> {
     Ok((name.strip_suffix(':').unwrap_or(name), value))
 }
 
-/// The script that standard input is; names in it start in the working folder.
+/// Reads the script from standard input. Its relative names refer to the working folder.
 pub(super) fn script_of_stdin(search: &[PathBuf]) -> Result<OpenedScript, ScriptError> {
     let name = source::display_name("-");
     let text = source::read("-")

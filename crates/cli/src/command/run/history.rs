@@ -23,7 +23,7 @@ pub(super) struct ConversationFile {
     kept: Vec<TimedTurn>,
 }
 
-/// A turn with its times.
+/// A turn with its timestamps.
 #[derive(Clone, Debug, PartialEq)]
 struct TimedTurn {
     turn: DialogueTurn,
@@ -32,10 +32,11 @@ struct TimedTurn {
 }
 
 impl ConversationFile {
-    /// The conversation of a script, if conversations are stored. A dry run only reads it.
+    /// Opens the conversation file of a script, if conversations are stored. A dry run only reads
+    /// it.
     ///
     /// # Errors
-    /// It cannot be read, or not be put aside.
+    /// The file cannot be read, or the old one cannot be renamed.
     pub(super) fn open(
         chats: &Chats,
         script: &Script,
@@ -111,7 +112,7 @@ fn failed(path: &Path, why: &str) -> CliError {
     CliError::Other(format!("{}: {why}", path.display()))
 }
 
-/// An id as the name of a folder.
+/// Converts an id to a folder name.
 fn name_of(id: &str) -> String {
     let safe = |c: char| {
         if c.is_alphanumeric() || matches!(c, '-' | '_') {
@@ -123,13 +124,13 @@ fn name_of(id: &str) -> String {
     id.chars().map(safe).collect()
 }
 
-/// A name that no other conversation has.
+/// Returns a file name that is not in use.
 fn free_name(folder: &Path, kind: &str) -> PathBuf {
     let now = Timestamp::now().as_millisecond();
     folder.join(format!("{kind}-{now}.yaml"))
 }
 
-/// The turns of a file.
+/// Parses the turns of a file.
 fn read(text: &str) -> Result<Vec<TimedTurn>, String> {
     let value = quillet_yaml::parse_value(text);
     let value = value.map_err(|found| {
@@ -162,7 +163,7 @@ fn parse_turn(item: &Value) -> Result<TimedTurn, String> {
     })
 }
 
-/// The turns as YAML; texts are in JSON's quotes, which are YAML's too.
+/// Formats the turns as YAML. Texts are quoted as in JSON, which is valid YAML.
 fn shown(all: &[TimedTurn]) -> String {
     let mut text = String::new();
     for kept in all {

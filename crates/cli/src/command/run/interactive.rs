@@ -30,7 +30,7 @@ enum DialogueInput<'a> {
     Say(&'a str),
 }
 
-/// Reads a line.
+/// Parses a line.
 fn read(line: &str) -> DialogueInput<'_> {
     let trimmed = line.trim();
     match trimmed.strip_prefix('/') {
@@ -59,7 +59,7 @@ impl Dialogue<'_> {
     /// Runs until the user exits.
     ///
     /// # Errors
-    /// The terminal or the output cannot be used, or the last line of a program failed.
+    /// The terminal or the output cannot be used, or the last line of non-interactive input failed.
     pub(super) async fn run_loop(mut self) -> Result<(), CliError> {
         let commands = ["/exit", "/help", "/quit"].map(str::to_owned);
         let mut input = InputSource::open(commands.to_vec(), "run_history")?;
@@ -75,7 +75,7 @@ impl Dialogue<'_> {
                 UserInput::End => break,
             };
             let asked = read(&line);
-            // An empty line of a program says nothing.
+            // An empty line in a pipe is ignored.
             if asked == DialogueInput::Leave {
                 break;
             }
@@ -87,7 +87,7 @@ impl Dialogue<'_> {
         failed.map_or(Ok(()), |code| Err(CliError::Said(code)))
     }
 
-    /// Does what a line asks for; gives the exit code of what failed.
+    /// Executes a line, and returns the exit code if it failed.
     async fn done(&mut self, asked: DialogueInput<'_>) -> Result<Option<Exit>, CliError> {
         let ran = match asked {
             DialogueInput::Leave => return Ok(None),

@@ -26,8 +26,8 @@ use crate::prompt_target;
 use crate::scripts::{self, MOCK, pretty};
 use crate::terminal::{self, Stream, TextStyle, styled};
 
-/// The name of a prompt, if that is what the arguments name: a file that is one, or an id that the
-/// store has and no script.
+/// Returns the name of a prompt if the arguments select one: a prompt file, or a stored id that
+/// does not belong to a script.
 pub(super) async fn prompt_name<'a>(
     args: &'a RunArgs,
     config: &Settings,
@@ -206,7 +206,7 @@ impl PromptRequest<'_> {
         answer.failure().map_or(Ok(()), |error| Err(error.into()))
     }
 
-    /// Calls several models in turn and compares them.
+    /// Calls several models one after the other and compares them.
     async fn each(&self, models: &[String]) -> Result<(), CliError> {
         let mut all = Vec::new();
         let mut prose = ProseWriter::new(self.config);

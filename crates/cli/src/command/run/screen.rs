@@ -1,7 +1,7 @@
-//! What a run shows: results and `$print` on standard output, everything else on standard error.
+//! Output of a run: results and `$print` on standard output, everything else on standard error.
 //!
-//! An answer goes to standard output as it comes only if standard output is a terminal and the
-//! answer is known to be the result. What was streamed is not printed again.
+//! An answer is streamed to standard output only if that is a terminal and the answer is known to
+//! be the result. A streamed answer is not printed again.
 
 use std::io;
 use std::sync::{Mutex, MutexGuard};
@@ -21,17 +21,17 @@ use crate::report;
 use crate::scripts::{self, MOCK, printed};
 use crate::terminal::{self, Stream, TextStyle, styled};
 
-/// Characters of arguments and results of tools in a note.
+/// Maximum length of tool arguments and results in a note, in characters.
 const MOST_NOTED: usize = 160;
 
-/// Where a run is shown.
+/// Output of a script run.
 #[derive(Debug)]
 pub(crate) struct ScriptPrinter {
-    /// Whether answers go to standard output as they come.
+    /// Whether answers are streamed to standard output.
     streams: bool,
-    /// Whether every answer is shown, and not the result alone.
+    /// Whether every answer is shown, not only the result.
     interactive: bool,
-    /// Whether `$print` is kept for a report in place of being printed.
+    /// Whether `$print` output is collected for a report instead of being printed.
     collects: bool,
     echo: EchoMode,
     out_is_looked_at: bool,
@@ -44,13 +44,13 @@ pub(crate) struct ScriptPrinter {
 
 #[derive(Debug, Default)]
 struct OutputState {
-    /// The answer that is coming or came last.
+    /// The current or latest answer.
     answer: String,
-    /// What of it went to standard output.
+    /// The part of the answer that was streamed to standard output.
     streamed: String,
-    /// Whether standard error stands in the middle of a line.
+    /// Whether the cursor on standard error is in the middle of a line.
     open: bool,
-    /// The last line of `$print`.
+    /// The last line printed by `$print`.
     last_line: String,
     printed: Vec<String>,
     requests: Vec<Map>,
@@ -79,18 +79,18 @@ impl ScriptPrinter {
         lock(&self.state)
     }
 
-    /// Ready when the reader of standard output left.
+    /// Completes when standard output is closed by its reader.
     pub(crate) async fn closed(&self) {
         self.closed.notified().await;
     }
 
-    /// Whoever was asked something wants the run to end.
+    /// Ends the run, because the user left an approval prompt.
     pub(crate) fn request_exit(&self) {
         // `notify_one` keeps a permit, so the request is not lost if nothing waits yet.
         self.left.notify_one();
     }
 
-    /// Ready when the user wants the run to end: by control-C, or where they were asked.
+    /// Completes when the user ends the run with Control-C or at an approval prompt.
     pub(crate) async fn interrupted(&self) {
         tokio::select! {
             () = self.left.notified() => {}
@@ -98,33 +98,33 @@ impl ScriptPrinter {
         }
     }
 
-    /// Whether everything could be written.
+    /// Checks that all output was written.
     ///
     /// # Errors
-    /// It could not.
+    /// Some output could not be written.
     pub(crate) fn check(&self) -> io::Result<()> {
         self.state().failed.take().map_or(Ok(()), Err)
     }
 
-    /// The lines of `$print` that were not printed.
+    /// Returns the collected lines of `$print`.
     pub(crate) fn printed(&self) -> Vec<String> {
         self.state().printed.clone()
     }
 
-    /// The requests.
+    /// Returns the recorded requests.
     pub(crate) fn requests(&self) -> Vec<Map> {
         self.state().requests.clone()
     }
 
-    /// Whether the mock was asked.
+    /// Whether the mock model was called.
     pub(crate) fn used_mock(&self) -> bool {
         self.state().used_mock
     }
 
-    /// Prints the result, unless it went out as it came, or `$print` has just printed it.
+    /// Prints the result, unless it was already streamed or printed by `$print`.
     ///
     /// # Errors
-    /// The reader left.
+    /// Standard output was closed by its reader.
     pub(crate) fn outcome(&self, outcome: &ScriptOutcome) -> io::Result<()> {
         let text = outcome.value.as_ref().map(printed).unwrap_or_default();
         let shown = outcome.printed && self.state().last_line == text;
@@ -135,7 +135,7 @@ impl ScriptPrinter {
         }
     }
 
-    /// Prints a text, unless it went out as it came.
+    /// Prints a text, unless it was already streamed.
     fn text(&self, text: &str) -> io::Result<()> {
         let mut state = self.state();
         // Cleared even if nothing is printed, so that the next result is compared with its own
@@ -143,7 +143,8 @@ impl ScriptPrinter {
         let streamed = std::mem::take(&mut state.streamed);
         if !streamed.is_empty() {
             terminal::result(if streamed.ends_with('\n') { "" } else { "\n" })?;
-            // A script may trim the answer; white space alone is not worth printing it twice.
+            // A script may trim the answer. A difference in white space alone does not justify
+            // printing it twice.
             if streamed.trim() == text.trim() {
                 return Ok(());
             }
@@ -155,12 +156,12 @@ impl ScriptPrinter {
         }
     }
 
-    /// Prints what a model had said before its script failed.
+    /// Prints the partial answer after a script failed.
     ///
     /// # Errors
-    /// The reader left.
+    /// Standard output was closed by its reader.
     pub(crate) fn end_partial(&self, error: &ScriptError) -> io::Result<()> {
-        // What `$throw` was given is what the error says.
+        // The error message already contains the value of `$throw`.
         if self.collects || error.kind == ErrorKind::Thrown {
             return Ok(());
         }
@@ -168,10 +169,10 @@ impl ScriptPrinter {
         self.text(&partial)
     }
 
-    /// Prints what a model had said when the user ended the run.
+    /// Prints the partial answer after the user ended the run.
     ///
     /// # Errors
-    /// The reader left.
+    /// Standard output was closed by its reader.
     pub(crate) fn end_interrupted(&self) -> io::Result<()> {
         let answer = self.state().answer.clone();
         if self.collects {
@@ -181,7 +182,7 @@ impl ScriptPrinter {
         }
     }
 
-    /// What a terminal would obey is made harmless for it.
+    /// Sanitises a text if it goes to a terminal.
     fn safe(&self, text: &str) -> String {
         if self.out_is_looked_at {
             sanitize(text).into_owned()
@@ -192,7 +193,7 @@ impl ScriptPrinter {
 
     fn write(&self, state: &mut OutputState, written: io::Result<()>) {
         if let Err(error) = written {
-            // An observer cannot return an error, so the first one is kept for `check`.
+            // An observer cannot return an error, so the first one is stored for `check`.
             state.failed.get_or_insert(error);
             self.closed.notify_one();
         }
@@ -229,7 +230,7 @@ impl ScriptPrinter {
         let is_shown = state.open;
         match self.echo {
             EchoMode::False => {}
-            // It was shown as it came.
+            // The message was already streamed.
             EchoMode::Line if is_shown => {
                 state.open = false;
                 terminal::piece("\n");

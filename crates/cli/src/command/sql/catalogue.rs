@@ -1,4 +1,4 @@
-//! `quillet sql tables`, `schema` and `refresh`: what a database holds, and reading that again.
+//! `quillet sql tables`, `schema` and `refresh`: show and reload the schema of a database.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::failure::CliError;
 use crate::progress_bar::ProgressBar;
 use crate::terminal::{self, Stream, TextStyle, styled};
 
-/// The catalogue, with a bar while it is read.
+/// Returns the catalogue, with a progress bar while it loads.
 pub(super) async fn read(session: &SqlSession, refresh: bool) -> Result<Arc<Catalogue>, CliError> {
     let bar = ProgressBar::new();
     let tell = |done, total, what: &str| bar.set_progress(done, total, what);
@@ -26,7 +26,7 @@ pub(super) async fn read(session: &SqlSession, refresh: bool) -> Result<Arc<Cata
     read.await.map_err(|error| report_error(&error, None))
 }
 
-/// The catalogue, ready for questions.
+/// Returns the catalogue prepared for questions.
 async fn prepared(session: &SqlSession) -> Result<Arc<PreparedCatalogue>, CliError> {
     let bar = ProgressBar::new();
     let tell = |done, total, what: &str| bar.set_progress(done, total, what);
@@ -44,7 +44,7 @@ pub(super) async fn tables(
     list_tables(&session, words, most, args.with.json).await
 }
 
-/// Lists tables of a database that is open.
+/// Lists tables of an open database.
 pub(super) async fn list_tables(
     session: &SqlSession,
     words: Option<&str>,
@@ -95,14 +95,14 @@ pub(super) async fn list_tables(
     Ok(terminal::result(&list(&found))?)
 }
 
-/// Whether it is a pattern or the name of a table, and not a question.
+/// Whether the words are a pattern or a table name, and not a question.
 fn is_pattern(words: &str, catalogue: &Catalogue) -> bool {
-    // A single word may be a name or a question; a table of that name decides.
+    // A single word may be a name or a question. It is a name if such a table exists.
     let has_name = catalogue.tables.iter().any(|table| named(words, table));
     (words.contains('*') && !words.contains(char::is_whitespace)) || has_name
 }
 
-/// Whether a name or a pattern with `*` means a table, in any case of letters.
+/// Whether a name or a pattern with `*` matches a table, ignoring case.
 fn named(pattern: &str, table: &DatabaseTable) -> bool {
     let pattern = pattern.to_lowercase();
     let parts: Vec<&str> = pattern.split('*').collect();
@@ -110,7 +110,7 @@ fn named(pattern: &str, table: &DatabaseTable) -> bool {
     fits(&table.table_name) || fits(&table.qualified())
 }
 
-/// Whether a name begins with the first part, ends with the last, and has the others between, in
+/// Whether a name starts with the first part, ends with the last one, and contains the others in
 /// order.
 fn fits(parts: &[&str], name: &str) -> bool {
     let [first, between @ .., last] = parts else {
@@ -139,7 +139,7 @@ fn ranked<'a>(
     found.into_iter().filter_map(table).collect()
 }
 
-/// Names, rows, and why or what they are.
+/// Lists tables with their row counts, and with the reason for a match or the table's description.
 fn list(found: &[(&DatabaseTable, Vec<String>)]) -> String {
     let colour = Stream::Out.has_colour();
     let names = found.iter().map(|(table, _)| one_line(&table.qualified()));
@@ -164,7 +164,7 @@ fn list(found: &[(&DatabaseTable, Vec<String>)]) -> String {
     found.iter().zip(&names).map(line).collect()
 }
 
-/// The comment, after what it is where that is no table.
+/// Returns the comment of a table, after its type if it is not a plain table.
 fn about(table: &DatabaseTable) -> String {
     let kind = table.table_type.to_string();
     let kind = if kind == "table" {
@@ -185,7 +185,7 @@ pub(super) async fn schema(
     describe(&session, names, args.with.json).await
 }
 
-/// Describes tables of a database that is open.
+/// Describes tables of an open database.
 pub(super) async fn describe(
     session: &SqlSession,
     names: &[String],
@@ -208,7 +208,7 @@ pub(super) async fn describe(
     Ok(terminal::result(&shown.join("\n"))?)
 }
 
-/// The tables of these names or patterns.
+/// Returns the tables that match these names or patterns.
 fn chosen<'a>(
     names: &[String],
     catalogue: &'a Catalogue,
@@ -230,7 +230,7 @@ fn chosen<'a>(
     Ok(chosen)
 }
 
-/// A table with its columns, keys and comments.
+/// Formats a table with its columns, keys and comments.
 fn described(table: &DatabaseTable, colour: bool) -> String {
     let name = styled(&one_line(&table.qualified()), TextStyle::Bold, colour);
     let comment = styled(&about(table), TextStyle::Dim, colour);
@@ -262,7 +262,7 @@ fn described(table: &DatabaseTable, colour: bool) -> String {
     shown
 }
 
-/// Keys, what is special, and what its author wrote.
+/// Returns the keys, properties and comment of a column.
 fn notes(table: &DatabaseTable, column: &TableColumn) -> String {
     let mut notes = Vec::new();
     if column.is_primary_key {

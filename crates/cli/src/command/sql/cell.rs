@@ -1,5 +1,4 @@
-//! Values as people read them in a terminal: on one line, with nothing in them that a
-//! terminal obeys.
+//! Formats values for a terminal, on one line and without control characters.
 
 use quillet_sql::Cell;
 use quillet_sql::rows::ValueType;
@@ -7,10 +6,10 @@ use quillet_sql::rows::ValueType;
 use crate::cells::CUT;
 use crate::chat::sanitize;
 
-/// More bytes of a value are not shown.
+/// Maximum number of bytes of a binary value to show.
 const MOST_BINARY: usize = 32;
 
-/// A value on one line. Line breaks and tabs become their pictures.
+/// Formats a value on one line. Line breaks and tabs become visible characters.
 pub(super) fn text(cell: &Cell) -> String {
     match cell {
         Cell::Null => "NULL".to_owned(),
@@ -27,7 +26,7 @@ pub(super) fn text(cell: &Cell) -> String {
     }
 }
 
-/// Text from a database made visible on one line.
+/// Formats text from a database on one line, with visible control characters.
 pub(super) fn one_line(text: &str) -> String {
     let picture = |c| match c {
         '\n' => '␊',
@@ -48,7 +47,7 @@ fn binary(bytes: &[u8]) -> String {
     }
 }
 
-/// Whether values of the type stand at the right side: their digits can be compared then.
+/// Whether values of the type are right-aligned, so that their digits can be compared.
 pub(super) fn is_number(value_type: ValueType) -> bool {
     matches!(
         value_type,

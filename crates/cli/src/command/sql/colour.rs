@@ -1,11 +1,11 @@
-//! A query with colours for people: words of the language, texts, comments.
+//! Syntax colours for queries: keywords, strings and comments.
 //!
-//! The query was laid out before, so that words in capitals are those of the language.
+//! The query is already formatted, so uppercase words are keywords.
 
 use crate::chat::sanitize;
 use crate::terminal::{TextStyle, styled};
 
-/// The query, made harmless for a terminal and coloured where colour is wanted.
+/// Returns the query, sanitised for a terminal and optionally coloured.
 pub(super) fn coloured(sql: &str, colour: bool) -> String {
     let sql = sanitize(sql);
     if !colour {
@@ -22,7 +22,7 @@ pub(super) fn coloured(sql: &str, colour: bool) -> String {
     shown
 }
 
-/// How long the next piece is, and how it looks.
+/// Returns length and style of the next token.
 fn piece(rest: &str, first: char) -> (usize, Option<TextStyle>) {
     let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
     match first {
@@ -40,7 +40,7 @@ fn piece(rest: &str, first: char) -> (usize, Option<TextStyle>) {
     }
 }
 
-/// The length of what stands in quotes, where a doubled quote is one of the text.
+/// Returns the length of a quoted token. A doubled quote is an escaped quote.
 fn quoted(rest: &str, quote: char) -> usize {
     let mut inside = rest.char_indices().skip(1).peekable();
     while let Some((at, c)) = inside.next() {

@@ -1,4 +1,4 @@
-//! Connections of the store: saved, listed, tried, forgotten.
+//! Saves, lists, tests and removes stored connections.
 
 use std::path::PathBuf;
 
@@ -75,7 +75,7 @@ pub(super) async fn add(
 }
 
 /// # Errors
-/// There is a connection of that name, which nobody said may go.
+/// Checks that no connection with this name exists. Otherwise the user must allow replacing it.
 async fn is_free(databases: &Databases, name: &str) -> Result<(), CliError> {
     let known = databases
         .list()
@@ -91,7 +91,7 @@ async fn is_free(databases: &Databases, name: &str) -> Result<(), CliError> {
     }
 }
 
-/// A file by its whole path: whoever asks it later may stand in another folder.
+/// Makes a file path absolute, because it may be used from another folder later.
 fn absolute_file_url(url: ConnectionUrl) -> ConnectionUrl {
     let Some(path) = url.path.as_deref().filter(|path| path.is_relative()) else {
         return url;
@@ -102,12 +102,12 @@ fn absolute_file_url(url: ConnectionUrl) -> ConnectionUrl {
     let whole = format!("sqlite:{}", path.display()).parse::<ConnectionUrl>();
     match whole {
         Ok(whole) if whole.path.as_deref() == Some(&*path) => whole,
-        // A name that an address cannot express is saved as it was given.
+        // A name that an address cannot express is saved unchanged.
         _ => url,
     }
 }
 
-/// An address, or a file of SQLite.
+/// Parses an address or the path of a SQLite file.
 fn address(text: &str) -> Result<ConnectionUrl, CliError> {
     match DatabaseTarget::of(text)? {
         DatabaseTarget::Address(url) => Ok(url),
@@ -171,7 +171,7 @@ pub(super) async fn remove(name: &str, config: &Settings) -> Result<(), CliError
     Err(report_error(&error, None))
 }
 
-/// What a look at a database found.
+/// Name of a database and the result of its check.
 type ConnectionCheck = (String, Result<ConnectionReport, SqlError>);
 
 pub(super) async fn test(
@@ -269,7 +269,7 @@ fn print_check((name, checked): &ConnectionCheck) -> Result<(), CliError> {
             }
         }
         Err(error) => {
-            // What is reached by its address is named by it in the error, too.
+            // Errors of an address already contain it.
             let said = one_line(&error.to_string());
             if said.starts_with(&name) {
                 terminal::error(&said)

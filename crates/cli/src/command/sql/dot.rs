@@ -1,8 +1,8 @@
-//! Commands of a session: lines that begin with `.` as in sqlite3, or with a backslash as in psql.
+//! Session commands: lines that start with `.` as in sqlite3, or with a backslash as in psql.
 
 use quillet_core::nearest;
 
-/// All of them, with what they do.
+/// All commands with their descriptions.
 const NAMES: [(&str, &str); 9] = [
     ("help", "list commands"),
     (
@@ -20,7 +20,7 @@ const NAMES: [(&str, &str); 9] = [
     ("refresh", "refresh the catalogue"),
     ("quit", "exit, like Control-D"),
 ];
-/// What psql and sqlite3 call them.
+/// Aliases from psql and sqlite3.
 const ALSO: [(&str, &str); 11] = [
     ("d", "schema"),
     ("d+", "schema"),
@@ -35,20 +35,20 @@ const ALSO: [(&str, &str); 11] = [
     ("output", "export"),
 ];
 
-/// What a line asks for.
+/// Meaning of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ShellInput<'a> {
-    /// Nothing.
+    /// An empty line.
     Empty,
-    /// A command, and what stands behind it.
+    /// A command and its arguments.
     Command(&'static str, &'a str),
-    /// No command is named so.
+    /// An unknown command.
     Unknown(String),
-    /// A question, or SQL.
+    /// A question or a query.
     Words(&'a str),
 }
 
-/// Reads a line.
+/// Parses a line.
 pub(super) fn read(line: &str) -> ShellInput<'_> {
     let line = line.trim();
     let Some(command) = line.strip_prefix(['.', '\\', '/']) else {
@@ -66,7 +66,7 @@ pub(super) fn read(line: &str) -> ShellInput<'_> {
         name.trim_end_matches(';'),
         rest.trim().trim_end_matches(';'),
     );
-    // `\\d` alone lists tables; with a name it describes one.
+    // `\d` alone lists tables. With a name, it describes a table.
     let also = ALSO
         .iter()
         .find(|(other, _)| *other == name)
@@ -89,14 +89,14 @@ pub(super) fn read(line: &str) -> ShellInput<'_> {
     }
 }
 
-/// All of them as they are typed.
+/// Returns all commands as the user types them.
 pub(super) fn commands() -> Vec<String> {
     let psql = ["\\d", "\\dt", "\\q"].map(str::to_owned);
     let own = NAMES.iter().map(|(name, _)| format!(".{name}"));
     own.chain(psql).collect()
 }
 
-/// All of them, for `.help`.
+/// Returns the text of `.help`.
 pub(super) fn help() -> String {
     let lines = NAMES
         .iter()

@@ -1,4 +1,4 @@
-//! How well tables are chosen for questions whose tables are known.
+//! Evaluates table selection on questions whose correct tables are known.
 
 use quillet::settings::Settings;
 use quillet_core::chat::Bytes4;
@@ -81,7 +81,7 @@ fn depths(wanted: &[usize]) -> Result<(), CliError> {
     }
 }
 
-/// What came of one file.
+/// Result for one file.
 #[derive(Serialize)]
 struct FileReport {
     measured: RankingReport,

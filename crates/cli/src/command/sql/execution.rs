@@ -1,4 +1,4 @@
-//! Recorded queries, run and compared with the right ones in a database that is at hand.
+//! Executes recorded queries and compares their rows with those of the reference queries.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,27 +16,27 @@ use crate::failure::CliError;
 use crate::progress_bar::ProgressBar;
 use crate::terminal;
 
-/// The database that queries run in.
+/// The database that executes the queries.
 #[derive(Debug)]
 pub(super) struct Runner {
     session: SqlSession,
     catalogue: Arc<Catalogue>,
 }
 
-/// How many recorded queries give the rows of the right ones.
+/// Number of recorded queries with the same rows as their reference queries.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub(super) struct ExecutionReport {
     #[serde(flatten)]
     accuracy: Accuracy,
-    /// Questions whose right query does not run here, which are not counted.
+    /// Questions whose reference query fails here. They are not part of the score.
     unknown: usize,
 }
 
 impl Runner {
-    /// Opens the database of the arguments.
+    /// Opens the database selected by the arguments.
     ///
     /// # Errors
-    /// It cannot be opened, or nothing is recorded that could run.
+    /// The database cannot be opened, or no query is recorded.
     pub(super) async fn open(
         args: &Sql,
         config: &Settings,
@@ -54,16 +54,16 @@ impl Runner {
         Ok(Runner { session, catalogue })
     }
 
-    /// The tables of the database.
+    /// Returns the catalogue of the database.
     pub(super) fn catalogue(&self) -> &Arc<Catalogue> {
         &self.catalogue
     }
 
-    /// Runs the recorded queries of a file's questions, and says on standard error which
-    /// are not right.
+    /// Executes the recorded queries for the questions of a file. Prints the wrong ones on standard
+    /// error.
     ///
     /// # Errors
-    /// The file has no right query for any of them.
+    /// The file has no reference query for any of the questions.
     pub(super) async fn run(
         &self,
         suite: &Suite,
@@ -97,7 +97,7 @@ impl Runner {
         Ok(executed)
     }
 
-    /// Counts one query, and says what is wrong with it.
+    /// Scores one query, and returns a message if it is wrong.
     async fn one(
         &self,
         executed: &mut ExecutionReport,
@@ -125,7 +125,7 @@ impl Runner {
 }
 
 impl ExecutionReport {
-    /// For people.
+    /// Formats the report on one line.
     pub(super) fn line(&self) -> String {
         let Accuracy {
             same,

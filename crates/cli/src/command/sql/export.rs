@@ -1,8 +1,8 @@
-//! Rows in a form for programs, written while the database is read.
+//! Exports rows in machine-readable formats while the query runs.
 //!
-//! A file gets its name when it is whole: what was there before stays if the query fails, and
-//! nobody finds a half-written one. A pipe gets rows as they come, and the exit code reports a
-//! failure.
+//! A file gets its final name only when it is complete. If the query fails, an existing file is
+//! kept and no partial file is left behind. A pipe receives rows immediately, and the exit code
+//! reports a failure.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -17,11 +17,11 @@ use crate::chat::sanitize;
 use crate::failure::CliError;
 use crate::terminal::{self, Stream};
 
-/// Where the bytes of a form go.
+/// Destination of the exported bytes.
 pub(super) struct Output {
-    /// The file; standard output where there is none.
+    /// The file, or `None` for standard output.
     path: Option<PathBuf>,
-    /// Whether a person looks at standard output, who gets nothing that a terminal would obey.
+    /// Whether standard output is a terminal, so that text must be sanitised.
     looked_at: bool,
     file: Option<File>,
     part: Option<TempFile>,
@@ -29,7 +29,7 @@ pub(super) struct Output {
     failed: Option<CliError>,
 }
 
-/// A file that has another name until it is whole. Dropping it removes it.
+/// A file with a temporary name. Dropping it deletes the file.
 struct TempFile {
     path: PathBuf,
     target: PathBuf,
@@ -52,15 +52,15 @@ impl Output {
         self.has_bytes
     }
 
-    /// Gives the file its name.
+    /// Renames the file to its final name.
     ///
     /// # Errors
-    /// It could not be written.
+    /// The file could not be written.
     pub(super) fn finish(mut self) -> Result<(), CliError> {
         if let Some(failure) = self.failed {
             return Err(failure);
         }
-        // Closed before it has its name.
+        // Closed before the rename.
         self.file = None;
         let Some(part) = self.part.take() else {
             return Ok(());
@@ -69,7 +69,7 @@ impl Output {
         named.map_err(|error| wrong(&part.target, &error))
     }
 
-    /// Says of a query that failed what became of the rows that had come.
+    /// After a failed query, reports the state of the output.
     pub(super) fn give_up(self) {
         if !self.has_bytes {
             return;
@@ -98,7 +98,8 @@ impl Output {
         Ok(())
     }
 
-    /// A device or a pipe is written as it is; only files have names that mean something.
+    /// Opens the destination. Devices and pipes are written directly, because only regular files
+    /// can be renamed.
     fn open(&mut self, path: &Path) -> Result<File, CliError> {
         let wrong = |error| wrong(path, &error);
         let there = fs::metadata(path).ok();
@@ -132,12 +133,13 @@ impl ByteSink for Output {
 
 impl Drop for TempFile {
     fn drop(&mut self) {
-        // After it was renamed there is nothing of this name.
+        // Fails after a successful rename, because the temporary name no longer exists.
         let _ = fs::remove_file(&self.path);
     }
 }
 
-/// Bytes that are text, as a terminal may get them. Forms of text end each piece at a row.
+/// Sanitises text for a terminal. In text formats, each chunk ends with a complete row, so it is
+/// valid UTF-8.
 fn shown(bytes: Vec<u8>) -> Vec<u8> {
     match String::from_utf8(bytes) {
         Ok(text) => sanitize(&text).into_owned().into_bytes(),
@@ -145,7 +147,8 @@ fn shown(bytes: Vec<u8>) -> Vec<u8> {
     }
 }
 
-/// Writing may wait, for whoever reads a pipe; an interrupt must not wait with it.
+/// Runs a blocking write on another thread, because a slow reader of a pipe must not delay an
+/// interrupt.
 async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, CliError> {

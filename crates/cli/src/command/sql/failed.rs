@@ -1,4 +1,4 @@
-//! Errors of databases for people: the place in the query, the fix, the exit code.
+//! Reports database errors with their location in the query, the fix, and the exit code.
 
 use quillet_core::{Diagnostic, Span};
 use quillet_sql::{DatabaseError, DatabaseErrorKind, SqlError};
@@ -8,11 +8,11 @@ use crate::failure::CliError;
 use crate::report::{self, LocatedDiagnostic};
 use crate::terminal::{self, Stream, TextStyle, styled};
 
-/// What a query is called where its place is shown.
+/// Name of the query in locations.
 const QUERY: &str = "query";
 
-/// Reports what went wrong; the failure that is returned says no more. `sql` is the query that ran,
-/// if it is known.
+/// Reports an error. The returned failure prints nothing more. `sql` is the query that ran, if
+/// known.
 pub(super) fn report_error(error: &SqlError, sql: Option<&str>) -> CliError {
     match error_span(error, sql) {
         Some((text, span)) => {
@@ -30,7 +30,7 @@ pub(super) fn report_error(error: &SqlError, sql: Option<&str>) -> CliError {
     CliError::Said(error.code().exit())
 }
 
-/// Databases repeat what is in the query and in the data, where anything may stand.
+/// Sanitises a message, because databases repeat parts of the query and the data.
 fn one_message(error: &SqlError) -> String {
     sanitize(&error.to_string()).into_owned()
 }
@@ -50,12 +50,12 @@ fn bare(error: &SqlError) {
     }
 }
 
-/// What the command line has for it.
+/// Returns help that is specific to the command line.
 pub(super) fn extra_help(error: &SqlError) -> Option<&'static str> {
     match error {
         SqlError::Database(error) if error.kind == DatabaseErrorKind::Denied => {
             match error.native_code.as_deref() {
-                // PostgreSQL's library says so itself where there is no password.
+                // The PostgreSQL library itself reports a missing password.
                 None | Some("28P01") => Some("pass the password with -W, PGPASSWORD or ~/.pgpass"),
                 Some("1045") => Some("pass the password with -W or MYSQL_PWD"),
                 _ => None,
@@ -68,7 +68,7 @@ pub(super) fn extra_help(error: &SqlError) -> Option<&'static str> {
     }
 }
 
-/// The text and the place in it.
+/// Returns the query and the location of the error.
 fn error_span<'a>(error: &'a SqlError, sql: Option<&'a str>) -> Option<(&'a str, Span)> {
     let span = span(error)?;
     match error {

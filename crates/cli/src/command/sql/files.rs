@@ -1,4 +1,4 @@
-//! Files of rows as a database, for as long as the command runs.
+//! Loads data files into a temporary database for the duration of the command.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
@@ -14,11 +14,10 @@ use crate::failure::CliError;
 use crate::progress_bar::ProgressBar;
 use crate::terminal::{self, Stream, TextStyle, styled};
 
-/// Loads files, with a bar while they are read, and says on standard error how they were
-/// understood.
+/// Loads files with a progress bar. Prints the detected formats on standard error.
 ///
 /// # Errors
-/// One is not what its name says or beyond the limits, which is told, or a setting is wrong.
+/// A file has an unexpected format or exceeds a limit, which is reported, or a setting is invalid.
 pub(super) async fn load(paths: &[PathBuf], config: &Settings) -> Result<LoadedFiles, CliError> {
     let options = databases::file_options(config)?;
     let bar = ProgressBar::new();
@@ -41,7 +40,7 @@ fn to_cli_error(error: &FileError) -> CliError {
     CliError::Said(error.code.exit())
 }
 
-/// The connection to them.
+/// Returns the connection to the loaded files.
 pub(super) fn definition(loaded: &LoadedFiles) -> ConnectionDefinition {
     ConnectionDefinition {
         url: loaded.url(),
@@ -49,7 +48,8 @@ pub(super) fn definition(loaded: &LoadedFiles) -> ConnectionDefinition {
     }
 }
 
-/// A name that other files do not have, so that what is stored about these is their own.
+/// Returns a unique name for these files, so that their stored data is not mixed with that of
+/// others.
 pub(super) fn name(paths: &[PathBuf]) -> String {
     let mut hasher = DefaultHasher::new();
     for path in paths {

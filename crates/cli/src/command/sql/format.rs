@@ -1,4 +1,4 @@
-//! Queries laid out.
+//! `quillet sql format`: formats queries.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Queries that ran.
+//! History of executed queries.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -42,7 +42,7 @@ pub(super) async fn run(
     Ok(())
 }
 
-/// Makes a query that ran an example for questions like its own, or no longer.
+/// Marks or unmarks a query as an example for similar questions.
 pub(super) async fn accept(
     args: &Sql,
     id: u64,
@@ -70,7 +70,7 @@ pub(super) async fn accept(
     Ok(())
 }
 
-/// When, how many rows, its number, the question, and the query.
+/// Formats a record: time, row count, number, question and query.
 fn shown(record: &QueryRecord) -> String {
     let colour = Stream::Out.has_colour();
     let rows = match record.row_count {
@@ -98,7 +98,7 @@ fn shown(record: &QueryRecord) -> String {
     shown
 }
 
-/// A time of this machine's zone.
+/// Formats a time in the local time zone.
 fn when(ms: u64) -> String {
     let time = i64::try_from(ms)
         .ok()

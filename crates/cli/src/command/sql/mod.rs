@@ -1,4 +1,4 @@
-//! `quillet sql`: a question becomes a checked query, and the query rows.
+//! `quillet sql`: converts a question to a checked query and runs it.
 
 mod catalogue;
 mod cell;

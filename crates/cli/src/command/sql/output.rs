@@ -1,4 +1,4 @@
-//! Rows as they go out: a table for people, or a form for programs.
+//! Output of rows: a table for terminals, or a machine-readable format.
 
 use std::fs;
 use std::path::Path;
@@ -18,7 +18,7 @@ use crate::chat::sanitize;
 use crate::failure::CliError;
 use crate::terminal::{self, Stream, TextStyle, styled};
 
-/// Endings of files and the forms that they name.
+/// File extensions and their formats.
 const ENDINGS: [(&str, OutputFormat); 10] = [
     ("txt", OutputFormat::Table),
     ("json", OutputFormat::Json),
@@ -32,10 +32,11 @@ const ENDINGS: [(&str, OutputFormat); 10] = [
     ("xlsx", OutputFormat::Xlsx),
 ];
 
-/// The form that was asked for by name, by the ending of the file, or a table.
+/// Returns the requested format, or else the format of the file extension, or else a table.
+/// table.
 ///
 /// # Errors
-/// The ending says that it should be a form which is not there.
+/// The file extension is unknown.
 fn form(show: &ShowRows) -> Result<OutputFormat, CliError> {
     if let Some(form) = show.format {
         return Ok(form);
@@ -54,11 +55,10 @@ fn form(show: &ShowRows) -> Result<OutputFormat, CliError> {
     })
 }
 
-/// Leaves a file alone that exists, which is reported before anything is asked. Devices and pipes
-/// are written to.
+/// Rejects an existing file before the query starts. Devices and pipes are accepted.
 ///
 /// # Errors
-/// It is there, and nobody said that it may be replaced.
+/// The file exists, and the user has not allowed replacing it.
 fn free(show: &ShowRows) -> Result<(), CliError> {
     match &show.output {
         Some(path) if path.is_file() && !path.starts_with("/dev") && !show.force => {
@@ -71,10 +71,11 @@ fn free(show: &ShowRows) -> Result<(), CliError> {
     }
 }
 
-/// How a query is run for what is to be shown of it: files may be longer than what people read.
+/// Returns the options for running a query. Exported files may have more rows than tables on a
+/// terminal.
 ///
 /// # Errors
-/// Nobody could read its rows where they would go, which is reported before anything is asked.
+/// The output is not usable. This is reported before the query starts.
 pub(super) fn options(show: &ShowRows, config: &SqlConfig) -> Result<RunOptions, CliError> {
     free(show)?;
     let form = form(show)?;
@@ -105,10 +106,10 @@ pub(super) fn options(show: &ShowRows, config: &SqlConfig) -> Result<RunOptions,
     })
 }
 
-/// Writes a table where it is wanted, and how many rows there were on standard error.
+/// Writes a table, and prints the row count on standard error.
 ///
 /// # Errors
-/// It cannot be written.
+/// The output cannot be written.
 pub(super) fn write(ran: &QueryRun, show: &ShowRows) -> Result<(), CliError> {
     let looked_at = show.output.is_none() && Stream::Out.is_terminal();
     let look = TableStyle {
@@ -135,7 +136,7 @@ pub(super) fn write(ran: &QueryRun, show: &ShowRows) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Ends a file whose rows came as the query ran, and says how many there were.
+/// Finishes an export and prints the row count.
 ///
 /// # Errors
 /// The query failed, or its rows cannot be written.
@@ -157,17 +158,17 @@ pub(super) fn finish(
     Ok(())
 }
 
-/// How many rows there are, on standard error.
+/// Prints the row count on standard error.
 fn print_summary(rows: u64, truncated: Option<TruncationReason>, execution_ms: u64) {
     let text = count(rows, truncated, Duration::from_millis(execution_ms));
     terminal::note(&styled(&text, TextStyle::Dim, Stream::Err.has_colour()));
 }
 
-/// The form for programs that rows are wanted in, which they are written in while they come;
-/// `None` for tables, whose columns are as wide as the widest of all rows.
+/// Returns the format for exporting rows while the query runs. Returns `None` for tables, because
+/// their column widths depend on all rows.
 ///
 /// # Errors
-/// The ending says that it should be a form which is not there.
+/// The file extension is unknown.
 pub(super) fn export(show: &ShowRows) -> Result<Option<ExportFormat>, CliError> {
     let form = match form(show)? {
         OutputFormat::Table | OutputFormat::Markdown => return Ok(None),
@@ -181,7 +182,7 @@ pub(super) fn export(show: &ShowRows) -> Result<Option<ExportFormat>, CliError> 
     Ok(Some(format))
 }
 
-/// How many rows there are, and whether some are missing.
+/// Formats the row count, with a note if the result is truncated.
 fn count(rows: u64, truncated: Option<TruncationReason>, time: Duration) -> String {
     let rows = match rows {
         1 => "1 row".to_owned(),
@@ -199,7 +200,7 @@ fn count(rows: u64, truncated: Option<TruncationReason>, time: Duration) -> Stri
     }
 }
 
-/// A time for people.
+/// Formats a duration.
 pub(super) fn took(time: Duration) -> String {
     match time.as_millis() {
         ms @ 0..1000 => format!("{ms} ms"),
@@ -207,7 +208,7 @@ pub(super) fn took(time: Duration) -> String {
     }
 }
 
-/// A query that ran, for programs: as the API gives it out.
+/// Returns an executed query as JSON, in the same form as the API.
 pub(super) fn as_json(ran: &QueryRun) -> Value {
     json!({
         "sql": ran.sql,

@@ -1,4 +1,4 @@
-//! PostgreSQL's own file of passwords (its documentation, "The Password File").
+//! PostgreSQL's password file (see "The Password File" in its documentation).
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,7 @@ use quillet_sql::ConnectionUrl;
 
 use crate::terminal;
 
-/// The password that `PGPASSFILE`, or `~/.pgpass`, has for an address.
+/// Returns the password for an address from `PGPASSFILE` or `~/.pgpass`.
 pub(super) fn password(url: &ConnectionUrl) -> Option<String> {
     let named = std::env::var_os("PGPASSFILE").map(PathBuf::from);
     let home = || std::env::home_dir().map(|home| home.join(".pgpass"));
@@ -35,8 +35,8 @@ fn is_open_to_others(_: &Path) -> bool {
     false
 }
 
-/// The password of a line `host:port:database:user:password` whose first four fit: `*` fits all, a
-/// backslash stands before a colon or a backslash.
+/// Returns the password of a line `host:port:database:user:password` if the first four fields
+/// match. `*` matches everything, and a backslash escapes a colon or a backslash.
 fn of_line(line: &str, wanted: [&str; 4]) -> Option<String> {
     if line.starts_with('#') {
         return None;

@@ -1,4 +1,4 @@
-//! A model whose questions are shown before it gets them.
+//! A model wrapper that prints its requests.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use quillet_core::chat::{ChatModel, ChatRequest, ChatStream, ModelError};
 use crate::chat::sanitize;
 use crate::terminal::{self, Stream, TextStyle, styled};
 
-/// Shows each request, on standard error or as the result.
+/// Prints each request, either on standard error or as the result.
 #[derive(Debug)]
 pub(super) struct PromptPrinter {
     model: Arc<dyn ChatModel>,
@@ -38,7 +38,7 @@ impl PromptPrinter {
             };
             let text = format!("{head}\n{}\n", said.trim_end());
             if self.is_result {
-                // Whether somebody reads it shows when the command ends.
+                // A closed output is detected when the command ends.
                 drop(terminal::line(&text))
             } else {
                 terminal::note(&text)

@@ -1,4 +1,4 @@
-//! A query that the user wrote, under the same guard.
+//! Runs a query written by the user, with the same guard.
 
 use quillet::settings::Settings;
 use quillet_sql::export::{CsvOptions, RowExport};
@@ -27,7 +27,7 @@ pub(super) async fn run(args: &Sql, sql: &str, config: &Settings) -> Result<(), 
     run_in(&session, &sql, args.row_options(), args.with.json).await
 }
 
-/// Runs a query in a database that is open, and shows its rows.
+/// Runs a query in an open database and shows its rows.
 pub(super) async fn run_in(
     session: &SqlSession,
     sql: &str,

@@ -1,4 +1,4 @@
-//! A question: which tables, which query, and on request its rows.
+//! Answers a question: selects tables, writes the query and optionally runs it.
 
 use std::io::{IsTerminal, stdin};
 use std::time::Instant;
@@ -23,7 +23,7 @@ use crate::failure::CliError;
 use crate::source;
 use crate::terminal::{self, Stream, TextStyle, styled};
 
-/// More tables than this are counted and not listed.
+/// Maximum number of tables to list. Further ones are only counted.
 const MOST_TABLES: usize = 12;
 
 pub(super) async fn run(args: &Sql, config: &Settings) -> Result<(), CliError> {
@@ -32,11 +32,11 @@ pub(super) async fn run(args: &Sql, config: &Settings) -> Result<(), CliError> {
     answer(args, &session, &question, args.run, &mut Vec::new()).await
 }
 
-/// Answers one question of a talk, and adds it to those that were asked before. `runs` says whether
-/// the query runs without being asked for.
+/// Answers one question of a session and adds it to the previous ones. `runs` says whether the
+/// query runs without confirmation.
 ///
 /// # Errors
-/// No query could be written, or it does not run, which is reported.
+/// No query could be written, or it failed. The error is already reported.
 pub(super) async fn answer(
     args: &Sql,
     session: &SqlSession,
@@ -64,8 +64,8 @@ pub(super) async fn answer(
     }
     let options = RunOptions {
         question: Some(question.to_owned()),
-        // It runs only when the user has read it and said yes. A question that goes on from others
-        // says nothing alone, so that its query is no example.
+        // The user reads the query before it runs, so it counts as accepted. A follow-up question
+        // is incomplete on its own, so its query is not used as an example.
         accepted: options.previous.is_empty(),
         ..options
     };
@@ -93,8 +93,8 @@ pub(super) async fn answer(
     Ok(())
 }
 
-/// Runs the query if the user says so. What the database refuses goes back to the model
-/// once, as with `--run`, if the user wants that.
+/// Runs the query if the user confirms. If the database rejects it, the model may repair it once,
+/// as with `--run`, if the user agrees.
 async fn on_a_wish(
     args: &Sql,
     session: &SqlSession,
@@ -128,7 +128,7 @@ async fn on_a_wish(
     Ok(generated)
 }
 
-/// Runs a query and writes its rows; the error of one of which nothing was written.
+/// Runs a query and writes its rows. Returns the error if nothing was written before it occurred.
 async fn run_wished(
     args: &Sql,
     session: &SqlSession,
@@ -150,7 +150,7 @@ async fn run_wished(
     }
 }
 
-/// Writes the query and runs it, so that an error of the database goes back to the model, too.
+/// Writes and runs the query, so that the model can also repair database errors.
 async fn at_once(
     args: &Sql,
     session: &SqlSession,
@@ -178,7 +178,7 @@ async fn at_once(
     Ok(generated)
 }
 
-/// The same in a form for programs: the account comes when the rows have gone out.
+/// Like [`at_once`], but exports the rows. The explanation is printed after them.
 async fn at_once_into(
     args: &Sql,
     session: &SqlSession,
@@ -204,7 +204,7 @@ async fn at_once_into(
 }
 
 fn question(args: &Sql) -> Result<String, CliError> {
-    // Words that nobody put in quotes belong together.
+    // Unquoted words are joined to one question.
     let words = args.question.join(" ");
     let text = match words.as_str() {
         "-" => source::read("-")?,
@@ -218,13 +218,13 @@ fn question(args: &Sql) -> Result<String, CliError> {
     }
 }
 
-/// Whether somebody is there who can say yes.
+/// Whether a user can confirm a query.
 fn asks(args: &Sql) -> bool {
     let is_watched = Stream::Out.is_terminal() && Stream::Err.is_terminal();
     !args.no_run && is_watched && stdin().is_terminal()
 }
 
-/// How the query came about, on standard error.
+/// Prints on standard error how the query was created.
 fn print_explanation(session: &SqlSession, generated: &GeneratedQuery, begun: Instant) {
     let colour = Stream::Err.has_colour();
     if session.is_mocked.take() {
@@ -253,10 +253,10 @@ fn dim(text: &str, colour: bool) -> String {
     styled(text, TextStyle::Dim, colour)
 }
 
-/// The tables, each with the words that it was found by.
+/// Lists the tables, each with the words that matched it.
 fn tables(generated: &GeneratedQuery, colour: bool) -> String {
     let all = &generated.selected_tables;
-    // Where the whole schema was shown, most of it has nothing to do with the question.
+    // If the model received the whole schema, most tables are irrelevant to the question.
     let is_beside = |why: &String| why.starts_with("joins ") || why.starts_with("one of ");
     let by_words = |table: &SelectedTable| !table.why.iter().all(is_beside);
     let has_reason = |table: &&SelectedTable| table.chosen_by != "all" || by_words(table);
@@ -293,7 +293,7 @@ fn selection_reason(table: &SelectedTable) -> String {
     }
 }
 
-/// Tokens and time, in one line.
+/// Formats tokens and time on one line.
 fn account(generated: &GeneratedQuery, begun: Instant) -> String {
     let tokens = &generated.tokens;
     let saved = match tokens.saved {
@@ -308,7 +308,7 @@ fn account(generated: &GeneratedQuery, begun: Instant) -> String {
     )
 }
 
-/// The query laid out, and coloured where somebody looks.
+/// Formats the query, with colours on a terminal.
 fn sql_for(stream: Stream, sql: &str, dialect: SqlDialect) -> String {
     let laid_out = layout::format(sql, dialect).unwrap_or_else(|_| sql.to_owned());
     if stream.is_terminal() {
@@ -318,7 +318,7 @@ fn sql_for(stream: Stream, sql: &str, dialect: SqlDialect) -> String {
     }
 }
 
-/// Everything for programs.
+/// Returns the complete result as JSON.
 fn to_json(
     question: &str,
     session: &SqlSession,

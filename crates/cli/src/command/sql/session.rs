@@ -1,5 +1,4 @@
-//! A database that can be asked: which one is meant, where it is stored, which model writes
-//! queries.
+//! An open database session: the selected database, its store, and the model that writes queries.
 
 use std::cell::Cell;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -27,27 +26,27 @@ use crate::failure::CliError;
 use crate::source;
 use crate::terminal;
 
-/// One database and everything that answers for it.
+/// One database with its services.
 #[derive(Debug)]
 pub(super) struct SqlSession {
     pub(super) databases: Databases,
-    /// Its name there.
+    /// Name of the database in the store.
     pub(super) name: String,
-    /// What people call it: a name, an address without its password, names of files.
+    /// Display name: a stored name, an address without its password, or file names.
     pub(super) label: String,
-    /// Whether the mock writes queries although nobody named it, which is reported once.
+    /// Whether the mock model writes the queries. This is reported once.
     pub(super) is_mocked: Cell<bool>,
-    /// Prompts of the store that take the place of the chain's own, as long as it lives.
+    /// Stored prompts that replace the built-in ones, alive as long as the session.
     _prompts: Option<Arc<PromptService>>,
     _shop: Option<DemoShop>,
     _files: Option<LoadedFiles>,
 }
 
 impl SqlSession {
-    /// The database that the arguments and settings name. Nothing is asked of it yet.
+    /// Opens the database selected by arguments and settings. It is not contacted yet.
     ///
     /// # Errors
-    /// None is named and it is not clear which one is meant, or a setting is wrong.
+    /// No database is selected and the choice is ambiguous, or a setting is invalid.
     pub(super) async fn open(args: &Sql, config: &Settings) -> Result<Self, CliError> {
         match named(args, config).await? {
             Some(target) => SqlSession::of(target, args, config).await,
@@ -57,10 +56,10 @@ impl SqlSession {
         }
     }
 
-    /// The same, and the demo where there is no other; `true` for that.
+    /// Like [`SqlSession::open`], but falls back to the demo. The flag tells whether it did.
     ///
     /// # Errors
-    /// As [`SqlSession::open`].
+    /// The same as [`SqlSession::open`].
     pub(super) async fn open_or_demo(
         args: &Sql,
         config: &Settings,
@@ -86,7 +85,7 @@ impl SqlSession {
         let store = store(&target, config).await?;
         let archive = match databases::archive(config).await {
             Ok(archive) => archive,
-            // A question to a file is answered even where nothing can be stored.
+            // Questions about a file work even if nothing can be stored.
             Err(_) => Arc::new(MemoryArchive::new(ArchiveOptions::default())),
         };
         let door = agents::models(config)?;
@@ -122,7 +121,7 @@ impl SqlSession {
     }
 }
 
-/// The prompts of the store, if one is configured.
+/// Returns the prompts of the store, if one is configured.
 async fn stored_prompts(config: &Settings) -> Result<Option<Arc<PromptService>>, CliError> {
     if matches!(
         config.origin(&settings::STORE_URL),
@@ -136,20 +135,20 @@ async fn stored_prompts(config: &Settings) -> Result<Option<Arc<PromptService>>,
     Ok(Some(Arc::new(service)))
 }
 
-/// The connections of the store, and what is known of their databases.
+/// Loads the stored connections with the cached data about their databases.
 ///
 /// # Errors
-/// It cannot be opened.
+/// The store cannot be opened.
 pub(super) async fn load_databases(config: &Settings) -> Result<Databases, CliError> {
     let store = connections(config).await?;
     let archive = databases::archive(config).await?;
     Ok(databases::without_model(config, store, archive)?)
 }
 
-/// The store that holds connections.
+/// Opens the store with the connections.
 ///
 /// # Errors
-/// It cannot be opened.
+/// The store cannot be opened.
 async fn connections(config: &Settings) -> Result<Arc<dyn Store>, CliError> {
     let address = config.text(&settings::STORE_URL).unwrap_or_default();
     if let Some(path) = address.strip_prefix("sqlite:") {
@@ -158,10 +157,10 @@ async fn connections(config: &Settings) -> Result<Arc<dyn Store>, CliError> {
     Ok(components::store(config).await?)
 }
 
-/// The database that the arguments and settings name, or the only one of the store.
+/// Returns the database selected by arguments and settings, or the only stored one.
 ///
 /// # Errors
-/// There are several, or what is named cannot be used.
+/// The store has several databases, or the selected one is invalid.
 async fn named(args: &Sql, config: &Settings) -> Result<Option<DatabaseTarget>, CliError> {
     if args.with.db.len() > 1 {
         return target::together(&args.with.db).map(Some);
@@ -172,7 +171,7 @@ async fn named(args: &Sql, config: &Settings) -> Result<Option<DatabaseTarget>, 
     }
 }
 
-/// Where no database is named: the only one there is.
+/// Returns the only stored database, if none is selected.
 async fn the_only_one(config: &Settings) -> Result<Option<DatabaseTarget>, CliError> {
     let databases = load_databases(config).await?;
     let known = databases
@@ -192,10 +191,10 @@ async fn the_only_one(config: &Settings) -> Result<Option<DatabaseTarget>, CliEr
     }
 }
 
-/// Whether there is a connection of that name; what else was meant, if one is most like it.
+/// Checks that a connection with this name exists, and suggests the most similar one if not.
 ///
 /// # Errors
-/// There is none, or the store does not answer.
+/// The connection does not exist, or the store is unavailable.
 async fn known_name(name: &str, config: &Settings) -> Result<(), CliError> {
     let databases = load_databases(config).await?;
     let told = |error| failed::report_error(&error, None);
@@ -216,7 +215,7 @@ async fn known_name(name: &str, config: &Settings) -> Result<(), CliError> {
     Err(failure)
 }
 
-/// The store whose connections are meant, or an empty one for what is named otherwise.
+/// Returns the store with the selected connection, or an empty store if the database is not stored.
 async fn store(target: &DatabaseTarget, config: &Settings) -> Result<Arc<dyn Store>, CliError> {
     match target {
         DatabaseTarget::Named(_) => connections(config).await,
@@ -226,7 +225,7 @@ async fn store(target: &DatabaseTarget, config: &Settings) -> Result<Arc<dyn Sto
     }
 }
 
-/// What has to be known of a database that is in no store.
+/// Creates the connection of a database that is not stored.
 fn temporary_connection(
     target: &DatabaseTarget,
     (shop, files): (Option<&DemoShop>, Option<&LoadedFiles>),
@@ -259,7 +258,7 @@ fn label(target: &DatabaseTarget) -> String {
     }
 }
 
-/// A name that no other database has, so that what is stored about it is its own.
+/// Returns a unique name, so that stored data of different databases is not mixed.
 fn name(target: &DatabaseTarget) -> String {
     match target {
         DatabaseTarget::Demo => DEMO.to_owned(),
@@ -273,11 +272,11 @@ fn name(target: &DatabaseTarget) -> String {
     }
 }
 
-/// The address with the password that was asked for, or that the variable of the
-/// server's own clients holds.
+/// Adds the password to an address: typed by the user, or from the variable of the database's own
+/// clients.
 ///
 /// # Errors
-/// No password was read.
+/// The password could not be read.
 pub(super) fn with_password(url: ConnectionUrl, asks: bool) -> Result<ConnectionUrl, CliError> {
     if asks {
         return Ok(url.with_password(&read_password()?));

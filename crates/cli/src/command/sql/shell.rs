@@ -1,7 +1,7 @@
-//! `quillet sql` alone: a session of questions, each of which may go on from those before.
+//! `quillet sql` without arguments: a session in which questions may refer to earlier ones.
 //!
-//! On a terminal with an editor; lines of a pipe are answered one after the other. Control-C ends
-//! what runs, not the session.
+//! On a terminal, lines are read with an editor; lines from a pipe are answered one after the
+//! other. Control-C cancels the current question, not the session.
 
 use std::path::PathBuf;
 
@@ -22,15 +22,15 @@ use crate::failure::CliError;
 use crate::failure_report;
 use crate::terminal;
 
-/// Words that begin a statement, and a question as well: what follows decides.
+/// Words that can start either a statement or a question; the remaining words decide which.
 const STATEMENTS: [&str; 11] = [
     "with", "values", "explain", "insert", "update", "delete", "create", "drop", "alter",
     "truncate", "pragma",
 ];
-/// Tables that words find.
+/// Maximum number of tables found by words.
 const MOST_TABLES: usize = 10;
 
-/// Whether nothing is asked yet.
+/// Whether the arguments contain no question or query.
 pub(super) fn is_wanted(args: &Sql) -> bool {
     args.command.is_none() && args.sql.is_none() && args.question.is_empty()
 }
@@ -91,7 +91,7 @@ fn greeting(session: &SqlSession, catalogue: &Catalogue) -> String {
     )
 }
 
-/// Names of tables and columns, for completion.
+/// Returns table and column names for completion.
 fn names(catalogue: &Catalogue) -> Vec<String> {
     let tables = catalogue.tables.iter();
     let names = tables.flat_map(|table| {
@@ -104,17 +104,17 @@ fn names(catalogue: &Catalogue) -> Vec<String> {
     names
 }
 
-/// A session on its way.
+/// A running session.
 struct SqlShell<'a> {
     args: &'a Sql,
     session: &'a SqlSession,
     dialect: SqlDialect,
-    /// Whether queries run without asking.
+    /// Whether queries run without confirmation.
     runs: bool,
     previous: Vec<EarlierQuestion>,
-    /// The last query that was given out or typed.
+    /// The last generated or typed query.
     last: Option<String>,
-    /// Why an answer failed that a program waited for.
+    /// The last error, if the input is not interactive.
     failed: Option<CliError>,
 }
 
@@ -155,8 +155,8 @@ impl SqlShell<'_> {
         self.failed.take().map_or(Ok(()), Err)
     }
 
-    /// Does what the line asks for, until it is done or control-C is pressed: whoever types goes on
-    /// then.
+    /// Executes a line until it completes or the user presses Control-C. An interactive session
+    /// continues after Control-C.
     async fn ends_with(
         &mut self,
         wish: ShellAction<'_>,
@@ -176,7 +176,8 @@ impl SqlShell<'_> {
         }
     }
 
-    /// What failed is reported and does not end the session; a program hears of it at the end.
+    /// Reports an error without ending the session. Non-interactive input gets the error at the
+    /// end.
     fn report_failure(
         &mut self,
         done: Result<(), CliError>,
@@ -252,7 +253,7 @@ impl SqlShell<'_> {
         if let Some(given) = self.previous.last().filter(|given| given.question == words) {
             self.last = Some(given.sql.clone());
         }
-        // More are never shown to a model.
+        // The model never sees more than these.
         let most = self.session.databases.config().previous;
         let over = self.previous.len().saturating_sub(most);
         self.previous.drain(..over);
@@ -296,7 +297,8 @@ impl SqlShell<'_> {
         self.last.as_deref().ok_or_else(none)
     }
 
-    /// Whether a line is SQL: SELECT begins no question; other words do where the rest is none.
+    /// Whether a line is SQL. `select` always starts a query. Other words do only if the line can
+    /// be parsed.
     fn is_sql(&self, line: &str) -> bool {
         let first = line.split(|c: char| !c.is_alphanumeric()).next();
         let first = first.unwrap_or_default().to_lowercase();
@@ -309,7 +311,7 @@ impl SqlShell<'_> {
     }
 }
 
-/// What a line wants done.
+/// Action for a line.
 enum ShellAction<'a> {
     Words(&'a str),
     Command(&'static str, &'a str),

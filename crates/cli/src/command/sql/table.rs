@@ -1,4 +1,4 @@
-//! Rows as a table for people, or as lines where a table is too wide.
+//! Formats rows as a table, or as one line for each value if the table is too wide.
 
 use quillet_sql::{Cell, RowSet};
 
@@ -6,24 +6,24 @@ use super::cell::{is_number, one_line, text};
 use crate::cells::{fold, truncate, width};
 use crate::terminal::{TextStyle, styled};
 
-/// A column of text is not made narrower than this; a table that would need it becomes lines.
+/// Minimum width of a text column. If a column would have to be narrower, rows are shown as lines.
 const LEAST_WIDTH: usize = 8;
-/// Longer values are cut in lines of name and value.
+/// Maximum length of a value when rows are shown as lines.
 const MOST_FOLDED: usize = 4_000;
-/// Names of columns are cut at this width in lines of name and value.
+/// Maximum width of a column name when rows are shown as lines.
 const MOST_NAME: usize = 30;
 
-/// How rows are shown.
+/// Options for showing rows.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TableStyle {
-    /// Cells of the terminal in a line; `None` where nothing has to fit.
+    /// Width of the terminal in cells; `None` without a limit.
     pub(super) width: Option<usize>,
     pub(super) colour: bool,
-    /// Lines of name and value in place of a table.
+    /// Whether to show one line for each value instead of a table.
     pub(super) expanded: bool,
 }
 
-/// One column, ready to be shown.
+/// One column of the table.
 struct DisplayColumn {
     name: String,
     is_number: bool,
@@ -32,14 +32,14 @@ struct DisplayColumn {
 }
 
 impl DisplayColumn {
-    /// Cells of a terminal that it would take if there were room.
+    /// Returns the width in cells without a limit.
     fn width(&self) -> usize {
         let values = self.values.iter().map(|value| width(value));
         values.max().unwrap_or(0).max(width(&self.name))
     }
 }
 
-/// The rows, each line ended.
+/// Formats the rows. Each line ends with a line break.
 pub(super) fn shown(rows: &RowSet, look: TableStyle) -> String {
     let columns = columns(rows);
     if columns.is_empty() {
@@ -68,14 +68,14 @@ fn columns(rows: &RowSet) -> Vec<DisplayColumn> {
     rows.columns.iter().enumerate().map(column).collect()
 }
 
-/// The width of each column, if all of them fit: text gives way, evenly and down to
-/// [`LEAST_WIDTH`]; numbers do not, since a cut number is another number.
+/// Returns the widths of the columns if all of them fit. Text columns shrink evenly, down to
+/// [`LEAST_WIDTH`]. Numbers are never truncated, because they would be wrong.
 fn fitting(columns: &[DisplayColumn], most: Option<usize>) -> Option<Vec<usize>> {
     let natural: Vec<usize> = columns.iter().map(DisplayColumn::width).collect();
     let Some(most) = most else {
         return Some(natural);
     };
-    // A space around each column and a line between two.
+    // Each column has a space on both sides, and there is a line between columns.
     let room = (most + 1).checked_sub(3 * columns.len())?;
     let with = |cap: usize| -> Vec<usize> {
         let each = columns.iter().zip(&natural);
@@ -92,7 +92,7 @@ fn fitting(columns: &[DisplayColumn], most: Option<usize>) -> Option<Vec<usize>>
     if fits(&natural) {
         return Some(natural);
     }
-    // The widest cap that fits lies below the room.
+    // Binary search for the largest maximum width at which all columns fit.
     let (mut low, mut high) = (LEAST_WIDTH, room.max(LEAST_WIDTH) + 1);
     if !fits(&with(low)) {
         return None;
@@ -143,7 +143,7 @@ fn padded(text: &str, most: usize, right: bool) -> String {
     }
 }
 
-/// Each row as lines of name and value, values folded.
+/// Formats each row as lines of name and value, with wrapped values.
 fn lines(columns: &[DisplayColumn], look: TableStyle) -> String {
     let names = columns.iter().map(|column| width(&column.name));
     let name_width = names.max().unwrap_or(0).min(MOST_NAME);
@@ -186,7 +186,7 @@ fn pair(
     }
 }
 
-/// A table of Markdown, as wide as it is.
+/// Formats the rows as a Markdown table without a width limit.
 pub(super) fn markdown(rows: &RowSet) -> String {
     let columns = columns(rows);
     let cell = |text: &str| text.replace('\\', "\\\\").replace('|', "\\|");

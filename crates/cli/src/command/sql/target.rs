@@ -1,4 +1,4 @@
-//! Which database is meant: the demo, an address, a file, files of rows, or a name in the store.
+//! Selection of a database: the demo, an address, a file, data files, or a stored name.
 
 use std::path::{Path, PathBuf};
 
@@ -8,12 +8,12 @@ use quillet_sql::files::FileForm;
 
 use crate::failure::CliError;
 
-/// The name of the shop that comes with the program.
+/// Name of the built-in demo database.
 pub(crate) const DEMO: &str = "demo";
-/// Endings of files of SQLite.
+/// File extensions of SQLite databases.
 const ENDINGS: [&str; 4] = [".db", ".sqlite", ".sqlite3", ".db3"];
 
-/// Endings of files that are not read, and how they become one that is.
+/// File extensions that are not supported, with the way to convert each.
 const OTHERS: [(&str, &str); 6] = [
     (
         "json",
@@ -29,24 +29,24 @@ const OTHERS: [(&str, &str); 6] = [
     ("zip", "unpack it"),
 ];
 
-/// A database as it was named.
+/// A selected database.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum DatabaseTarget {
-    /// The shop that comes with the program.
+    /// The built-in demo database.
     Demo,
-    /// An address, or a file as one.
+    /// An address, or a file as an address.
     Address(ConnectionUrl),
-    /// Files of rows, a table each.
+    /// Data files, one table each.
     Files(Vec<PathBuf>),
-    /// A name in the store.
+    /// Name of a stored connection.
     Named(String),
 }
 
 impl DatabaseTarget {
-    /// What a text means. Nothing is opened; a file has to be there.
+    /// Parses a database argument without opening it. A file must exist.
     ///
     /// # Errors
-    /// It is an address that cannot be used, or a file that is not there.
+    /// The address is invalid, or the file does not exist.
     pub(super) fn of(text: &str) -> Result<Self, CliError> {
         if text == DEMO {
             return Ok(DatabaseTarget::Demo);
@@ -81,10 +81,10 @@ impl DatabaseTarget {
     }
 }
 
-/// What several texts mean together: files of rows, since only these become one database.
+/// Combines several arguments. Only data files can be combined to one database.
 ///
 /// # Errors
-/// One of them is something else, or as [`DatabaseTarget::of`] says.
+/// An argument is not a data file, or has an error of [`DatabaseTarget::of`].
 pub(super) fn together(texts: &[String]) -> Result<DatabaseTarget, CliError> {
     let mut files = Vec::new();
     for text in texts {
@@ -101,7 +101,7 @@ pub(super) fn together(texts: &[String]) -> Result<DatabaseTarget, CliError> {
     Ok(DatabaseTarget::Files(files))
 }
 
-/// The files of rows in a folder, by name.
+/// Returns the data files in a folder, sorted by name.
 fn folder(path: &Path) -> Result<Vec<PathBuf>, CliError> {
     let wrong = |error| CliError::Usage(format!("{}: {error}", path.display()));
     let entries = std::fs::read_dir(path).map_err(wrong)?;
@@ -125,10 +125,11 @@ fn endings() -> String {
     endings.join(", .")
 }
 
-/// An address; that of a file is refused where no file is, since a new one would be empty.
+/// Parses an address. A missing SQLite file is rejected, because opening it would create an empty
+/// database.
 ///
 /// # Errors
-/// It cannot be used.
+/// The address is invalid.
 pub(super) fn address(text: &str) -> Result<ConnectionUrl, CliError> {
     let url = text.parse::<ConnectionUrl>();
     let url = url.map_err(|error| CliError::Usage(error.message))?;
@@ -169,7 +170,7 @@ fn there(path: &Path) -> Result<(), CliError> {
     )))
 }
 
-/// A file beside it whose name is most like its own.
+/// Returns the file in the same folder with the most similar name.
 fn neighbour(path: &Path) -> Option<String> {
     let name = path.file_name()?.to_str()?;
     let folder = path.parent().filter(|folder| *folder != Path::new(""));

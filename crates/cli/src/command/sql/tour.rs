@@ -1,4 +1,4 @@
-//! A question to the shop, as a step of `quillet demo`.
+//! A question to the demo database, as a step of `quillet demo`.
 
 use std::sync::Arc;
 
@@ -15,10 +15,10 @@ use crate::terminal::Stream;
 
 const QUESTION: &str = "Show the total order amount by status";
 
-/// The question, the query and the rows. No configuration is read, and nothing is stored.
+/// Returns the question, the query and the rows. No configuration is read and nothing is stored.
 ///
 /// # Errors
-/// The shop cannot be built.
+/// The demo database cannot be built.
 pub(crate) async fn tour() -> Result<String, CliError> {
     let shop = DemoShop::build()?;
     let databases = Databases::new(ServiceParts {

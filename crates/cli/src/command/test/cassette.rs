@@ -1,4 +1,4 @@
-//! Recordings of a fixture in place of models.
+//! Records and replays model responses for a fixture.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use quillet_script::host;
 use crate::failure::CliError;
 use crate::scripts::MOCK;
 
-/// Models that answer from a folder of recordings, or that are recorded into it.
+/// Returns models that replay the recordings of a folder, or that record to it.
 ///
 /// # Errors
-/// The folder cannot be read or made.
+/// The folder cannot be read or created.
 pub(super) fn models(
     folder: &Path,
     config: &Settings,

@@ -1,4 +1,4 @@
-//! Fixtures on this disk, and the scripts and prompts beside them.
+//! Fixture files, and the scripts and prompts beside them.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,23 +11,23 @@ use crate::prompt_target;
 use crate::source;
 use crate::walk;
 
-/// How the names of fixtures end.
+/// File name endings of fixtures.
 const ENDINGS: [&str; 2] = [".fixture.yaml", ".fixture.yml"];
 
-/// A fixture's file.
+/// A fixture file.
 #[derive(Debug)]
 pub(super) struct FixtureFile {
-    /// As people see it.
+    /// Its path in messages.
     pub(super) path: String,
     pub(super) folder: PathBuf,
-    /// The files of the scripts and prompts of its name.
+    /// Files of the scripts and prompts with the same name.
     pub(super) subjects: Vec<String>,
 }
 
-/// The fixtures that paths name.
+/// Finds the fixtures for these paths.
 ///
 /// # Errors
-/// A path is nothing, or there is no fixture at all.
+/// A path does not exist, or no fixture was found.
 pub(super) fn find(paths: &[PathBuf]) -> Result<Vec<FixtureFile>, CliError> {
     let mut files = Vec::new();
     for path in paths {
@@ -61,7 +61,7 @@ pub(super) fn find(paths: &[PathBuf]) -> Result<Vec<FixtureFile>, CliError> {
         .collect())
 }
 
-/// The fixture itself, or the one of a script or a prompt.
+/// Returns the path itself, or the fixture of a script or prompt.
 fn fixture_of(path: &Path) -> Result<PathBuf, CliError> {
     let shown = path.to_string_lossy();
     let script = shown
@@ -118,18 +118,18 @@ impl FixtureFile {
         found
     }
 
-    /// Whether a file is a prompt of this name, or a variant of it: `name.prompty`,
+    /// Whether a file is a prompt with this name or a variant of it: `name.prompty`,
     /// `name.short.prompty`.
     fn is_prompt_of(&self, file: &str, name: &str) -> bool {
         let rest = file.strip_prefix(name);
         let is_named = rest.is_some_and(|rest| rest.starts_with('.'));
-        // What cannot be read is reported where it was named.
+        // Unreadable files are ignored here and reported if the fixture names them.
         is_named
             && !is_fixture(file)
             && prompt_target::is_prompt(&self.folder.join(file).to_string_lossy()).unwrap_or(false)
     }
 
-    /// A name as the fixture means it: a file beside it if there is one, else an id.
+    /// Resolves a name in the fixture: a file in the same folder if it exists, or else an id.
     pub(super) fn resolve_name(&self, name: &str) -> String {
         let path = if self.folder.as_path() == Path::new(".") {
             PathBuf::from(name)
@@ -145,7 +145,7 @@ impl FixtureFile {
         )
     }
 
-    /// The fixture's file without its ending.
+    /// Returns the path of the fixture without its ending.
     pub(super) fn stem(&self) -> &str {
         let stem = ENDINGS
             .iter()
@@ -154,10 +154,10 @@ impl FixtureFile {
     }
 }
 
-/// The text of a fixture.
+/// Reads a fixture.
 ///
 /// # Errors
-/// It cannot be read.
+/// The file cannot be read.
 pub(super) fn source(path: &str) -> Result<Arc<ScriptSource>, CliError> {
     Ok(Arc::new(ScriptSource {
         name: path.to_owned(),

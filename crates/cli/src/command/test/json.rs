@@ -1,4 +1,4 @@
-//! Tests as JSON.
+//! Test results as JSON.
 
 use quillet_script::ScriptError;
 use quillet_script::testing::{CaseReport, Mismatch, TestCounts, TestVerdict};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::fixture_report::FixtureReport;
 use crate::scripts::pretty;
 
-/// Everything that ran and how it ended.
+/// Formats all tests and their results.
 pub(super) fn report(all: &[FixtureReport], counts: &TestCounts) -> String {
     let fixtures: Vec<Value> = all.iter().map(fixture).collect();
     pretty(&json!({
@@ -49,7 +49,7 @@ fn case(report: &CaseReport) -> Value {
     shown
 }
 
-/// The name of a verdict.
+/// Returns the name of a verdict.
 pub(super) fn verdict(verdict: &TestVerdict) -> &'static str {
     match verdict {
         TestVerdict::Passed => "passed",

@@ -1,4 +1,4 @@
-//! Tests as JUnit XML, which CI reads.
+//! Test results as JUnit XML, for CI.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,7 @@ use quillet_script::testing::{CaseReport, Mismatch, TestCounts, TestVerdict};
 
 use super::fixture_report::FixtureReport;
 
-/// The whole report: a suite for each fixture.
+/// Returns the whole report, with one suite for each fixture.
 pub(super) fn xml(all: &[FixtureReport]) -> String {
     let mut text = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n");
     for tested in all {
@@ -84,7 +84,7 @@ fn seconds(report: &CaseReport) -> f64 {
     report.took.as_secs_f64()
 }
 
-/// Text for an attribute or an element. What XML 1.0 cannot say becomes `?`.
+/// Escapes text for an attribute or an element. Characters that XML 1.0 does not allow become `?`.
 fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {

@@ -1,4 +1,4 @@
-//! `quillet test`: the fixtures beside scripts and prompts.
+//! `quillet test`: runs the fixtures beside scripts and prompts.
 
 mod cassette;
 mod files;
@@ -68,7 +68,7 @@ fn finish(
         }
         show::summary(&counts, broken)?;
     }
-    // A number or a title that is misspelled in CI must fail.
+    // A mistyped number or title in CI must fail.
     if counts.passed + counts.failed + counts.broken + broken == 0 {
         return Err(CliError::Usage(
             "no tests were run: -i, -x and -t exclude all of them, or all are skipped".into(),
@@ -131,27 +131,27 @@ async fn test(
     Ok(tested)
 }
 
-/// The tests of one fixture while they run.
+/// A running fixture.
 struct FixtureRun<'a> {
     args: &'a Test,
     config: &'a Settings,
     found: &'a FixtureFile,
     models: Arc<quillet_host::script::ScriptModels>,
     fixture: &'a Fixture,
-    /// Outputs to be written, by the number of the test.
+    /// Outputs to write to the fixture, by test number.
     generated: Vec<(usize, quillet_core::Value)>,
 }
 
-/// What a fixture tests: a script or a prompt.
+/// A script or prompt under test.
 struct TestSubject<'a> {
-    /// As the fixture means it.
+    /// Its name in the fixture.
     name: String,
     subject: Box<dyn TestTarget + 'a>,
     wish: TestFilter,
 }
 
 impl<'a> FixtureRun<'a> {
-    /// The files of what is tested: those that the fixture names, else those beside it.
+    /// Returns the files under test: those that the fixture names, or else those beside it.
     fn names(&self, broken: &mut Vec<ScriptError>) -> Vec<String> {
         let mut names: Vec<String> = if self.fixture.scripts.is_empty() {
             self.found.subjects.clone()
@@ -184,7 +184,7 @@ impl<'a> FixtureRun<'a> {
         names
     }
 
-    /// What has these names, as far as it can be read.
+    /// Opens the scripts and prompts with these names, as far as they are readable.
     async fn open(
         &self,
         names: Vec<String>,
@@ -206,7 +206,7 @@ impl<'a> FixtureRun<'a> {
         Ok(all)
     }
 
-    /// A script or a prompt: its file, or its id.
+    /// Opens a script or a prompt by its file or id.
     async fn one(
         &self,
         name: &str,
@@ -247,8 +247,7 @@ impl<'a> FixtureRun<'a> {
         Ok(Ok((Box::new(script), wish)))
     }
 
-    /// Runs the tests of a script or a prompt: with each model that is named, where a model is
-    /// asked.
+    /// Runs the tests of a script or a prompt, once for each selected model if a model is called.
     async fn subject(
         &mut self,
         name: &str,
@@ -267,7 +266,7 @@ impl<'a> FixtureRun<'a> {
             for case in self.cases(name) {
                 let is_scripted = matches!(case.answers, Answers::Replies(_));
                 let runs = !is_left_out && self.runs(case, has_only);
-                // Replies are the same, whichever model is not asked.
+                // Predefined replies and skipped tests do not depend on the model.
                 if round > 0 && (is_scripted || !runs) {
                     continue;
                 }
@@ -282,7 +281,7 @@ impl<'a> FixtureRun<'a> {
         Ok(())
     }
 
-    /// Whether a test is among those that were asked for.
+    /// Whether a test is selected.
     fn runs(&self, case: &TestCase, has_only: bool) -> bool {
         let args = self.args;
         // Numbers on the command line take precedence over `skip` and `only` in the fixture.
@@ -296,7 +295,7 @@ impl<'a> FixtureRun<'a> {
             && (case.only || !has_only)
     }
 
-    /// The tests that are for a script or a prompt.
+    /// Returns the tests for a script or a prompt.
     fn cases(&self, name: &str) -> Vec<&'a TestCase> {
         let is_its = |case: &&TestCase| match &case.script {
             Some(own) => self.found.resolve_name(own) == name,

@@ -1,4 +1,4 @@
-//! How models compare over all tests that asked them.
+//! Comparison of models over all tests that called them.
 
 use std::io;
 use std::time::Duration;
@@ -10,10 +10,10 @@ use quillet_script::testing::{CaseReport, TestCounts};
 use super::fixture_report::FixtureReport;
 use crate::terminal;
 
-/// One line for each model: tests by how they ended, time, tokens, cost.
+/// Prints one line for each model: test results, time, tokens and cost.
 ///
 /// # Errors
-/// The reader left.
+/// Standard output was closed by its reader.
 pub(super) fn table(all: &[FixtureReport], models: &dyn ModelSource) -> io::Result<()> {
     let reports: Vec<&CaseReport> = all.iter().flat_map(|tested| &tested.reports).collect();
     let mut names: Vec<&str> = Vec::new();

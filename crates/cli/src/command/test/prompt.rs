@@ -1,4 +1,4 @@
-//! Prompts under test: rendered with what a test gives, and sent once.
+//! Prompts under test: each is rendered with the test's input and sent once.
 
 use futures_util::StreamExt;
 use quillet::settings::Settings;
@@ -11,7 +11,7 @@ use quillet_script::{ErrorKind, ScriptError};
 use crate::failure::CliError;
 use crate::prompt_target;
 
-/// A prompt: its file, or its id in the store.
+/// A prompt under test: its file, or its id in the store.
 pub(super) struct Prompt<'a> {
     pub(super) name: String,
     pub(super) config: &'a Settings,
@@ -65,7 +65,7 @@ impl Prompt<'_> {
         }
     }
 
-    /// What the test says of the model: its name, and how it is to answer.
+    /// Returns the model and the options that the test sets.
     fn parameters(&self, parameters: &Map) -> Result<(Option<String>, ChatOptions), ScriptError> {
         let model = parameters.get("model").and_then(Value::as_str);
         let rest = parameters.iter().filter(|(name, _)| &***name != "model");
@@ -115,7 +115,7 @@ impl Prompt<'_> {
         }
     }
 
-    /// A prompt that could not be rendered, with the places that are known.
+    /// Creates the error for a failed render, with locations if known.
     fn failed(&self, failure: CliError) -> ScriptError {
         match failure {
             CliError::Findings(found) if !found.is_empty() => {
@@ -140,7 +140,7 @@ async fn reply(model: &dyn ChatModel, request: ChatRequest) -> Result<Reply, Mod
     Ok(reply)
 }
 
-/// The answer: a value where the prompt asks for JSON, and a text everywhere else.
+/// Converts the response: a JSON value if the prompt requests JSON, or else a text.
 fn value(text: &str, options: &ChatOptions) -> Value {
     let read = options
         .wants_json()

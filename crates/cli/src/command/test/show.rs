@@ -1,4 +1,4 @@
-//! Tests on the terminal.
+//! Test results on the terminal.
 
 use std::io;
 
@@ -11,20 +11,20 @@ use crate::report::{self, LocatedDiagnostic};
 use crate::scripts;
 use crate::terminal::{self, Stream, TextStyle, styled};
 
-/// Mismatches of one test that are shown.
+/// Maximum number of mismatches to show for one test.
 const MOST_SHOWN: usize = 10;
-/// Characters of a value that is shown on one line.
+/// Maximum length of a value on one line, in characters.
 const MOST_CHARACTERS: usize = 400;
-/// Lines of a difference that are shown.
+/// Maximum number of lines of a difference.
 const MOST_LINES: usize = 60;
-/// Lines around what differs.
+/// Number of unchanged lines around a difference.
 const AROUND: usize = 2;
 
-/// The tests of a fixture, each with its mark, and what failed. Where models are compared, below
-/// the name of the one that was asked.
+/// Prints the tests of a fixture with their results and mismatches, grouped by script, and also by
+/// model if models are compared.
 ///
 /// # Errors
-/// The reader left.
+/// Standard output was closed by its reader.
 pub(super) fn fixture(tested: &FixtureReport, compares: bool) -> io::Result<()> {
     let colour = Stream::Out.has_colour();
     terminal::line(&styled(&tested.path, TextStyle::Bold, colour))?;
@@ -103,7 +103,7 @@ fn failed(tested: &FixtureReport, mismatches: &[Mismatch], colour: bool) -> io::
     }
 }
 
-/// Both sides: over lines where both are texts of several lines.
+/// Formats both sides of a mismatch, as a diff if both are texts with several lines.
 fn sides(mismatch: &Mismatch, colour: bool) -> String {
     let expected = text_of(&mismatch.expected);
     let actual = mismatch.actual.as_deref().map(text_of);
@@ -126,7 +126,7 @@ fn sides(mismatch: &Mismatch, colour: bool) -> String {
     )
 }
 
-/// The text that a mismatch has as JSON; words and other values as they are.
+/// Returns the text of a JSON string. Descriptions and other values are unchanged.
 fn text_of(written: &str) -> String {
     match json::parse(written) {
         Ok(quillet_core::Value::Str(text)) => text.to_string(),
@@ -134,7 +134,7 @@ fn text_of(written: &str) -> String {
     }
 }
 
-/// Lines that are the same at both ends are left out, except for a few.
+/// Formats a diff in which common lines at both ends are omitted, except for a few.
 fn lines(expected: &str, actual: &str, colour: bool) -> String {
     let expected: Vec<&str> = expected.lines().collect();
     let actual: Vec<&str> = actual.lines().collect();
@@ -143,7 +143,7 @@ fn lines(expected: &str, actual: &str, colour: bool) -> String {
         .zip(&actual)
         .take_while(|(one, other)| one == other);
     let start = same.count();
-    // The common end must not overlap the common start.
+    // The common suffix must not overlap the common prefix.
     let most = expected.len().min(actual.len()) - start;
     let ends = expected.iter().rev().zip(actual.iter().rev());
     let end = ends
@@ -183,10 +183,10 @@ fn indented(text: &str) -> String {
     text.lines().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// How many tests ended how.
+/// Prints the number of tests by result.
 ///
 /// # Errors
-/// The reader left.
+/// Standard output was closed by its reader.
 pub(super) fn summary(counts: &TestCounts, broken: usize) -> io::Result<()> {
     let mut parts = vec![format!("{} passed", counts.passed)];
     let more = [

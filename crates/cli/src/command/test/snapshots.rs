@@ -8,7 +8,7 @@ use quillet_script::testing::Snapshots;
 
 use super::files::FixtureFile;
 
-/// The folder of a fixture's snapshots.
+/// The snapshot folder of a fixture.
 #[derive(Debug)]
 pub(super) struct SnapshotFolder {
     folder: PathBuf,

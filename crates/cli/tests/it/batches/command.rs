@@ -1,5 +1,5 @@
-//! `quillet batch`: rows of variables and requests, what is wrong with them, and a process that is
-//! killed and started again.
+//! `quillet batch`: rows of variables and of requests, invalid rows, and a process that is killed
+//! and restarted.
 
 use std::fs;
 use std::process::Stdio;
@@ -55,7 +55,7 @@ fn each_line_of_variables_is_a_prompt() {
         .fails(2, &["out.jsonl already exists"]);
 }
 
-/// A row may ask a database; what it says is the query and its rows.
+/// A row may query a database. Its result contains the query and the rows.
 #[cfg(feature = "sql")]
 #[test]
 fn a_row_may_ask_a_database() {
@@ -154,7 +154,7 @@ fn what_is_wrong_with_a_file_is_named_with_its_line() {
     nowhere.fails(2, &["cannot write no/out.jsonl.queue.lock"]);
 }
 
-/// Killed after each second, it comes to the end, and no row is lost or there twice.
+/// Even if the command is killed twice, it completes without lost or duplicate rows.
 #[test]
 fn it_goes_on_where_it_was_killed() {
     let turn = ScriptedReply::text(["Hello"]).delay(Duration::from_millis(20));
@@ -176,7 +176,7 @@ fn it_goes_on_where_it_was_killed() {
             .stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let started = Instant::now();
-        // The first are killed early, so that every one of them has had something to do.
+        // The first two processes are killed after 700 ms, when they have processed some rows.
         let patience = Duration::from_millis(if killed < 2 { 700 } else { 60_000 });
         let status = loop {
             if let Some(status) = child.try_wait().unwrap() {

@@ -1,4 +1,4 @@
-//! Provider batches over HTTP, with two replicas that share a Redis, and in more than one portion.
+//! Provider batches over HTTP, with two replicas that share a Redis, and split into several jobs.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -28,7 +28,7 @@ fn hello() -> FakeProvider {
     FakeProvider::start(ReplyScript::turns([ScriptedReply::text(["Hello"])]))
 }
 
-/// Begins a batch whose rows go to their provider; its id.
+/// Starts a batch that is submitted to a provider, and returns its id.
 fn hand_over(server: &Running, key: &[(&str, &str)], rows: &str) -> String {
     let file = upload(server, key, rows);
     let asked = json!({"input_file_id": file, "endpoint": "/v1/chat/completions",
@@ -37,7 +37,7 @@ fn hand_over(server: &Running, key: &[(&str, &str)], rows: &str) -> String {
     batch["id"].as_str().unwrap().to_owned()
 }
 
-/// What the provider was asked of one kind.
+/// Returns the requests of one kind that the provider received.
 fn asked(provider: &FakeProvider, method: &str, path: &str) -> Vec<RecordedRequest> {
     let mut all = provider.requests();
     all.retain(|asked| asked.method == method && asked.path.ends_with(path));
@@ -61,7 +61,7 @@ fn a_batch_of_one_replica_is_worked_on_and_read_by_all() {
         .collect();
     let id = hand_over(&first, &[CI], &rows);
     let path = format!("/v1/batches/{id}");
-    // Nobody else sees it.
+    // Other keys cannot see the batch.
     let hidden = second.send("GET", &path, &[OTHER], "");
     assert!(hidden.starts_with("HTTP/1.1 404"), "{hidden}");
     let began = Instant::now();
@@ -79,12 +79,12 @@ fn a_batch_of_one_replica_is_worked_on_and_read_by_all() {
     let read = second.send("GET", &format!("/v1/files/{file}/content"), &[CI], "");
     let (_, out) = read.split_once("\r\n\r\n").unwrap();
     assert_eq!(lines(out).len(), 40);
-    // Handed over once, by one of them.
+    // Only one of the replicas has submitted the rows.
     assert_eq!(provider.batch_rows(), 40);
     assert_eq!(asked(&provider, "POST", "/completions").len(), 0);
 }
 
-/// What was answered until then is kept; the provider's batch is cancelled, too.
+/// Rows completed before the cancellation are kept, and the provider's batch is cancelled too.
 #[test]
 fn a_batch_that_is_cancelled_is_cancelled_at_the_provider() {
     let (redis, provider) = (RedisServer::start(), hello());
@@ -111,7 +111,7 @@ fn a_batch_that_is_cancelled_is_cancelled_at_the_provider() {
     }
     assert_eq!(batch(&first, &id)["status"], "in_progress");
     assert!(asked(&provider, "POST", "/cancel").is_empty());
-    // By the other replica, which may not be the one that works on it.
+    // Cancelled through the other replica, which may not be the one that processes the batch.
     let path = format!("/v1/batches/{id}/cancel");
     let taken: Value = body(&second.request("POST", &path, ""));
     assert!(
@@ -130,7 +130,7 @@ fn a_batch_that_is_cancelled_is_cancelled_at_the_provider() {
         );
         std::thread::sleep(Duration::from_millis(20));
     }
-    // Only what is still there is cancelled, and each but once.
+    // Each unfinished job is cancelled exactly once.
     let cancelled = asked(&provider, "POST", "/cancel");
     assert_eq!(cancelled.len(), 1, "{cancelled:?}");
     let again = second.request("POST", &path, "");
@@ -140,7 +140,7 @@ fn a_batch_that_is_cancelled_is_cancelled_at_the_provider() {
     );
 }
 
-/// How many rows each file of a provider has, by the order in which they came.
+/// Number of rows in each file sent to the provider, in order of arrival.
 fn portions(rows: &str) -> Vec<usize> {
     let provider = hello();
     let place = Place::new().with(&[("rows.jsonl", rows)]);
@@ -168,7 +168,7 @@ fn portions(rows: &str) -> Vec<usize> {
     rows.collect()
 }
 
-/// A portion has at most 64 MiB.
+/// A job has at most 64 MiB.
 #[test]
 #[ignore = "takes minutes: scripts/trials portions"]
 fn rows_of_many_bytes_go_in_portions() {
@@ -187,7 +187,7 @@ fn rows_of_many_bytes_go_in_portions() {
     assert_eq!(portions, [19, 1], "{} bytes", rows.len());
 }
 
-/// OpenAI takes 50,000 rows at once.
+/// OpenAI accepts 50,000 rows per job.
 #[test]
 #[ignore = "takes minutes: scripts/trials portions"]
 fn rows_beyond_the_providers_count_go_in_portions() {

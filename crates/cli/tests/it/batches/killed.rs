@@ -1,5 +1,5 @@
-//! Processes that are killed while they work on rows: none is lost, none is there twice, and what was
-//! asked again is counted.
+//! Workers that are killed while they process rows: no row is lost or duplicated, and repeated
+//! requests are counted.
 
 use std::time::{Duration, Instant};
 
@@ -15,13 +15,13 @@ use crate::Place;
 use crate::ask::{borrowed, reach};
 use crate::serve::Running;
 
-/// `TRIALS_ROWS` says how many, of a long trial.
+/// Number of rows. A longer trial sets it with `TRIALS_ROWS`.
 fn rows() -> usize {
     let said = std::env::var("TRIALS_ROWS").ok();
     said.and_then(|text| text.parse().ok()).unwrap_or(10_000)
 }
 
-/// Some that work, of which all but the first are killed in turn, one each second.
+/// Starts three workers. Every second, one of the last two is killed and restarted.
 fn a_batch_outlives_its_workers(store: &str) {
     let provider = FakeProvider::start(ReplyScript::turns([ScriptedReply::text(["Hello"])]));
     let place = Place::new();
@@ -85,7 +85,7 @@ fn over_sqlite() {
     a_batch_outlives_its_workers("sqlite:store.db");
 }
 
-/// Redis is killed, and comes back with what it has written down: the batch goes on.
+/// Redis is killed and restarts with its persisted data, and the batch continues.
 #[test]
 fn over_a_redis_that_goes_away() {
     let mut redis = RedisServer::start_with(&["--appendonly", "yes", "--appendfsync", "always"]);
@@ -120,7 +120,7 @@ fn over_a_redis_that_goes_away() {
     );
 }
 
-/// Whoever is told to end gives its rows back: nobody waits for its lease, which is long here.
+/// A worker that is stopped releases its rows, so the long lease does not delay them.
 #[test]
 fn a_worker_that_stops_gives_its_rows_back() {
     let slow = ScriptedReply::text(["Hello"]).delay(Duration::from_millis(400));
@@ -148,12 +148,12 @@ fn a_worker_that_stops_gives_its_rows_back() {
     let counts = json!({"total": 40, "completed": 40, "failed": 0});
     assert_eq!(batch["request_counts"], counts, "{batch}");
     assert_eq!(lines(&content(&second, &batch["output_file_id"])).len(), 40);
-    // Rows that were under way came to their end.
+    // Rows in progress were completed.
     assert_eq!(provider.asked(), 40);
     assert!(first.child.wait().unwrap().success());
 }
 
-/// A row that is told to wait waits; one whose provider fails for good goes to the errors.
+/// A rate-limited row is retried later. A row with a permanent error is written to the error file.
 #[test]
 fn rows_that_are_told_to_wait_do_not_fail() {
     let wait = || {
@@ -188,7 +188,7 @@ fn rows_that_are_told_to_wait_do_not_fail() {
     );
 }
 
-/// The time of a batch ends while its rows wait: each of them says so.
+/// If the time of a batch runs out while rows are pending, each of them has an error.
 #[test]
 fn rows_that_are_not_asked_in_time_say_so() {
     let hour = Duration::from_secs(3600);
@@ -220,7 +220,7 @@ fn rows_that_are_not_asked_in_time_say_so() {
     assert!(failed["row-7"]["response"].is_null());
 }
 
-/// A key that is taken out of the configuration: its rows are not asked any more.
+/// If a key is removed from the configuration, its pending rows are rejected.
 #[test]
 fn rows_of_a_key_that_is_gone_are_refused() {
     let provider = FakeProvider::start(ReplyScript::turns([ScriptedReply::text(["Hello"])]));

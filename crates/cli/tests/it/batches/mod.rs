@@ -1,5 +1,4 @@
-//! Batches through real processes: over SQLite and over Redis, of which some are killed, and by the
-//! command line.
+//! Batches in real processes: over SQLite and Redis, with killed workers, and on the command line.
 
 mod command;
 #[cfg(feature = "redis")]
@@ -14,14 +13,14 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-/// A row that asks a model.
+/// A row with a model request.
 fn row(name: &str, model: &str) -> String {
     let row = json!({"custom_id": name, "method": "POST", "url": "/v1/chat/completions",
         "body": {"model": model, "messages": [{"role": "user", "content": name}]}});
     format!("{row}\n")
 }
 
-/// The lines of a file by their ids, each of which is there once.
+/// Returns the lines of a file by id. Each id must occur once.
 fn lines(text: &str) -> BTreeMap<String, Value> {
     let mut all = BTreeMap::new();
     for line in text.lines() {

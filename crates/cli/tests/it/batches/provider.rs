@@ -1,5 +1,5 @@
-//! `quillet batch --provider-batch`: rows through the batch APIs of OpenAI and Anthropic, which are
-//! spoken by a provider that counts.
+//! `quillet batch --provider-batch`: rows through the batch APIs of OpenAI and Anthropic, with a
+//! fake provider that counts requests.
 
 use std::fs;
 use std::process::Stdio;
@@ -23,7 +23,7 @@ const ARGS: [&str; 6] = [
     "--store=dir:s",
 ];
 
-/// Answers with what it was told; refuses those that say so.
+/// Replies depending on the request text, and rejects requests that contain `refuse me`.
 fn echo() -> ReplyScript {
     ReplyScript::function(|asked| {
         let text = asked.text();
@@ -42,7 +42,7 @@ fn of(place: &Place, name: &str) -> std::collections::BTreeMap<String, serde_jso
     lines(&fs::read_to_string(place.path().join(name)).unwrap_or_default())
 }
 
-/// Rows of both wires and of a prompt, and what a provider does not answer.
+/// Rows for both provider APIs and for a prompt, including rows without a response.
 #[test]
 fn rows_go_to_the_batch_api_of_their_provider() {
     let provider = FakeProvider::start(echo());
@@ -86,7 +86,7 @@ fn rows_go_to_the_batch_api_of_their_provider() {
         let text = failed[id].to_string();
         assert!(text.contains(named), "{id}: {text}");
     }
-    // Three jobs, of gpt-4o, fake-expired and Claude, and no row by itself.
+    // Three jobs (gpt-4o, fake-expired and Claude), and no single requests.
     assert_eq!(provider.batch_rows(), 6);
     let alone = provider.requests();
     let alone = alone
@@ -95,8 +95,8 @@ fn rows_go_to_the_batch_api_of_their_provider() {
     assert_eq!(alone.count(), 0);
 }
 
-/// Killed between the moment in which the provider has taken the rows and that in which this is
-/// written down: the same command finds them there, and hands nothing over twice.
+/// The process is killed after the provider has accepted the rows, but before this is recorded. The
+/// same command finds the job and does not submit the rows twice.
 #[test]
 fn what_was_handed_over_is_found_again() {
     for model in ["gpt-4o", "claude-sonnet-4-5"] {
@@ -125,7 +125,7 @@ fn what_was_handed_over_is_found_again() {
     }
 }
 
-/// Killed again and again while it waits, it comes to the end.
+/// Even if the command is repeatedly killed while it waits, it completes.
 #[test]
 fn it_goes_on_with_the_providers_batch() {
     let provider = FakeProvider::start(echo());
@@ -152,7 +152,7 @@ fn it_goes_on_with_the_providers_batch() {
     assert_eq!(provider.batch_rows(), 200);
 }
 
-/// A provider that takes no batch, and one that fails: every row says why.
+/// If the provider rejects the batch or fails, every row has an error.
 #[test]
 fn a_provider_that_fails_is_told_in_every_row() {
     let provider = FakeProvider::start(echo());
@@ -169,7 +169,7 @@ fn a_provider_that_fails_is_told_in_every_row() {
             "{line}"
         );
     }
-    // Nobody is there at all.
+    // No server is listening.
     let place = Place::new().with(&[
         HELLO,
         ("rows.jsonl", &row("a", "gpt-4o")),

@@ -1,4 +1,4 @@
-//! Batches over HTTP, as the tests of several processes ask for them.
+//! Helpers for batches over HTTP, shared by tests with several processes.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::serve::Running;
 
-/// The body of an answer, whose status is good.
+/// Returns the body of a successful response.
 pub(super) fn body(answer: &str) -> Value {
     let (head, body) = answer.split_once("\r\n\r\n").unwrap();
     assert!(head.starts_with("HTTP/1.1 200"), "{answer}");
@@ -38,12 +38,12 @@ pub(super) fn upload(server: &Running, key: &[(&str, &str)], text: &str) -> Stri
     file["id"].as_str().unwrap().to_owned()
 }
 
-/// Begins a batch of these rows; its id.
+/// Starts a batch with these rows and returns its id.
 pub(crate) fn begin(server: &Running, rows: &str) -> String {
     begin_as(server, &[], rows)
 }
 
-/// The same with a key.
+/// Like [`begin`], but with an API key.
 pub(super) fn begin_as(server: &Running, key: &[(&str, &str)], rows: &str) -> String {
     let file = upload(server, key, rows);
     let asked = json!({"input_file_id": file, "endpoint": "/v1/chat/completions",
@@ -56,7 +56,7 @@ pub(super) fn batch(server: &Running, id: &str) -> Value {
     body(&server.request("GET", &format!("/v1/batches/{id}"), ""))
 }
 
-/// Waits for the end of a batch, and does something until then.
+/// Polls until a batch ends, and calls a function between polls.
 pub(crate) fn ended(server: &Running, id: &str, mut meanwhile: impl FnMut()) -> Value {
     let started = Instant::now();
     loop {

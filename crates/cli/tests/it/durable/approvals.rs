@@ -1,4 +1,4 @@
-//! Calls that wait for somebody, and runs that begin with what another one did.
+//! Approvals of pending calls, and forks of runs.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{Came, World, ask, end, until};
 use crate::serve::Running;
 
-/// Decides, and gives the status and the answer.
+/// Sends a decision and returns status and response.
 fn decide(server: &Running, id: &str, body: &Value) -> (u16, Value) {
     post(server, &format!("/v1/response/{id}/decide"), body)
 }
@@ -19,14 +19,14 @@ fn post(server: &Running, path: &str, body: &Value) -> (u16, Value) {
     (status, serde_json::from_str(body).unwrap_or_default())
 }
 
-/// The run, as soon as it waits.
+/// Returns the run as soon as it has a pending call.
 fn waiting(world: &World, server: &Running, id: &str) -> Value {
     let run = until(world, server, id, |run| run["state"] == "waiting");
     assert!(!run["waiting"].as_array().unwrap().is_empty(), "{run}");
     run
 }
 
-/// Agrees to all that waits until the run is over.
+/// Approves all pending calls until the run ends.
 fn agree(world: &World, server: &Running, id: &str) -> (Came, Vec<String>) {
     let mut asked = Vec::new();
     loop {
@@ -51,7 +51,7 @@ fn a_decision_on_another_replica_goes_on_with_the_run() {
     let (first, second) = (world.server(), world.server());
     ask(&first, "run");
     let run = waiting(&world, &first, "run");
-    // What came with it and needs nobody is done; what waits is not.
+    // Calls of the same turn that need no approval are done. The pending call is not.
     let calls = world.tools.counts();
     assert!(
         calls.keys().any(|call| call.starts_with("look")),
@@ -62,7 +62,7 @@ fn a_decision_on_another_replica_goes_on_with_the_run() {
         "{calls:?}"
     );
     assert_eq!(run["waiting"][0]["tool"], "send");
-    // Nobody needs to be there meanwhile.
+    // The client does not have to stay connected.
     drop(first);
     let began = Instant::now();
     assert_eq!(
@@ -79,7 +79,7 @@ fn a_decision_on_another_replica_goes_on_with_the_run() {
     let took = began.elapsed();
     println!("a decision to the call that it was about: {took:?}");
     let (came, asked) = agree(&world, &second, "run");
-    // The first was decided about above, the second is that of the last turn.
+    // The first call was approved above; the second belongs to the last turn.
     assert_eq!(asked, ["send"]);
     assert!(came.calls.values().all(|count| *count == 1), "{came:?}");
     assert_eq!(came.asked, super::TURNS.len() + 1);
@@ -92,7 +92,7 @@ fn decisions_change_deny_and_stand_in_for_calls() {
     ask(&server, "run");
     let run = waiting(&world, &server, "run");
     let call = run["waiting"][0]["call"].as_str().unwrap().to_owned();
-    // book: with other arguments. A wrong decision changes nothing.
+    // book: approved with other arguments. An invalid decision changes nothing.
     for (body, status, said) in [
         (json!({"decision": "maybe"}), 400, "unknown decision"),
         (json!({"decision": "edit"}), 400, "arguments"),
@@ -112,15 +112,15 @@ fn decisions_change_deny_and_stand_in_for_calls() {
     }
     let edit = json!({"decision": "edit", "arguments": {"step": 77}});
     assert_eq!(decide(&server, "run", &edit).0, 200);
-    // The same once more, and for a run that is not there.
+    // The same decision again, and a decision for an unknown run.
     let (status, answer) = decide(&server, "run", &json!({"call": call, "decision": "deny"}));
     assert_eq!(status, 409, "{answer}");
     assert_eq!(decide(&server, "nobody", &edit).0, 404);
-    // send: denied, with a note that the model reads.
+    // send: denied, with a reason for the model.
     waiting(&world, &server, "run");
     let deny = json!({"decision": "deny", "note": "Not on a Sunday."});
     assert_eq!(decide(&server, "run", &deny).0, 200);
-    // note and book of one turn wait side by side.
+    // note and book belong to one turn and are pending at the same time.
     let run = until(&world, &server, "run", |run| {
         run["waiting"]
             .as_array()
@@ -148,7 +148,7 @@ fn decisions_change_deny_and_stand_in_for_calls() {
     assert_eq!(came.calls.get("book 77"), Some(&1), "{came:?}");
     assert!(!came.calls.contains_key("note 30"), "{came:?}");
     assert!(!came.calls.contains_key("send 10"), "{came:?}");
-    // It is over.
+    // The run has ended.
     assert_eq!(decide(&server, "run", &json!({"decision": "deny"})).0, 409);
 }
 
@@ -187,7 +187,7 @@ fn what_nobody_decides_about_in_time_is_denied() {
     waiting(&world, &server, "run");
     let began = Instant::now();
     let (ended, _) = loop {
-        // The second call waits, too; both are denied.
+        // The second call is pending too. Both are denied.
         let run = world.run(&server, "run").unwrap();
         if run["state"] == "ended" {
             break (run, ());
@@ -231,7 +231,7 @@ fn a_fork_repeats_nothing_and_goes_on_with_another_model() {
     assert_eq!(fork["forked"][1], at);
     let after = world.came(&fork);
     assert_eq!(after.text, before.text);
-    // What both have is the same, byte for byte, but for the request's own id.
+    // The common steps are identical byte for byte, except for the request id.
     let steps = |run: &Value| -> Vec<String> {
         let all = run["journal"].as_array().unwrap().iter();
         let same = all.filter(|step| {
@@ -250,7 +250,7 @@ fn a_fork_repeats_nothing_and_goes_on_with_another_model() {
     let (old, new) = (steps(&run), steps(&fork));
     let common = usize::try_from(at.as_u64().unwrap()).unwrap() - 2;
     assert_eq!(old[..common], new[..common]);
-    // Only what follows was asked and called again, of the other model, with the other text.
+    // Only later steps are repeated, with the other model and the other text.
     let asked = world.provider.requests();
     let more = &asked[before.asked..];
     assert_eq!(more.len(), super::TURNS.len() + 1 - 3);
@@ -261,7 +261,7 @@ fn a_fork_repeats_nothing_and_goes_on_with_another_model() {
     }
     let twice = after.calls.iter().filter(|(_, count)| **count == 2);
     assert_eq!(twice.count(), 3, "{after:?}");
-    // A run, a step that is not there.
+    // An unknown run, and an unknown step.
     assert_eq!(post(&server, "/v1/runs/nobody/fork", &body).0, 404);
     let (status, answer) = post(&server, "/v1/runs/run/fork", &json!({"at": 900}));
     assert_eq!(
@@ -271,7 +271,8 @@ fn a_fork_repeats_nothing_and_goes_on_with_another_model() {
     );
 }
 
-/// A client that knows nothing of runs: what waits is a call to it, and its answer decides.
+/// For a client without support for runs, a pending approval is a tool call, and the result of that
+/// call is the decision.
 #[test]
 fn an_openai_client_decides_by_answering_a_call() {
     let world = World::with("sqlite:journal.db", "", "ask: [send]\n");
@@ -310,10 +311,10 @@ fn an_openai_client_decides_by_answering_a_call() {
         .collect();
     assert_eq!(sent, ["send 40"], "{calls:?}");
     assert!(calls.values().all(|count| *count == 1), "{calls:?}");
-    // The model was asked for each turn once: the conversation that the client sent back is not
-    // gone through again.
+    // The model was called once per turn, so the conversation sent back by the client was not
+    // replayed.
     assert_eq!(world.provider.requests().len(), super::TURNS.len() + 1);
-    // Who answers once more is told that nothing waits.
+    // A second answer reports that no call is pending.
     let body = json!({"model": "agent/clerk", "messages": messages});
     let (status, answer) = post(&second, "/v1/chat/completions", &body);
     assert_eq!(

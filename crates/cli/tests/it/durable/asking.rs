@@ -1,4 +1,4 @@
-//! Scripts whose front matter says that somebody is asked: `ask`.
+//! Scripts whose front matter requires approval of calls: `ask`.
 
 use serde_json::{Value, json};
 
@@ -21,7 +21,7 @@ $send(step=3)
 $ret: "{{A}} That is all."
 "#;
 
-/// What is called when nobody asks.
+/// A helper script whose call of `send` needs approval.
 const HELPER: &str = "---\nask: [\"s*\"]\n---\n$send(step=2)\n$ret: \"helped\"\n";
 const CALLER: &str =
     "---\nimport: [./helper]\n---\n$look(step=1)\n$helper()\n$ret: \"{{LatestResult}}\"\n";
@@ -87,7 +87,7 @@ fn a_client_of_openai_sees_the_call_that_waits() {
     assert_eq!(made(&world, "send 2"), 0);
 }
 
-/// What a script that is called asks is asked, and its caller need not know of it.
+/// Approvals of an imported script apply, even if its caller does not know them.
 #[test]
 fn a_script_that_is_called_asks_for_itself() {
     let world = world(CALLER);
@@ -106,7 +106,8 @@ fn a_script_that_is_called_asks_for_itself() {
     let run = until(&world, &server, "run", |run| run["state"] == "ended");
     assert_eq!(world.came(&run).text, "helped");
     assert_eq!(made(&world, "send 2"), 1);
-    // As a prompt it is a tool, whose run is its own: nobody is asked, and nothing is called.
+    // As a prompt tool it has a separate run, which cannot wait. No approval is requested and
+    // nothing is called.
     let mut world = world;
     let by_tool = CALLER.replace("import: [./helper]\n", "");
     world.place = world.place.with(&[("s/prompts/clerk.ai.yaml", &by_tool)]);
@@ -160,7 +161,7 @@ fn without_a_terminal_nothing_is_called_that_somebody_was_to_agree_to() {
         assert!(done.err.contains(part), "{done:?}");
     }
     assert_eq!((made(&world, "look 1"), made(&world, "send 2")), (1, 0));
-    // A dry run calls nothing, and so asks nobody.
+    // A dry run calls no tools, so it needs no approval.
     let dry = run(&world, &["run", "--dry-run", "s/prompts/clerk.ai.yaml"]);
     assert_eq!(dry.code, Some(0), "{dry:?}");
 }

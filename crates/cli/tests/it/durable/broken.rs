@@ -1,5 +1,5 @@
-//! Journals that are cut, old, full or away, and a world that changes meanwhile: each gives a state
-//! that is clear, nothing is lost, nothing panics.
+//! Journals that are truncated, old, full or unavailable, and definitions that change during a run.
+//! Each case must lead to a clear state without loss or panic.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::Done;
 use crate::ask::{borrowed, reach};
 use crate::serve::Running;
 
-/// A command on a journal.
+/// Runs a command on a journal.
 fn runs(world: &World, journal: &str, args: &[&str]) -> Done {
     let around = reach(&world.provider);
     let mut env = borrowed(&around);
@@ -25,13 +25,13 @@ fn runs(world: &World, journal: &str, args: &[&str]) -> Done {
     done
 }
 
-/// Kills the server, so that what it wrote stays as it is.
+/// Kills the server, so that its journal stays as it is.
 fn kill(mut server: Running) {
     server.child.kill().unwrap();
     server.child.wait().unwrap();
 }
 
-/// A world with a run that waits for somebody.
+/// A world with a run that waits for approval.
 fn waiting() -> World {
     let world = World::with("sqlite:journal.db", "", "ask: [send]\n");
     let server = world.server();
@@ -50,7 +50,7 @@ fn decide(server: &Running, body: &Value) {
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
 }
 
-/// The end of a run whose calls are agreed to.
+/// Approves the calls of a run and returns its end.
 fn agreed(world: &World, server: &Running) -> Value {
     loop {
         let run = until(world, server, "run", |run| {
@@ -68,7 +68,7 @@ fn agreed(world: &World, server: &Running) -> Value {
     }
 }
 
-/// A copy of the journal of which a part is left.
+/// Copies the journal and truncates the copy.
 fn cut(world: &World, name: &str, main: usize, log: Option<usize>) -> String {
     let place = |of: &Path, end: &str| of.join(format!("{name}{end}"));
     let from = world.place.path();
@@ -91,7 +91,8 @@ fn a_file_that_is_cut_anywhere_is_whole_or_says_that_it_is_not() {
     let (main, log) = (size(""), size("-wal"));
     assert!(main + log > 4096, "{main} {log}");
     let page = 4096;
-    // A frame of the log is a page behind 24 bytes, after 32 bytes of the log's own.
+    // A frame of the write-ahead log is a page after a header of 24 bytes. The log itself has a
+    // header of 32 bytes.
     let frame = page + 24;
     let mut cuts: Vec<(usize, Option<usize>)> = vec![(0, None), (1, None), (99, None)];
     for edge in (page..=main).step_by(page) {
@@ -116,7 +117,7 @@ fn a_file_that_is_cut_anywhere_is_whole_or_says_that_it_is_not() {
             }
             _ if shown.err.contains("unknown durable run") => "has no run",
             _ => {
-                // Which file, and what to do about it.
+                // The error names the file and the fix.
                 assert!(shown.err.contains("cut-"), "{main} {log:?}: {shown:?}");
                 "says that it is broken"
             }
@@ -125,7 +126,7 @@ fn a_file_that_is_cut_anywhere_is_whole_or_says_that_it_is_not() {
     }
     println!("{states:?}");
     assert!(states.contains_key("shows the run"), "{states:?}");
-    // The journal itself is as it was.
+    // The journal itself is unchanged.
     let shown = runs(&world, "sqlite:journal.db", &["show", "run"]);
     assert!(shown.out.contains("pending approvals"), "{shown:?}");
 }
@@ -149,7 +150,7 @@ fn a_step_that_this_version_does_not_know_is_named() {
     for args in [&["show", "run"][..], &["resume", "run"]] {
         let done = runs(&world, "sqlite:journal.db", args);
         println!("{args:?}: {}", done.err.trim());
-        // A run that waits is in no hands to resume.
+        // Only `show` must fail because of this step. A run that waits for approval is not resumed.
         if args[0] == "show" {
             assert_ne!(done.code, Some(0), "{done:?}");
             assert!(done.err.contains("dreamt"), "{done:?}");
@@ -157,7 +158,7 @@ fn a_step_that_this_version_does_not_know_is_named() {
     }
     let listed = runs(&world, "sqlite:journal.db", &["list"]);
     assert!(listed.out.contains("waiting"), "{listed:?}");
-    // What an older version has written lacks what came later.
+    // Journals of an older version lack newer fields.
     put(3, &kept);
     let old = json!({"step": "admitted", "request": {"who": {"key": "a", "scope": "any"},
         "request_id": "run", "request": {"model": {"model_id": "agent/clerk", "model": "openai"},
@@ -172,7 +173,7 @@ fn a_step_that_this_version_does_not_know_is_named() {
 
 #[test]
 fn what_changes_meanwhile_is_told_or_changes_nothing() {
-    // The prompt is another: the run keeps its own.
+    // The stored prompt changes, but the run keeps its own.
     let mut world = waiting();
     world.place = world.place.with(&[(
         "s/agents/clerk.yaml",
@@ -185,14 +186,14 @@ fn what_changes_meanwhile_is_told_or_changes_nothing() {
         let body: Value = serde_json::from_slice(&asked.body).unwrap();
         assert_eq!(body["messages"][0]["content"], "Do it.", "{body}");
     }
-    // The tool is gone: the model reads so.
+    // The tool is removed, and the model gets an error.
     let world = waiting();
     fs::remove_file(world.place.path().join("s/tools/send.json")).unwrap();
     let server = world.server();
     let came = world.came(&agreed(&world, &server));
     assert!(!came.calls.contains_key("send 10"), "{came:?}");
     println!("a tool that is gone: {}", came.text);
-    // Of a script too, whose run says so.
+    // The same for a script, whose run reports the error.
     let world = World::of_script("sqlite:journal.db", "", scripts::SCRIPT, scripts::answer);
     let server = world.server();
     let mut body = scripts::durable();
@@ -210,7 +211,7 @@ fn what_changes_meanwhile_is_told_or_changes_nothing() {
     assert!(shown.out.contains("error"), "{shown:?}");
 }
 
-/// The clock of the machine is another: times that were written are a day ahead, or behind.
+/// The system clock is changed, so recorded times are a day in the future or in the past.
 #[test]
 fn a_clock_that_jumps_by_a_day_holds_up_no_run() {
     for day in [86_400_000_i64, -86_400_000] {
@@ -237,7 +238,7 @@ fn a_clock_that_jumps_by_a_day_holds_up_no_run() {
     }
 }
 
-/// No byte more fits: the run stands still where it is, and goes on where there is room.
+/// When the disk is full, the run pauses, and it continues when there is space again.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_disk_that_is_full_loses_nothing() {
@@ -247,7 +248,7 @@ fn a_disk_that_is_full_loses_nothing() {
         let path = world.place.path().join(format!("journal.db{end}"));
         fs::metadata(path).map_or(0, |about| about.len())
     };
-    // In blocks of 512 bytes, as POSIX has it: the log has room for a few steps.
+    // In blocks of 512 bytes, as in POSIX. The log has space for a few steps.
     let most = used("").max(used("-wal")) / 512 + 160;
     let around = reach(&world.provider);
     let program = env!("CARGO_BIN_EXE_quillet");
@@ -261,7 +262,7 @@ fn a_disk_that_is_full_loses_nothing() {
     ask(&first, "run");
     let began = Instant::now();
     let mut steps = 0;
-    // Until the journal stands still.
+    // Until the journal stops growing.
     let mut since = Instant::now();
     while since.elapsed() < Duration::from_secs(2) {
         assert!(began.elapsed() < Duration::from_secs(60));
@@ -310,7 +311,7 @@ fn redis_that_is_away_is_waited_for() {
         };
         until(&world, &server, &id, |run| run["steps"].as_u64() >= Some(6));
         redis.kill();
-        // Longer than any lease.
+        // Longer than the lease.
         std::thread::sleep(Duration::from_secs(5));
         redis.restart();
         let (run, _) = end(&world, &server, &id);

@@ -1,9 +1,9 @@
-//! One of two servers is killed wherever the journal stands.
+//! One of two servers is killed after each possible journal step.
 //!
-//! The journal stands exactly there: in SQLite a trigger that the test puts into the file lets no
-//! step in after that one, and to Redis the server goes through a proxy that passes none on. So a
-//! killed process has come as far as it can come with these steps, and no further: what the last of
-//! them begins may have happened, and its end is not known.
+//! The barrier stops the journal after an exact step. In SQLite, a trigger rejects later steps. For
+//! Redis, the server connects through a proxy that does not forward them. The killed process has
+//! therefore done everything it can do with these steps. The operation that the last step starts
+//! may have happened, but its result is not recorded.
 
 use std::net::TcpStream;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use super::scripts::{self, SCRIPT};
 use super::{Came, TURNS, World, ask, ask_script, end, until};
 use crate::serve::Running;
 
-/// What runs.
+/// Kind of run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Kind {
     Agent,
@@ -29,7 +29,7 @@ impl Kind {
         }
     }
 
-    /// Begins it; of a script there is a reader.
+    /// Starts the run. A script needs an open stream.
     fn ask(self, server: &Running, id: &str) -> Option<TcpStream> {
         match self {
             Kind::Agent => {
@@ -40,7 +40,7 @@ impl Kind {
         }
     }
 
-    /// How often the model is asked.
+    /// Number of model calls.
     fn questions(self) -> usize {
         match self {
             Kind::Agent => TURNS.len() + 1,
@@ -49,12 +49,12 @@ impl Kind {
     }
 }
 
-/// What keeps steps after one of a number out of a journal.
+/// Blocks all steps after a given number from the journal.
 pub(super) trait Barrier {
-    /// The server that is to be killed. The barrier stands before it is asked anything.
+    /// Starts the server to be killed, with the barrier in place.
     fn server(&self, world: &World, point: u64) -> Running;
 
-    /// The killed server is gone: others may write.
+    /// Removes the barrier after the server is killed, so that others can write.
     fn lift(&self, world: &World);
 }
 
@@ -70,7 +70,7 @@ impl Trigger {
 
 impl Barrier for Trigger {
     fn server(&self, world: &World, point: u64) -> Running {
-        // It has made the file.
+        // A first server creates the file.
         let server = world.server();
         let made = format!(
             "CREATE TRIGGER barrier BEFORE INSERT ON steps WHEN NEW.number > {point}
@@ -87,7 +87,7 @@ impl Barrier for Trigger {
     }
 }
 
-/// Kills the server that runs it when the journal has so many steps, and never more.
+/// Kills the server at every possible number of journal steps.
 fn killed_everywhere(kind: Kind, journal: &str, barrier: &impl Barrier) {
     let (calm, steps) = {
         let world = kind.world(journal);

@@ -1,4 +1,4 @@
-//! Calls of agents behind MCP that wait for somebody: the client shows a form.
+//! Approvals for agents that are called over MCP. The client shows a form.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::World;
 use crate::ask::reach;
 
-/// Somebody before a client.
+/// A user with an MCP client.
 #[derive(Clone, Default)]
 struct Person {
     answers: Arc<Mutex<VecDeque<ElicitResult>>>,
@@ -61,9 +61,9 @@ enum Transport {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Revision {
-    /// The client's own handshake, and questions while its call is on its way.
+    /// The older protocol: a handshake, and requests to the client during a call.
     Before,
-    /// Each request for itself, and questions in the result.
+    /// The newest protocol: independent requests, and questions in the result.
     Newest,
 }
 
@@ -102,7 +102,7 @@ async fn call(
             let running = world.server();
             let address = format!("http://{}/mcp", running.address);
             server = Some(running);
-            // Of two tests one is first.
+            // An error means that another test has already installed the provider.
             let _ = rustls::crypto::ring::default_provider().install_default();
             let http = StreamableHttpClientTransport::from_uri(address);
             serve_client_with_lifecycle(person, http, lifecycle).await
@@ -128,7 +128,7 @@ fn world() -> World {
     World::with("sqlite:journal.db", "", "ask: [send]\n")
 }
 
-/// Over both transports, in both manners, as far as there is a way to ask.
+/// Combinations of transport and protocol that support questions to the user.
 const ASKED: [(Transport, Revision); 3] = [
     (Transport::Stdio, Revision::Before),
     (Transport::Stdio, Revision::Newest),
@@ -182,7 +182,7 @@ async fn no_is_a_decision_and_no_choice_is_none() {
         };
         let (_, result) = call(&world, transport, revision, &person).await;
         let about = format!("{transport:?} {revision:?}: {result:?}");
-        // The first was denied; the second waits, and the client is told where.
+        // The first call was denied. The second is pending, and the client learns where to decide.
         assert!(text(&result).contains("waits for a decision"), "{about}");
         let made = world.tools.counts();
         assert!(
@@ -203,7 +203,8 @@ async fn a_client_that_shows_no_forms_is_told_what_waits() {
         (Transport::Stdio, Revision::Before, false),
         (Transport::Stdio, Revision::Newest, false),
         (Transport::Http, Revision::Newest, false),
-        // No request of this one stands for an earlier one, so nothing can be asked meanwhile.
+        // Requests of this protocol over HTTP are independent, so the client cannot be asked during
+        // a call.
         (Transport::Http, Revision::Before, true),
     ];
     for (transport, revision, shows_forms) in ways {

@@ -1,5 +1,4 @@
-//! Runs that outlive their process, on real servers with tools and a model that count what they are
-//! asked.
+//! Runs that survive their process, on real servers with tools and a model that count their calls.
 
 mod approvals;
 mod asking;
@@ -35,7 +34,7 @@ use crate::Place;
 use crate::ask::{borrowed, reach};
 use crate::serve::Running;
 
-/// The tools of the run: whether a call may be made once more, and how they are called.
+/// Tools of the run with their HTTP methods and retry policies.
 const TOOLS: [(&str, &str, &str); 4] = [
     ("look", "GET", "true"),
     ("book", "POST", "\"key\""),
@@ -43,7 +42,7 @@ const TOOLS: [(&str, &str, &str); 4] = [
     ("note", "POST", "\"never\""),
 ];
 
-/// What the model calls in each of its turns; in the last one it answers.
+/// Tool calls in each turn of the model. After the last turn it answers.
 const TURNS: [&[&str]; 5] = [
     &["look", "book"],
     &["send"],
@@ -52,7 +51,7 @@ const TURNS: [&[&str]; 5] = [
     &["send"],
 ];
 
-/// A server of tools that counts the calls of each.
+/// A server with tools that counts their calls.
 struct ToolServer {
     address: String,
     calls: Arc<Mutex<Vec<String>>>,
@@ -73,7 +72,7 @@ impl ToolServer {
         ToolServer { address, calls }
     }
 
-    /// How often each call was made, by tool and arguments.
+    /// Number of calls by tool and arguments.
     fn counts(&self) -> BTreeMap<String, usize> {
         let mut counts = BTreeMap::new();
         for call in self.calls.lock().unwrap().iter() {
@@ -83,7 +82,7 @@ impl ToolServer {
     }
 }
 
-/// Answers with the path, slowly enough to be killed meanwhile.
+/// Responds with the path, slowly enough that a process can be killed during the call.
 fn serve(mut stream: TcpStream, calls: &Mutex<Vec<String>>) {
     let mut reader = BufReader::new(stream.try_clone().unwrap());
     loop {
@@ -118,7 +117,7 @@ fn serve(mut stream: TcpStream, calls: &Mutex<Vec<String>>) {
     }
 }
 
-/// The model: what it does next follows from what it is shown.
+/// The model, whose next reply depends only on the request.
 fn answer(asked: &RecordedRequest) -> ScriptedReply {
     let body: Value = serde_json::from_slice(&asked.body).unwrap();
     let messages = body["messages"].as_array().unwrap();
@@ -138,7 +137,7 @@ fn answer(asked: &RecordedRequest) -> ScriptedReply {
     ScriptedReply::new(tools.iter().enumerate().map(call).collect()).pause(Duration::from_millis(5))
 }
 
-/// How a run came out.
+/// Outcome of a run.
 #[derive(Debug, PartialEq)]
 struct Came {
     text: String,
@@ -157,7 +156,7 @@ impl World {
         World::with(journal, "", "")
     }
 
-    /// More settings of agents, and more lines of the agent.
+    /// Creates a world with additional agent settings and additional lines in the agent.
     fn with(journal: &str, more: &str, agent: &str) -> Self {
         let tools = ToolServer::start();
         let settings = format!(
@@ -189,7 +188,7 @@ impl World {
         }
     }
 
-    /// With a stored script in the agent's place, whose model answers so.
+    /// Creates a world with a stored script instead of the agent, and with this model.
     fn of_script(
         journal: &str,
         more: &str,
@@ -202,7 +201,7 @@ impl World {
         world
     }
 
-    /// A server with a journal at another address.
+    /// Starts a server with its journal at another address.
     fn server_at(&self, journal: &str) -> Running {
         let around = reach(&self.provider);
         let mut env = borrowed(&around);
@@ -233,7 +232,7 @@ impl World {
     }
 }
 
-/// Sends the question, and forgets it: nobody listens to this run.
+/// Sends the question without reading the response.
 fn ask(server: &Running, id: &str) {
     let body = json!({"model_config": {"model_id": "agent/clerk", "model": "openai"}, "input": {"text": "Do it"},
         "features": {"durable": true}});
@@ -244,12 +243,12 @@ fn ask(server: &Running, id: &str) {
     assert!(first.starts_with("HTTP/1.1 200"), "{first}");
 }
 
-/// Begins the script. Its reader stays as long as the stream does.
+/// Starts the script. The client stays connected while the stream exists.
 fn ask_script(server: &Running, id: &str, body: &Value) -> TcpStream {
     post(server, "/api/chat/prompts/clerk", id, body)
 }
 
-/// Asks for something under this id, and leaves the answer to whoever reads the stream.
+/// Sends a request with this id, and leaves the response to the reader of the stream.
 fn post(server: &Running, path: &str, id: &str, body: &Value) -> TcpStream {
     let body = body.to_string();
     let mut stream = TcpStream::connect(&server.address).unwrap();
@@ -263,7 +262,7 @@ fn post(server: &Running, path: &str, id: &str, body: &Value) -> TcpStream {
     stream
 }
 
-/// Looks until the run is as it should be.
+/// Polls until the run has the expected state.
 fn until(world: &World, server: &Running, id: &str, is: impl Fn(&Value) -> bool) -> Value {
     let began = Instant::now();
     loop {
@@ -276,7 +275,7 @@ fn until(world: &World, server: &Running, id: &str, is: impl Fn(&Value) -> bool)
     }
 }
 
-/// The end of a run. Calls whose outcome is unknown are decided about by somebody who looks.
+/// Returns the end of a run. Calls with an unknown outcome are approved like a user would.
 fn end(world: &World, server: &Running, id: &str) -> (Value, usize) {
     let mut decided = 0;
     loop {

@@ -1,4 +1,4 @@
-//! The names by which permissions know tools: that of the function, and that of the target.
+//! Tool names in permissions: the function name and the target name.
 
 use quillet_fake_provider::{
     FakeProvider, RecordedRequest, ReplyPart, ReplyScript, ScriptedCall, ScriptedReply,
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::World;
 use crate::serve::Running;
 
-/// Functions, and every name that each has.
+/// Functions with all their names.
 const NAMES: &[(&str, &[&str])] = &[
     ("look", &["look"]),
     ("shop_send", &["shop_send", "shop.send"]),
@@ -24,7 +24,7 @@ const NAMES: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Calls the function that the question names, and then says so.
+/// Calls the function that the question names, and then ends.
 fn calls(asked: &RecordedRequest) -> ScriptedReply {
     let body: Value = serde_json::from_slice(&asked.body).unwrap();
     let messages = body["messages"].as_array().unwrap();
@@ -40,7 +40,7 @@ fn calls(asked: &RecordedRequest) -> ScriptedReply {
     })])
 }
 
-/// Everything that can be a tool, and agents with these lines.
+/// Creates a store with every kind of tool, and with agents that have these lines.
 fn world(agents: &[String]) -> World {
     let mut world = World::with("memory:", "", "");
     let tool = std::fs::read_to_string(world.place.path().join("s/tools/look.json")).unwrap();
@@ -64,7 +64,7 @@ fn world(agents: &[String]) -> World {
     world
 }
 
-/// The whole answer of an agent that is to call a function.
+/// Returns the complete response of an agent that should call a function.
 fn told(server: &Running, agent: usize, function: &str) -> String {
     let body = json!({"model_config": {"model_id": format!("agent/a{agent}"), "model": "openai"},
         "input": {"text": function}});
@@ -84,7 +84,7 @@ fn whoever_is_asked_is_asked_by_either_name() {
     for (function, names) in NAMES {
         for pattern in names.iter().flat_map(|name| patterns(name)) {
             rows.push((*function, format!("[\"{pattern}\"]"), true));
-            // What is taken out again by the other name is not asked about.
+            // A tool excluded by its other name needs no approval.
             let other = names.last().unwrap();
             rows.push((*function, format!("[\"{pattern}\", \"!{other}\"]"), false));
         }

@@ -1,4 +1,4 @@
-//! Redis away for as long as a machine takes to start again, while runs work and wait.
+//! Redis is unavailable for the time of a reboot, while runs are active or pending.
 
 use std::io::Read;
 use std::net::TcpStream;
@@ -11,25 +11,25 @@ use serde_json::{Value, json};
 use super::{World, post, scripts, until};
 use crate::serve::Running;
 
-/// Runs of each kind.
+/// Number of runs of each kind.
 const EACH: usize = 4;
 
-/// How Redis is away.
+/// How Redis is unavailable.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Away {
-    /// Killed: nobody listens.
+    /// Killed: no server is listening.
     Killed,
-    /// It takes connections, and says nothing.
+    /// It accepts connections but does not respond.
     Silent,
 }
 
-/// `TRIALS_AWAY_S` says how long.
+/// Duration of the outage, which `TRIALS_AWAY_S` can change.
 fn away() -> Duration {
     let said = std::env::var("TRIALS_AWAY_S").ok();
     Duration::from_secs(said.and_then(|text| text.parse().ok()).unwrap_or(60))
 }
 
-/// A run of an agent, whose reader stays as long as what this gives does.
+/// Starts a run of an agent. The client stays connected while the returned stream exists.
 fn begin(server: &Running, agent: &str, id: &str) -> TcpStream {
     let body = json!({"model_config": {"model_id": format!("agent/{agent}"), "model": "openai"},
         "input": {"text": "Do it"}, "features": {"durable": true}});
@@ -98,7 +98,7 @@ fn outlived(how: Away) {
         {
             assert!(began.elapsed() < away(), "{how:?}: Redis is still there");
         }
-        // Nobody is told that there are no runs, or that a decision counts.
+        // No server claims that there are no runs, or that a decision was accepted.
         for server in [&first, &second] {
             for (method, path, body) in [
                 ("GET", "/v1/runs".to_owned(), ""),
@@ -145,7 +145,7 @@ fn outlived(how: Away) {
         }
     }
     drop(readers);
-    // Every call that may not happen twice was made at most as often as there are runs.
+    // Calls that must not be repeated happened at most once for each run.
     let calls = world.tools.counts();
     for (call, count) in &calls {
         let most = match call.split(' ').next().unwrap() {

@@ -1,5 +1,5 @@
-//! Redis for a process that is to be killed: so many steps of a journal are passed on, and then
-//! nothing any more.
+//! A Redis proxy for a process that is to be killed. It forwards a fixed number of journal steps,
+//! and then nothing more.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -12,7 +12,7 @@ pub(super) struct Proxy {
 }
 
 impl Proxy {
-    /// A proxy before a server, which passes on this many steps of all journals together.
+    /// Starts a proxy for a server. It forwards this number of steps, counted over all journals.
     pub(super) fn start(redis: &str, steps: u64) -> Self {
         let server = redis.trim_start_matches("redis://");
         let server = server.split('/').next().unwrap().to_owned();
@@ -37,8 +37,8 @@ fn copy(mut from: TcpStream, mut to: TcpStream) {
     let _ = to.shutdown(Shutdown::Both);
 }
 
-/// Passes commands on, one after the other. One that would write a step too many is kept, and
-/// whatever comes after it on this connection: its process waits.
+/// Forwards commands one after the other. A command that would exceed the number of steps is
+/// withheld, together with all later ones on the connection, so the process waits.
 fn pass(client: TcpStream, mut server: TcpStream, left: &AtomicU64) {
     let mut reader = BufReader::new(client);
     while let Some((bytes, words)) = command(&mut reader) {
@@ -47,7 +47,7 @@ fn pass(client: TcpStream, mut server: TcpStream, left: &AtomicU64) {
             left.checked_sub(steps)
         });
         if may.is_err() {
-            // Read on, so that the process sees no broken connection.
+            // Keeps reading, so that the process does not see a closed connection.
             while command(&mut reader).is_some() {}
             return;
         }
@@ -58,8 +58,9 @@ fn pass(client: TcpStream, mut server: TcpStream, left: &AtomicU64) {
     let _ = server.shutdown(Shutdown::Both);
 }
 
-/// How many steps a command writes. `EVALSHA`, the script, two names, the run, its steps; then of
-/// an owner six arguments before the steps, and four of one that begins.
+/// Returns the number of steps that a command writes. Its words are `EVALSHA`, the script, two
+/// names, the run, and the steps. An owner's command has six arguments before the steps, and one
+/// that starts a run has four.
 fn steps(words: &[Vec<u8>]) -> u64 {
     let is = |at: usize, text: &str| words.get(at).is_some_and(|word| word == text.as_bytes());
     let is_journal = words
@@ -78,7 +79,7 @@ fn steps(words: &[Vec<u8>]) -> u64 {
     words.len().saturating_sub(before) as u64
 }
 
-/// One command: its bytes, and its words.
+/// Reads one command and returns its bytes and its words.
 fn command(reader: &mut impl BufRead) -> Option<(Vec<u8>, Vec<Vec<u8>>)> {
     let mut bytes = Vec::new();
     let count = number(reader, b'*', &mut bytes)?;

@@ -1,4 +1,4 @@
-//! What a script's journal gives back, and what it does when the script goes another way.
+//! Results that a script's journal replays, and scripts that diverge from their journal.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use super::{World, ask_script, until};
 use crate::ask::{borrowed, reach};
 use crate::serve::Running;
 
-/// With more settings than those of agents.
+/// Creates a world with additional settings.
 fn world(script: &str, settings: &str) -> World {
     let mut world = World::of_script("sqlite:journal.db", "", "user: Hi\n", answer);
     let script = script.replace("TOOLS", &world.tools.address);
@@ -75,8 +75,8 @@ $ret: "{{A}}"
     }
 }
 
-/// What a script does follows from definitions that are not its own, too: here a tool's parameter
-/// is called otherwise when the run goes on, so that the same line makes another call.
+/// A script also depends on other definitions. Here a tool's parameter is renamed before the run
+/// resumes, so the same line makes a different call.
 #[test]
 fn a_script_that_goes_another_way_ends_before_it_does_anything() {
     let script = "---\nask: [send]\n---\n$look(40)\n$send(step=1)\n$ret: \"done\"\n";
@@ -108,13 +108,13 @@ fn a_script_that_goes_another_way_ends_before_it_does_anything() {
     );
 }
 
-/// Each step after which the command is killed, unless it has seen by then that its journal takes
-/// nothing more, and ended; what it did then is not done again.
+/// Kills the command after several journal steps and resumes the run. Completed work is not
+/// repeated.
 #[test]
 fn a_durable_command_that_is_killed_is_gone_on_with() {
     for point in [2, 6, 10, 14] {
         let world = World::of_script("sqlite:journal.db", "", scripts::SCRIPT, answer);
-        // It makes the file, and ends.
+        // Creates the file and ends.
         drop(Trigger.server(&world, point));
         let around = reach(&world.provider);
         let store = ["--store", "dir:s"];
@@ -146,7 +146,7 @@ fn a_durable_command_that_is_killed_is_gone_on_with() {
         Trigger.lift(&world);
         let id = head()["id"].as_str().unwrap().to_owned();
         let ended = loop {
-            // Until its lease is over it is in the hands of the dead.
+            // Until its lease expires, the run belongs to the killed process.
             run(&["runs", "resume", &id]);
             let head = head();
             if head["standing"]["state"] == "ended" {

@@ -1,4 +1,4 @@
-//! Rows of batches whose runs have a journal: a row that is handed out again goes on with its run.
+//! Batch rows with durable runs: a row that is leased again resumes its run.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{World, scripts};
 use crate::batches::served::{begin, content, ended};
 
-/// Runs of rows are durable, and rows wait for nobody long.
+/// Settings for durable runs of rows, with a short lease and no retries.
 const MORE: &str =
     "durable = true\n[batch]\nstore = \"sqlite:batches.db\"\nlease_ms = 500\nretries = 0\n";
 
@@ -21,7 +21,8 @@ fn world(model: &str) -> World {
 
 #[test]
 fn a_row_that_is_handed_out_again_goes_on_with_its_run() {
-    // Whoever asks, the call at which its process is killed, and whether somebody has to decide then.
+    // The model, the call during which its process is killed, and whether the call then needs a
+    // decision.
     for (model, at, waits) in [
         ("agent/clerk", "look 0", false),
         ("agent/clerk", "send 10", true),
@@ -59,7 +60,7 @@ fn a_row_that_is_handed_out_again_goes_on_with_its_run() {
             assert_eq!(choice["finish_reason"], "stop", "{at}: {line}");
             let text = choice["message"]["content"].as_str().unwrap();
             assert!(text.ends_with("That is all."), "{at}: {text}");
-            // What was said before it was killed is part of the answer.
+            // Text from before the kill is part of the answer.
             let beginning = if model == "agent/clerk" {
                 ""
             } else {

@@ -1,4 +1,4 @@
-//! Scripts that outlive their process.
+//! Scripts that survive their process.
 
 use quillet_fake_provider::{RecordedRequest, ReplyPart, ScriptedCall, ScriptedReply};
 use serde_json::{Value, json};
@@ -6,8 +6,7 @@ use serde_json::{Value, json};
 use super::{World, ask_script, until};
 use crate::serve::Running;
 
-/// Questions of the model and calls of tools, by the script and by the model, one after the other
-/// and side by side.
+/// Model calls and tool calls, made by the script and by the model, in sequence and concurrently.
 pub(super) const SCRIPT: &str = r#"---
 parameters: {model: gpt-4o}
 tools: [look, book]
@@ -34,11 +33,11 @@ $send(step=44)
 $ret: "{{D}} That is all."
 "#;
 
-/// How often the model is asked, and how many calls are made.
+/// Number of model calls and tool calls.
 pub(super) const ASKED: usize = 5;
 pub(super) const CALLS: usize = 8;
 
-/// The model of the script: first it calls two tools, and else it says what it was asked.
+/// The model of the script. It first calls two tools, and then repeats the question.
 pub(super) fn answer(asked: &RecordedRequest) -> ScriptedReply {
     let body: Value = serde_json::from_slice(&asked.body).unwrap();
     let messages = body["messages"].as_array().unwrap();
@@ -60,7 +59,7 @@ pub(super) fn answer(asked: &RecordedRequest) -> ScriptedReply {
     ])
 }
 
-/// The request of a durable script.
+/// Request for a durable script run.
 pub(super) fn durable() -> Value {
     json!({"features": {"durable": true}, "stream": true})
 }
@@ -92,7 +91,7 @@ fn a_script_is_a_run_like_others() {
     assert!(came.text.ends_with("That is all."), "{}", came.text);
     let listed = get(&server, "/v1/runs?state=ended");
     assert!(listed.contains("prompt/clerk"), "{listed}");
-    // What it is made of stays with it.
+    // The run contains the source of the script.
     let admitted = &run["journal"][0]["request"]["request"]["script"];
     assert_eq!(admitted["text"], SCRIPT);
 }
@@ -146,7 +145,7 @@ fn a_fork_of_a_script_repeats_nothing_and_goes_on_with_another_model() {
     let run = until(&world, &server, "run", |run| run["state"] == "ended");
     let before = world.came(&run);
     let journal = run["journal"].as_array().unwrap();
-    // Behind the call of `note`, before the third question.
+    // After the call of `note`, before the third question.
     let at = journal
         .iter()
         .find(|step| step["step"] == "called" && step["tool"] == "note")
@@ -212,13 +211,13 @@ fn a_script_that_changes_meanwhile_changes_nothing_of_its_run() {
     assert_eq!(came.asked, 1);
 }
 
-/// What the script had, and what the model was told of it.
+/// Splits the result into the script's value and the text that the model received.
 fn split(text: &str) -> Option<(&str, &str)> {
     let (value, said) = text.split_once(" (")?;
     Some((value, said.split_once(") Say ")?.1))
 }
 
-/// What a script could read that is another the next time: it is the same, or refused by name.
+/// A value that changes between executions is either replayed or rejected by name.
 #[test]
 fn what_is_another_the_next_time_is_the_same_or_refused() {
     let same = [
@@ -258,7 +257,8 @@ $set: {templateFormat: hf, F: "?=this.prompt.messages[0].content"}"#,
         assert_eq!(post(&server, "/v1/response/run/decide", &approve).0, 200);
         let run = until(&world, &server, "run", |run| run["state"] == "ended");
         let came = world.came(&run);
-        // The model has said what it was asked before the process ended; the rest came after.
+        // The text that the model received is from before the restart, and the script's value is
+        // from after it.
         let (value, said) = split(&came.text).unwrap_or_else(|| panic!("{what}: {run:#}"));
         assert_eq!(value, said, "{what}");
         assert!(!value.is_empty(), "{what}");
@@ -321,7 +321,7 @@ fn requests_that_hold_keys_are_refused() {
         answer.to_string().contains("a key among the arguments"),
         "{answer}"
     );
-    // And a prompt that is no script does nothing that could be kept.
+    // A template prompt takes no steps that a journal could record.
     body = json!({"features": {"durable": true}});
     let (status, answer) = post(&server, "/api/chat/prompts/hi", &body);
     assert_eq!(status, 400, "{answer}");

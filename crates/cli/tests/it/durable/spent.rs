@@ -1,11 +1,11 @@
-//! What a run has spent stays with it, whoever goes on with it.
+//! A run keeps its usage when another process resumes it.
 
 use quillet_fake_provider::{FakeProvider, ReplyScript};
 
 use super::killed::{Barrier, Trigger};
 use super::{World, answer, ask, end, until};
 
-/// Three questions are within the budget, and a fourth is not.
+/// The budget is enough for three questions, but not for a fourth.
 const BUDGET: &str = "options: {maxTokens: 100}\nbudget: {runTokens: 3100}\n";
 
 fn world() -> World {
@@ -17,7 +17,8 @@ fn world() -> World {
 
 #[test]
 fn whoever_takes_a_run_over_has_what_is_left_of_its_budget() {
-    // Nobody is killed; behind the first answer; behind the second, with and without its call.
+    // No kill, a kill after the first answer, and kills after the second answer, without and with
+    // its call.
     for point in [None, Some(4), Some(10), Some(12)] {
         let world = world();
         let Some(point) = point else {
@@ -51,8 +52,8 @@ fn check(world: &World, server: &crate::serve::Running, point: Option<u64>) {
         steps.filter(|event| event["step"] == step).count()
     };
     assert_eq!(count("answered"), 3, "{point:?}: {run}");
-    // On a loaded machine a live server may lose its lease between a question and its answer; the
-    // next owner then asks again, with a step of its own.
+    // On a loaded machine, a live server may lose its lease between a question and its answer. The
+    // next owner then repeats the question and adds a step.
     assert!(
         world.provider.requests().len() <= count("asked"),
         "{point:?}: {run}"

@@ -1,4 +1,4 @@
-//! The question of `quillet chat` about a call that waits, on a terminal.
+//! The approval prompt of `quillet chat` on a terminal.
 
 use serde_json::Value;
 
@@ -27,7 +27,7 @@ fn world() -> World {
     World::with("sqlite:journal.db", "", "ask: [send]\n")
 }
 
-/// What the model was told last.
+/// Returns the messages of the last request to the model as JSON.
 fn told(world: &World) -> String {
     let requests = world.provider.requests();
     let body: Value = serde_json::from_slice(&requests.last().unwrap().body).unwrap();
@@ -40,7 +40,7 @@ fn words_decide() {
         ("y", true, "send 10"),
         ("n", false, "the person who was asked did not agree"),
         ("Not on a Sunday.", false, "The user says: Not on a Sunday."),
-        // Nothing decides nothing: it is asked again.
+        // An empty line is not a decision, so the question is repeated.
         ("\ry", true, "send 10"),
     ] {
         let world = world();
@@ -57,7 +57,7 @@ fn words_decide() {
         } else {
             terminal.types(&format!("{first}\r"));
         }
-        // The second call of the tool, in the last turn.
+        // The tool's second call, in the last turn.
         terminal.until("\"step\":40");
         terminal.until(ASKED);
         terminal.types("y\r");
@@ -83,14 +83,14 @@ fn whoever_leaves_leaves_it_waiting() {
         terminal.until(">");
         terminal.types("Do it\r");
         terminal.until(ASKED);
-        // Before the editor has the terminal, such a key is the terminal's own.
+        // Before the editor starts, the terminal itself handles this key.
         terminal.until("> ");
         terminal.types(key);
         terminal.until("the approval stays pending");
         let code = terminal.end();
         assert_eq!(code, Some(130), "{name}: {}", terminal.shown);
         assert!(!world.tools.counts().contains_key("send 10"), "{name}");
-        // And somebody else decides, later.
+        // Another client decides later.
         let store = ["--store", "dir:s"];
         let listed = world
             .place
@@ -109,7 +109,7 @@ fn whoever_leaves_leaves_it_waiting() {
         let around = crate::ask::borrowed(&around);
         let resumed = [&["runs", "resume", &id], &store[..]].concat();
         let resumed = world.place.run_with(&resumed, "", &around);
-        // It waits again, in its last turn.
+        // The run waits again, in its last turn.
         assert_eq!(resumed.code, Some(0), "{name}: {resumed:?}");
         assert!(
             told(&world).contains("did not agree"),

@@ -1,4 +1,4 @@
-//! `quillet push`, `quillet pull`: files become versions, and versions files.
+//! `quillet push` and `quillet pull`: convert files to versions and versions to files.
 
 use std::fs;
 
@@ -44,7 +44,7 @@ fn dry_runs_leave_every_byte_as_it_was() {
             .filter(|name| before.get(*name) != after.get(*name))
             .collect();
         assert!(changed.is_empty(), "{store} {changed:?}");
-        // What was said is what happens.
+        // The dry run reports the changes that the push then makes.
         assert_eq!(dry.out, work.out(&push), "{store}");
         assert!(
             dry.out
@@ -93,7 +93,7 @@ fn a_push_that_broke_off_is_begun_again() {
         place: &place,
         store: "sqlite:s.db",
     };
-    // As if it had ended behind the first of them.
+    // The state after a push that stopped after its first definition.
     work.out(&[
         "push",
         "repo/prompts/greet/hello.gotmpl",
@@ -124,7 +124,7 @@ fn pulled_files_keep_their_forms_and_what_people_changed() {
         same.lines().all(|line| line.contains("unchanged 1")),
         "{same}"
     );
-    // A new version comes into the file of the old one, as the template that it is.
+    // The new version replaces the old one in its file, in template form.
     work.by_hand(
         "greet:hello",
         r#"{"userPrompt": "Hi {{.variables.name}}.\n", "format": "go"}"#,
@@ -138,7 +138,7 @@ fn pulled_files_keep_their_forms_and_what_people_changed() {
         fs::read_to_string(&file).unwrap(),
         "Hi {{.variables.name}}.\n"
     );
-    // An old one, too.
+    // An old version can be pulled too.
     work.out(&["label", "greet.hello@1", "production"]);
     let old = work.run(&["pull", "repo", "--label", "production"]);
     assert_eq!(old.out, "prompt greet.hello: changed 1\n");
@@ -150,7 +150,7 @@ fn pulled_files_keep_their_forms_and_what_people_changed() {
         fs::read_to_string(&file).unwrap(),
         "Hello {{.variables.name}}!\n"
     );
-    // What is no version is kept, and then nothing else is written either.
+    // A file with changes that are not in any version is kept, and no other file is written.
     fs::write(&file, "Mine\n").unwrap();
     fs::remove_file(place.path().join("repo/prompts/greet/all.json")).unwrap();
     let words = ["hello.gotmpl was changed", "nothing was written", "--force"];
@@ -161,7 +161,7 @@ fn pulled_files_keep_their_forms_and_what_people_changed() {
         fs::read_to_string(&file).unwrap(),
         "Hi {{.variables.name}}.\n"
     );
-    // Into an empty folder, JSON is laid out and scripts are files.
+    // In an empty folder, JSON is indented and scripts are written to script files.
     work.out(&["pull", "new", "greet.hello", "talk", "--at", "latest"]);
     let hello = fs::read_to_string(place.path().join("new/prompts/greet/hello.json")).unwrap();
     let laid_out =

@@ -1,4 +1,4 @@
-//! What is wrong on the command line or in a file.
+//! Errors on the command line and in files.
 
 use super::{FILES, Work};
 use crate::Place;
@@ -172,8 +172,7 @@ fn bad_input_names_the_thing_the_place_and_the_mend() {
     assert_eq!(here.versions("greet.hello").len(), 1);
 }
 
-/// The write is done when its log entry is written, so a log that fails must not make a client
-/// repeat it.
+/// A failing audit log does not fail a completed write, because the client would repeat the write.
 #[test]
 fn a_failing_log_does_not_fail_the_write() {
     let place = Place::new().with(&FILES);

@@ -19,7 +19,7 @@ use serde_json::Value as Tree;
 
 use crate::{Done, Place};
 
-/// A folder that is laid out as a store: a template, a prompt that calls it, a tool, a script.
+/// Files of a folder store: a template, a prompt that calls it, a tool, and a script.
 const FILES: [(&str, &str); 4] = [
     (
         "repo/prompts/greet/hello.gotmpl",
@@ -36,7 +36,7 @@ const FILES: [(&str, &str); 4] = [
     ("repo/prompts/talk.ai.yaml", "- user: hi\n"),
 ];
 
-/// A store that a test works on.
+/// A store under test.
 struct Work<'a> {
     place: &'a Place,
     store: &'a str,
@@ -48,7 +48,7 @@ impl Work<'_> {
         self.place.run_with(args, "", &env)
     }
 
-    /// What a command prints that succeeds.
+    /// Runs a command that must succeed, and returns its output.
     #[track_caller]
     fn out(&self, args: &[&str]) -> String {
         let done = self.run(args);
@@ -61,7 +61,7 @@ impl Work<'_> {
         serde_json::from_str(&self.out(args)).unwrap()
     }
 
-    /// The numbers, authors, messages and labels that the log has of a definition.
+    /// Numbers, authors, messages and labels of a definition's versions in the log.
     #[track_caller]
     fn versions(&self, id: &str) -> Vec<String> {
         let versions = self.json(&["log", id, "--json"]);
@@ -76,7 +76,7 @@ impl Work<'_> {
         shown.collect()
     }
 
-    /// Writes past all histories, as `redis-cli`, an editor or `sqlite3` do.
+    /// Writes to the store directly, without a version, like `redis-cli`, an editor or `sqlite3`.
     fn by_hand(&self, key: &str, text: &str) {
         let relative = self
             .store
@@ -101,7 +101,7 @@ impl Work<'_> {
     }
 }
 
-/// Every file below a folder with its bytes.
+/// Returns every file below a folder with its bytes.
 fn bytes(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut found = BTreeMap::new();
     let mut folders = vec![folder.to_owned()];
@@ -111,7 +111,7 @@ fn bytes(folder: &Path) -> BTreeMap<String, Vec<u8>> {
                 folders.push(entry.path());
             } else {
                 let name = entry.path().display().to_string();
-                // SQLite makes and removes these while a file is only read.
+                // SQLite creates and deletes these files while it only reads.
                 if !name.ends_with("-shm") && !name.ends_with("-wal") {
                     found.insert(name, fs::read(entry.path()).unwrap());
                 }

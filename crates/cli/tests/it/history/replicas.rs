@@ -1,4 +1,4 @@
-//! The story of a prompt on replicas: processes of their own that share nothing but a store.
+//! The history of a prompt on replicas: separate processes that share only a store.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use super::{FILES, Work};
 use crate::Place;
 use crate::serve::Running;
 
-/// Tokens; the secret of each is its name.
+/// Tokens. The secret of each one is its name.
 const SETTINGS: &str = r#"
 [server.token.ada]
 secret = "ada"
@@ -20,19 +20,19 @@ secret = "ci"
 rights = ["read", "render", "write"]
 "#;
 
-/// Where the prompt is.
+/// Route of the prompt.
 const PROMPT: &str = "/api/v1/prompts/greet.hello";
 
-/// Users who are drawn for; that a tenth of them has nobody in it is no accident any more.
+/// Number of users in the split. With so many, an empty share of a tenth is practically impossible.
 const USERS: usize = 200;
 
-/// What `redis-cli`, a program that speaks SQL and an editor leave behind.
+/// Text written by `redis-cli`, an SQL client or an editor.
 const EDITED: &str = r#"{"userPrompt": "Hi {{.variables.name}}.\n", "format": "go"}"#;
 
-/// What writes past all histories.
+/// A function that writes to the store directly, without a version.
 type Edit<'a> = &'a dyn Fn(&Place);
 
-/// An answer of a replica.
+/// A response of a replica.
 #[derive(Debug)]
 struct Heard {
     status: u16,
@@ -40,7 +40,7 @@ struct Heard {
     body: String,
 }
 
-/// Asks a replica with the token of that name.
+/// Sends a request to a replica with the token of this name.
 fn ask(replica: &Running, who: &str, (method, path, body): (&str, &str, Tree)) -> Heard {
     let token = format!("Bearer {who}");
     let body = if body.is_null() {
@@ -57,7 +57,7 @@ fn ask(replica: &Running, who: &str, (method, path, body): (&str, &str, Tree)) -
     }
 }
 
-/// The JSON of an answer that has to be a success.
+/// Returns the JSON of a response that must be successful.
 #[track_caller]
 fn done(replica: &Running, who: &str, request: (&str, &str, Tree)) -> Tree {
     let heard = ask(replica, who, request);
@@ -65,7 +65,7 @@ fn done(replica: &Running, who: &str, request: (&str, &str, Tree)) -> Tree {
     serde_json::from_str(&heard.body).unwrap()
 }
 
-/// The number of the version that a replica renders for a user, as its header says it.
+/// Version number in the header of a replica's render for this user.
 fn version(replica: &Running, user: &str) -> Option<u64> {
     let path = "/api/v1/render/prompts/greet.hello";
     let body = json!({"variables": {"name": "Ada"}, "user": user});
@@ -73,13 +73,13 @@ fn version(replica: &Running, user: &str) -> Option<u64> {
     let head = heard.head.to_ascii_lowercase();
     let mut lines = head.lines();
     let said = lines.find_map(|line| line.strip_prefix("quillet-version: "))?;
-    // What it renders is that version's text.
+    // The rendered text belongs to that version.
     let begin = if said == "1" { "Hello Ada" } else { "Hi Ada" };
     assert!(heard.body.contains(begin), "{heard:?}");
     said.parse().ok()
 }
 
-/// The versions that a replica renders for all users.
+/// Returns the versions that a replica renders for all users.
 fn draws(replica: &Running) -> Vec<Option<u64>> {
     let users = 0..USERS;
     users
@@ -87,7 +87,7 @@ fn draws(replica: &Running) -> Vec<Option<u64>> {
         .collect()
 }
 
-/// The numbers and the authors of the versions that a replica knows.
+/// Returns numbers and authors of the versions on a replica.
 fn authors(replica: &Running) -> Vec<String> {
     let listed = done(
         replica,
@@ -99,7 +99,7 @@ fn authors(replica: &Running) -> Vec<String> {
     told.collect()
 }
 
-/// What the log says that was done to the prompt, the newest first.
+/// Returns the log of the prompt, newest entry first.
 fn log(replica: &Running) -> Vec<String> {
     let path = "/api/v1/log?kind=prompt&id=greet.hello";
     let log = done(replica, "ada", ("GET", path, Tree::Null));
@@ -145,7 +145,7 @@ fn story(place: &Place, store: &str, edit: Edit<'_>) {
         let expected = "--- greet.hello@1\n+++ greet.hello@2\n@@ -1,3 +1,3 @@\n userPrompt: |\n-  Hello {{.variables.name}}!\n+  Hi {{.variables.name}}.\n format: \"go\"\n";
         assert_eq!(diff, expected, "{store}");
     }
-    // Readers have what they had.
+    // Readers still get the old version.
     assert_eq!([version(one, ""), version(two, "")], [Some(1); 2]);
 
     let label = format!("{PROMPT}/labels/production");
@@ -159,7 +159,7 @@ fn story(place: &Place, store: &str, edit: Edit<'_>) {
     let drawn = draws(one);
     assert!(drawn.contains(&Some(1)), "{drawn:?}");
     assert_eq!(draws(two), drawn, "{store}");
-    // And so on a replica that was not there when the label moved.
+    // A replica that starts later gets the same result.
     let third = start();
     assert_eq!(draws(&third), drawn, "{store}");
     drop(third);
@@ -215,7 +215,7 @@ fn two_replicas_tell_one_story() {
     }
 }
 
-/// How soon, `cargo run --release -p quillet-cli --example label_replicas` measures.
+/// `cargo run --release -p quillet-cli --example label_replicas` measures the delay.
 #[test]
 fn a_label_that_moves_is_seen_by_three_replicas() {
     let redis = RedisServer::start();

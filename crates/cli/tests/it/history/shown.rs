@@ -1,4 +1,4 @@
-//! Marks of ids, and how versions look.
+//! Version selectors in ids, and the output format of versions.
 
 use quillet_core::history::DefinitionContent;
 

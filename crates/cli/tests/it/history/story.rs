@@ -1,4 +1,4 @@
-//! A prompt from its first push to a rollback, and back from its removal.
+//! The history of a prompt from its first push to a rollback, and its restoration after a removal.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use serde_json::Value as Tree;
 use super::{FILES, Work};
 use crate::Place;
 
-/// The story of a prompt, from its first push to another store.
+/// Runs the history of a prompt, from its first push to its export to another store.
 fn story(place: &Place, store: &str, other: &str) {
     let work = Work { place, store };
     let pushed = work.out(&["push", "repo", "-m", "First"]);
@@ -156,7 +156,7 @@ fn what_is_removed_comes_back() {
             "1 ada \"First\" "
         ]
     );
-    // One after the other, each as it was before.
+    // Each rollback saves the restored text as a new version.
     let file = place.path().join("repo/prompts/talk.ai.yaml");
     fs::write(&file, "- user: ho\n").unwrap();
     work.out(&["push", "repo"]);

@@ -24,7 +24,7 @@ fn an_import_that_broke_off_is_begun_again_and_doubles_nothing() {
         .iter()
         .position(|line| line.contains("greet:hello"))
         .unwrap();
-    // A history of which two versions came, and a file that was cut in the middle of a line.
+    // A history with only two of its versions, and a file that ends in the middle of a line.
     let mut part: Tree = serde_json::from_str(lines[of_hello]).unwrap();
     part["versions"].as_array_mut().unwrap().truncate(2);
     part["labels"] = serde_json::json!({});
@@ -44,7 +44,7 @@ fn an_import_that_broke_off_is_begun_again_and_doubles_nothing() {
     let came = other.out(&["import", "whole.jsonl"]);
     assert!(came.contains("prompt greet.hello: 1 version\n"), "{came}");
     assert_eq!(other.out(&["export"]), whole);
-    // Another history under the same name is left alone, and does not keep the others out.
+    // A conflicting history is rejected, and the others are still imported.
     let third = Work {
         place: &place,
         store: "sqlite:t.db",

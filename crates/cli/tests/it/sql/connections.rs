@@ -1,4 +1,4 @@
-//! Connections of the store, real servers, and queries that are given up.
+//! Stored connections, real servers, and cancelled queries.
 
 use quillet_test_support::{MariaDb, Postgres};
 
@@ -9,7 +9,7 @@ use crate::pseudo_terminal::Terminal;
 #[test]
 fn connections_are_kept_listed_used_and_forgotten() {
     let place = Place::new().with(&[("hello.tmpl", "Hello")]);
-    // A store of the program is a file of SQLite like any other.
+    // The program's own SQLite store can be queried like any other file.
     let hello = [
         "prompt",
         "add",
@@ -30,7 +30,7 @@ fn connections_are_kept_listed_used_and_forgotten() {
     ]);
     assert_eq!(added.code, Some(0), "{added:?}");
     assert!(added.err.contains("kept: shop is sqlite:"), "{added:?}");
-    // The only one needs no name.
+    // The only connection needs no name.
     let rows = run(&[
         "sql",
         "run",
@@ -48,7 +48,7 @@ fn connections_are_kept_listed_used_and_forgotten() {
     assert!(test.out.starts_with("shop: "), "{test:?}");
     let wrong = run(&["sql", "tables", "--db", "shpo"]);
     wrong.fails(2, &["unknown database \"shpo\"", "did you mean \"shop\"?"]);
-    // A file is kept by its whole path, however it was written.
+    // A relative file name is stored as an absolute path.
     let whole = format!("sqlite:{}", place.path().join("shop.db").display());
     assert_eq!(list[0]["url"], whole);
     for written in ["./shop.db", "sqlite:shop.db", "sqlite:./shop.db"] {
@@ -85,10 +85,10 @@ fn passwords_are_shown_nowhere() {
     );
 }
 
-/// A query that goes on until somebody ends it.
+/// A query that runs until it is cancelled.
 const ENDLESS: &str = "SELECT count(*) FROM endless a, endless b, endless c, endless d, endless e";
 
-/// Gives a query time to begin and an end that shows: `look` counts those that are under way.
+/// Runs a query and cancels it with Control-C. `look` counts the running queries.
 #[track_caller]
 fn ends_with_control_c(place: &Place, url: &str, look: impl Fn() -> String) {
     let command = place.command(&["sql", "run", ENDLESS, "--db", url, "--timeout", "600"]);
@@ -184,11 +184,11 @@ fn mariadb_answers_and_ends_with_who_asked() {
         "csv",
     ]);
     assert!(question.out.ends_with("2000\r\n"), "{question:?}");
-    // Passwords stand encoded in addresses.
+    // Passwords are percent-encoded in addresses.
     let (before, after) = url.rsplit_once('@').unwrap();
     let (before, _) = before.rsplit_once(':').unwrap();
     let wrong = format!("{before}:wrong-canary@{after}");
-    // What the right password has seen is kept, and not for the wrong one.
+    // The catalogue cached for the right password is not used for the wrong one.
     assert_eq!(place.run(&["sql", "tables", "--db", &url]).code, Some(0));
     for what in [&["run", "SELECT 1"][..], &["tables"]] {
         let denied = place.run(&[&["sql"], what, &["--db", &wrong]].concat());

@@ -1,4 +1,4 @@
-//! The shop that comes with the program, and the mock: everything offline.
+//! The built-in demo database and the mock, without a network.
 
 use super::{demo, json};
 use crate::Place;

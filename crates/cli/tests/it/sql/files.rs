@@ -1,4 +1,4 @@
-//! `--db FILE.csv` and its like.
+//! `--db` with data files such as `FILE.csv`.
 
 use std::process::Stdio;
 use std::time::Duration;
@@ -99,7 +99,7 @@ fn mistakes_with_files_name_the_place_and_the_mend() {
     }
 }
 
-/// However a run ends, no copy of the rows stays.
+/// Temporary copies of the rows are deleted, regardless of how a run ends.
 #[cfg(unix)]
 #[test]
 fn nothing_is_left_behind() {
@@ -130,7 +130,8 @@ fn nothing_is_left_behind() {
             assert_eq!(child.try_wait().unwrap(), None, "it ended by itself");
             std::thread::sleep(Duration::from_millis(5));
         }
-        // By now or a little later it hears of signals; before that they end it at once.
+        // By then the signal handlers are probably installed. Without them, the signal kills the
+        // process.
         std::thread::sleep(Duration::from_millis(300));
         let id = rustix::process::Pid::from_child(&child);
         rustix::process::kill_process(id, signal).unwrap();

@@ -1,4 +1,4 @@
-//! `eval`, `format` and `doctor`: what is said about questions, queries and connections.
+//! `eval`, `format` and `doctor`: reports about questions, queries and connections.
 
 use super::json;
 use crate::Place;

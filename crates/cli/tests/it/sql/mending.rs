@@ -1,4 +1,4 @@
-//! A query that the database refuses after somebody said yes to it.
+//! A query that the database rejects after the user confirmed it.
 
 use quillet_fake_provider::{FakeProvider, ReplyScript, ScriptedReply};
 
@@ -6,7 +6,7 @@ use crate::Place;
 use crate::ask::reach;
 use crate::pseudo_terminal::Terminal;
 
-/// Passes the guard, and is too large for the database.
+/// Passes the guard but overflows in the database.
 const WRONG: &str = r#"{"sql": "SELECT abs(-9223372036854775807 - 1) AS n"}"#;
 const RIGHT: &str = r#"{"sql": "SELECT 4711 AS n"}"#;
 

@@ -1,4 +1,4 @@
-//! Every mistake says what it is and how to fix it.
+//! Errors name the problem and the fix.
 
 use super::demo;
 use crate::Place;
@@ -42,7 +42,7 @@ fn a_question_without_quotes_is_recognised() {
         (Some(0), &quoted.out),
         "{words:?}"
     );
-    // Also where one of the words is the name of a command.
+    // Even if one of the words is the name of a command.
     let done = Place::new().run(&["sql", "show", "tables", "--db", "demo"]);
     done.fails(4, &["found no table that shares a word"]);
 }

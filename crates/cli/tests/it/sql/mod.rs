@@ -1,4 +1,4 @@
-//! `quillet sql`: the demo, files, servers; terminals, pipes and mistakes.
+//! `quillet sql`: the demo, files and servers, on terminals and in pipes, and with invalid input.
 
 mod connections;
 mod demo;
@@ -12,7 +12,7 @@ mod talk;
 
 use crate::{Done, Place};
 
-/// Runs against the demo.
+/// Runs a command with the demo database.
 fn demo(place: &Place, args: &[&str]) -> Done {
     let mut all = vec!["sql"];
     all.extend(args);
@@ -20,7 +20,7 @@ fn demo(place: &Place, args: &[&str]) -> Done {
     place.run(&all)
 }
 
-/// What a command gave, as JSON.
+/// Parses the output of a command as JSON.
 #[track_caller]
 fn json(done: &Done) -> serde_json::Value {
     assert_eq!(done.code, Some(0), "{done:?}");

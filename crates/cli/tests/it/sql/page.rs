@@ -1,4 +1,4 @@
-//! The session that the README shows is what is printed.
+//! The session in the README matches the actual output.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use crate::pseudo_terminal::Terminal;
 
 const START: &str = "$ quillet sql \"";
 
-/// The lines without those that end in a time.
+/// Removes the lines that end in a duration.
 fn steady(text: &str) -> Vec<&str> {
     let is_timed = |line: &&str| line.ends_with(" ms") || line.ends_with(" s");
     text.lines().filter(|line| !is_timed(line)).collect()

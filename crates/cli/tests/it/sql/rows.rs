@@ -1,4 +1,4 @@
-//! Rows in every form.
+//! Output of rows in all formats.
 
 use super::{demo, json};
 use crate::Place;
@@ -82,12 +82,12 @@ fn what_a_terminal_would_obey_is_shown() {
     let sql = "SELECT char(27) || '[2J' || char(10) || char(155) AS evil";
     let done = demo(&place, &["run", sql, "--expanded"]);
     assert!(done.out.contains("evil │ ␛[2J␊\u{fffd}"), "{done:?}");
-    // A program gets the value as it is.
+    // Machine-readable formats contain the original value.
     let done = demo(&place, &["run", sql, "-o", "csv"]);
     assert!(done.out.contains("\u{1b}[2J"), "{done:?}");
 }
 
-/// Counts to many, and cannot compute the last one.
+/// A query with many rows that fails at the last one.
 const BREAKS: &str = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 50000) \
     SELECT CASE WHEN i < 50000 THEN i ELSE abs(-9223372036854775807 - 1) END AS i FROM n";
 const MANY: &str = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 50000) \
@@ -120,7 +120,7 @@ fn many_rows_are_written_in_every_form() {
     }
 }
 
-/// Names of all files in the folder.
+/// Returns the names of all files in the folder.
 fn files(place: &Place) -> Vec<String> {
     let entries = std::fs::read_dir(place.path()).unwrap();
     let names = entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned());
@@ -129,7 +129,7 @@ fn files(place: &Place) -> Vec<String> {
     names
 }
 
-/// A file has its name when it is whole: a query that fails leaves what was there before.
+/// If a query fails, an existing file is kept and no partial file is left behind.
 #[test]
 fn a_query_that_fails_in_the_middle_leaves_no_half_file() {
     let place = Place::new().with(&[("rows.csv", "before")]);
@@ -140,7 +140,7 @@ fn a_query_that_fails_in_the_middle_leaves_no_half_file() {
     assert_eq!(files(&place), ["rows.csv"]);
     let kept = std::fs::read_to_string(place.path().join("rows.csv")).unwrap();
     assert_eq!(kept, "before");
-    // Without a word that it may go, nothing is even asked.
+    // Without permission to replace the file, the query does not start.
     let done = demo(&place, &["run", THREE, "--output", "rows.csv"]);
     done.fails(2, &["rows.csv", "--force"]);
     let kept = std::fs::read_to_string(place.path().join("rows.csv")).unwrap();
@@ -154,7 +154,7 @@ fn a_query_that_fails_in_the_middle_leaves_no_half_file() {
     assert_eq!(files(&place), ["rows.csv"]);
 }
 
-/// A pipe has got what there was, and the exit code says that it is not all.
+/// A pipe receives the rows before the error, and the exit code reports that they are incomplete.
 #[test]
 fn a_query_that_fails_in_the_middle_of_a_pipe_says_so() {
     let done = demo(&Place::new(), &["run", BREAKS, "-o", "csv"]);
@@ -183,7 +183,7 @@ fn what_is_no_file_is_written_as_it_is() {
     );
     assert_eq!(done.code, Some(0), "{done:?}");
     assert_eq!(done.out, "n,t\r\n1,\"a,b\"\r\n22,\r\n333,中文\r\n");
-    // A link is followed, and stays one.
+    // Writing to a symbolic link replaces its target, not the link.
     let target = place.path().join("target.csv");
     std::fs::write(&target, "before").unwrap();
     std::os::unix::fs::symlink(&target, place.path().join("rows.csv")).unwrap();

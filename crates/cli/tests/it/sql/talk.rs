@@ -1,4 +1,4 @@
-//! `quillet sql` alone: questions that go on from one another, SQL, commands.
+//! `quillet sql` sessions: follow-up questions, SQL, and commands.
 
 use crate::Place;
 use crate::pseudo_terminal::Terminal;
@@ -25,7 +25,7 @@ fn lines_of_a_pipe_are_answered_and_go_on_from_one_another() {
         "{done:?}"
     );
     assert_eq!(rows[rows.len() - 2], "count(*)", "{done:?}");
-    // Without --run a question gives its query alone; SQL that was typed runs.
+    // Without --run, a question only prints its query. SQL that the user types is executed.
     let done = talk(
         &place,
         &["--db", "demo"],
@@ -33,7 +33,7 @@ fn lines_of_a_pipe_are_answered_and_go_on_from_one_another() {
     );
     assert!(done.out.starts_with("SELECT count(*)"), "{done:?}");
     assert!(done.out.ends_with("───\n 7\n"), "{done:?}");
-    // By itself the second question means nothing here.
+    // On its own, the second question has no meaning.
     let done = talk(
         &place,
         &["--db", "demo"],
@@ -77,7 +77,8 @@ fn commands_of_sqlite_and_psql_are_understood() {
         "select 9 as n",
     ];
     let done = talk(&place, &["--db", "demo"], &lines);
-    // What fails is told, what follows is done, and the exit code says that something failed.
+    // An error is reported, the next lines are still executed, and the exit code reports the
+    // failure.
     assert_eq!(done.code, Some(2), "{done:?}");
     assert!(
         done.err.contains("pass --force") && done.err.contains("did you mean .tables?"),
@@ -107,8 +108,8 @@ fn control_c_ends_the_query_and_not_the_session() {
     terminal.types(
         "with recursive n(i) as (select 1 union all select i + 1 from n) select max(i) from n\r",
     );
-    // The line is echoed while it is typed; the query runs when the terminal has its own mode
-    // again.
+    // The terminal echoes the typed line. The query runs when the terminal is back in its normal
+    // mode.
     std::thread::sleep(std::time::Duration::from_millis(700));
     crate::ask::interrupt(&terminal.child);
     terminal.until("stopped");

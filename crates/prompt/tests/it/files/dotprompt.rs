@@ -1,4 +1,5 @@
-//! dotprompt: our vectors of its reference, the reference's own, and what they do not say.
+//! dotprompt: our vectors, the vectors of the reference implementation, and cases that neither
+//! covers.
 
 use quillet_core::{Map, MapTable, Value};
 use quillet_prompt::file::{self, FileEnvironment, PromptFile};
@@ -9,7 +10,7 @@ use serde_json::{Value as Tree, json};
 use super::vectors::{Tally, known, own, third_party};
 use super::{contains, read_well, rendered, written};
 
-/// Schemas that a vector declares by name.
+/// Named schemas of a vector.
 struct Schemas<'a>(&'a Tree);
 
 impl FileEnvironment for Schemas<'_> {
@@ -33,7 +34,7 @@ fn part(part: &MessagePart) -> Tree {
     }
 }
 
-/// The conversation so far, as a vector writes it.
+/// Converts the conversation of a vector.
 fn history(data: &Tree) -> Vec<ChatMessage> {
     let message = |message: &Tree| {
         let text = message["content"][0]["text"].as_str().unwrap();
@@ -43,7 +44,7 @@ fn history(data: &Tree) -> Vec<ChatMessage> {
     messages.into_iter().flatten().map(message).collect()
 }
 
-/// The input, and `@` before the names of what the application knows.
+/// Variables of a vector. Names of application data start with `@`.
 fn variables(data: &Tree) -> Map {
     let mut table = MapTable::default();
     let value = |value: &Tree| Value::from(value.clone());
@@ -113,8 +114,8 @@ fn our_vectors_of_the_reference() {
     tally.hold("dotprompt.json", vectors.len(), &known("dotprompt.txt"));
 }
 
-/// A test of the reference's suite: its group's file, with the data and the
-/// options of the test over those of the group.
+/// Runs a test of the reference's suite. The data and options of the test override those of its
+/// group.
 fn reference_test(group: &Tree, test: &Tree) -> Result<(), String> {
     let template = group["template"].as_str().unwrap();
     let mut prompt = read_vector(template, &group["schemas"])?;

@@ -1,8 +1,8 @@
-//! Bad files get findings that name the thing, the place and the fix.
+//! Errors and warnings about invalid files include the subject, the location and the fix.
 
 use super::read;
 
-/// The first error or warning about a file, as people read it.
+/// Returns the first diagnostic of a file as users see it.
 fn finding(name: &str, text: &str) -> String {
     match read(name, text) {
         Ok((_, warnings)) => match warnings.first() {

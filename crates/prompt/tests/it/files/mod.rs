@@ -1,4 +1,4 @@
-//! Prompt files: what they become, and what is said of bad ones.
+//! Prompt files: parsed prompts, and diagnostics of invalid files.
 
 mod dotprompt;
 mod findings;
@@ -16,7 +16,7 @@ use quillet_template::{
 };
 use serde_json::{Value as Tree, json};
 
-/// Reads a file that needs nothing around it.
+/// Parses a file without an environment.
 fn read(name: &str, text: &str) -> CheckResult<Prompt> {
     let file = PromptFile {
         id: file::stem(name),
@@ -33,8 +33,7 @@ fn read_well(name: &str, text: &str) -> Prompt {
     prompt
 }
 
-/// Renders a prompt of one text with variables that are bound as the service
-/// binds them, and notes where its pieces come from.
+/// Renders a single-text prompt with bound variables, and records the origin of each segment.
 fn rendered(
     prompt: &Prompt,
     partials: &[(String, String)],
@@ -79,8 +78,8 @@ fn rendered(
         .map_err(|error| error.to_string())
 }
 
-/// Messages in the words of the vectors of dotprompt and prompty, which differ in
-/// how they write parts.
+/// Writes messages in the notation of the dotprompt and prompty vectors. The two differ in their
+/// parts.
 fn written(messages: &[ChatMessage], part: fn(&MessagePart) -> Tree) -> Tree {
     let message = |message: &ChatMessage| {
         let parts: Vec<Tree> = message.parts.iter().map(part).collect();
@@ -93,7 +92,7 @@ fn written(messages: &[ChatMessage], part: fn(&MessagePart) -> Tree) -> Tree {
     messages.iter().map(message).collect()
 }
 
-/// Whether everything that is expected is there; what is more does not matter.
+/// Whether all expected parts are present. Additional parts are ignored.
 fn contains(got: &Tree, expected: &Tree) -> bool {
     match (got, expected) {
         (Tree::Object(got), Tree::Object(expected)) => expected

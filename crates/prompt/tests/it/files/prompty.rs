@@ -1,4 +1,4 @@
-//! prompty: its conformance vectors, and what they do not say.
+//! prompty: the conformance vectors, and cases that they do not cover.
 
 use quillet_core::{Map, Value};
 use quillet_prompt::Prompt;
@@ -10,7 +10,7 @@ use serde_json::{Value as Tree, json};
 use super::vectors::{Tally, third_party};
 use super::{contains, read_well, rendered, written};
 
-/// A prompt of a template alone, in one of prompty's two formats.
+/// Creates a prompt from a template in one of prompty's two formats.
 fn of_template(engine: &str, template: &str) -> Prompt {
     let text = format!("---\ntemplate: {{format: {{kind: {engine}}}}}\n---\n.");
     let mut prompt = read_well("vector.prompty", &text);
@@ -57,7 +57,7 @@ fn render_vectors() {
     tally.hold("RenderVectors", vectors.len(), &known);
 }
 
-/// What a render of a vector gives in pieces, after its strict inputs were checked.
+/// Validates the strict inputs of a vector and returns the rendered segments.
 fn segments(input: &Tree) -> Result<Tree, String> {
     let written = |text: &str| text.replace("\\n", "\n");
     let inputs: Map = map(&input["inputs"])
@@ -103,7 +103,7 @@ fn render_segment_vectors() {
     tally.hold("RenderSegmentVectors", vectors.len(), &[]);
 }
 
-/// The conversation of a vector, which its text names by a nonce, as our mark.
+/// Replaces the nonce of a conversation in a vector's text by our marker.
 fn with_threads(input: &Tree) -> String {
     let mut text = input["rendered"].as_str().unwrap().to_owned();
     for (name, messages) in input["thread_inputs"].as_object().into_iter().flatten() {
@@ -137,7 +137,7 @@ fn parse_vectors() {
     tally.hold("ParseVectors", vectors.len(), &[]);
 }
 
-/// What a load vector declares as there.
+/// Environment that a load vector declares.
 struct Declared<'a>(&'a Tree);
 
 impl FileEnvironment for Declared<'_> {
@@ -152,7 +152,7 @@ impl FileEnvironment for Declared<'_> {
         Ok(found.to_string())
     }
 
-    /// prompty's loader does.
+    /// The loader of prompty does the same.
     fn fills_connections(&self) -> bool {
         true
     }
@@ -182,7 +182,7 @@ fn load(input: &Tree) -> Result<Prompt, String> {
     Ok(prompt)
 }
 
-/// What the reference says of an error that ours says in its own words.
+/// Whether our error message has the same meaning as the reference's message.
 fn says(found: &str, expected: &Tree) -> bool {
     let theirs = expected["error"].as_str().unwrap();
     let ours = if theirs == "invalid frontmatter" {
@@ -202,7 +202,7 @@ fn load_vectors() {
     let vectors = file["sets"]["LoadVectors"].as_array().unwrap();
     let given = |vector: &&Tree| vector["input"]["fixture"].is_null();
     let (with_text, of_files): (Vec<&Tree>, Vec<&Tree>) = vectors.iter().partition(given);
-    // Their texts are files of prompty's repository that the vectors do not carry.
+    // Their texts are files in prompty's repository, which the vectors do not include.
     assert_eq!(of_files.len(), 7);
     let mut tally = Tally::default();
     for vector in &with_text {
@@ -344,7 +344,7 @@ user:
         named.iter().all(|it| it.contains("\"authors\"")),
         "{named:?}"
     );
-    // Where the environment says which model it is, nobody asks it.
+    // If the environment selects the model, the model in the file is not used.
     let named_outside = text.replace("gpt-4o-mini", "${env:DEPLOYMENT}");
     let (prompt, _) = super::read("support.prompty", &named_outside).unwrap();
     assert_eq!(prompt.model, None);
@@ -362,7 +362,7 @@ fn types_of_version_1_are_what_people_mean_by_them() {
         ("{type: Integer}", json!(3), Some(&list)),
         ("{type: double}", json!(0.5), Some(&list)),
         ("{kind: list}", list.clone(), Some(&object)),
-        // Nobody says the kind: any value will do.
+        // The kind is not declared, so any value is accepted.
         ("{description: d}", list.clone(), None),
         ("{description: d}", json!("x"), None),
     ];

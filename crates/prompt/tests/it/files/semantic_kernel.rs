@@ -1,4 +1,4 @@
-//! Semantic Kernel's functions: YAML and folders.
+//! Semantic Kernel functions in YAML and in folders.
 
 use quillet_core::Map;
 use quillet_prompt::file::{self, NoEnvironment, PromptFile};

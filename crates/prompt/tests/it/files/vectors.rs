@@ -1,15 +1,15 @@
-//! Vectors of prompt files: where they are, and how many must pass.
+//! Test vectors for prompt files: their locations, and how many must pass.
 
 use std::path::Path;
 
 use serde_json::Value as Tree;
 
-/// Our own vectors, which are part of the project.
+/// Loads our own vectors.
 pub(super) fn own(name: &str) -> Tree {
     serde_json::from_str(&conformance(name)).unwrap()
 }
 
-/// Differences that are known: ids, each with its reason.
+/// Ids of known differences, each with its reason.
 pub(super) fn known(name: &str) -> Vec<(String, String)> {
     let text = conformance(&format!("known/{name}"));
     let lines = text
@@ -26,8 +26,8 @@ fn conformance(name: &str) -> String {
     std::fs::read_to_string(root().join("conformance").join(name)).unwrap()
 }
 
-/// Vectors of third parties, which stand beside the project; says so where they
-/// are not there.
+/// Loads third-party vectors, which are stored outside the repository. Prints a note if they are
+/// missing.
 pub(super) fn third_party(name: &str) -> Option<Tree> {
     let path = root().join("../shared/vectors").join(name);
     let Ok(text) = std::fs::read_to_string(path) else {
@@ -41,7 +41,7 @@ fn root() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
 }
 
-/// What came of a set of vectors.
+/// Result of a set of vectors.
 #[derive(Default)]
 pub(super) struct Tally {
     passed: usize,
@@ -56,7 +56,7 @@ impl Tally {
         }
     }
 
-    /// Holds the known differences, each with its reason, to be all there are.
+    /// Checks that the failures are exactly the known differences.
     pub(super) fn hold(&self, what: &str, total: usize, known: &[(String, String)]) {
         assert_eq!(
             self.passed + self.failed.len(),

@@ -1,10 +1,10 @@
-//! How long it takes to cut 10,000 messages to a window of 128,000 tokens.
+//! Benchmarks compaction of 10,000 messages to a window of 128,000 tokens.
 //!
 //!     cargo bench -p quillet-agent --bench compaction
 //!
-//! Each line is `what TAB milliseconds TAB what came of it`; the best of 20 counts.
-//! `count` is what a run pays once, `cut` what the compaction takes; `go on` is the call before
-//! each further turn of the model, when there is nothing to cut.
+//! Each output line is `CASE: PHASE TAB MILLISECONDS TAB RESULT`, with the best time of 20 rounds.
+//! `count` counts the conversation, once per run. `cut` compacts it. `go on` is the check before
+//! each further model call, when nothing has to be cut.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -84,7 +84,7 @@ fn talk(number: usize) -> Message {
     says(role, 20 + number % 37)
 }
 
-/// Every third message asks, calls, or is a result.
+/// A history that repeats three messages: a question, a tool call and its result.
 fn rounds(number: usize) -> Message {
     round(number, 60)
 }

@@ -1,10 +1,10 @@
-//! Shows how a conversation is cut to a window.
+//! Compacts a conversation to a context window and prints the result.
 //!
 //!     cargo run -p quillet-agent --example compaction -- CONTEXT OUTPUT < MESSAGES.json
 //!
-//! MESSAGES.json is a list of messages as OpenAI's chat wire has them; the last is the
-//! question. Four bytes count as a token. The report comes first, then each message
-//! that would be sent, long ones by their first 76 characters.
+//! MESSAGES.json is a list of messages in the format of OpenAI's chat API; the last one is the
+//! question. The token counter assumes four bytes per token. The output is the report, then the
+//! first 76 characters of each message to send.
 
 use std::error::Error;
 use std::sync::Arc;

@@ -1,9 +1,9 @@
-//! Shows what a model is told of the skills of a folder.
+//! Prints the text that a model gets about the skills in a folder.
 //!
 //!     cargo run -p quillet-agent --example skills -- FOLDER [NAME…]
 //!
-//! Findings come first, then the answers to loading each NAME, then the block of the
-//! system prompt.
+//! The output is the diagnostics, then the result of loading each NAME, then the skills section of
+//! the system prompt.
 
 use std::path::Path;
 

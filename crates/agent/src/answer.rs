@@ -1,9 +1,9 @@
-//! The model's answer, while it is streamed and when it is complete.
+//! The model's answer, both while it is streamed and when it is complete.
 
 use quillet_core::ToolCall;
 use quillet_core::chat::{FinishReason, Reply};
 
-/// Turn that is being streamed.
+/// A turn that is being streamed.
 #[derive(Default)]
 pub(crate) struct PartialTurn {
     /// Text so far.
@@ -12,11 +12,11 @@ pub(crate) struct PartialTurn {
     pub(crate) reasoning: String,
     /// Whether the text is a refusal.
     pub(crate) refused: bool,
-    /// The remaining state.
+    /// Other parts of the answer.
     pub(crate) rest: Reply,
 }
 
-/// Turn that is complete.
+/// A complete turn.
 pub(crate) struct CompletedTurn {
     /// Finish reason.
     pub(crate) reason: FinishReason,
@@ -27,9 +27,9 @@ pub(crate) struct CompletedTurn {
 }
 
 impl CompletedTurn {
-    /// Turn with this finish reason and these calls.
+    /// Creates a turn from its finish reason and its calls.
     pub(crate) fn new(reason: FinishReason, calls: Vec<ToolCall>) -> Self {
-        // Output is cut at its end, so only the last call of a turn can be incomplete.
+        // Output is truncated at its end, so only the last call of a turn can be incomplete.
         let cut_call = reason == FinishReason::Length && calls.last().is_some_and(is_cut);
         CompletedTurn {
             reason,
@@ -39,8 +39,8 @@ impl CompletedTurn {
     }
 }
 
-/// Whether a call is truncated, given that its turn was truncated right after it. Empty arguments
-/// usually mean "no arguments", but here they mean that the text was cut before it began.
+/// Whether the last call of a truncated turn is incomplete. Empty arguments usually mean that there
+/// are none, but here they mean that the output ended before them.
 fn is_cut(call: &ToolCall) -> bool {
     call.arguments.trim().is_empty() || call.arguments_object().is_none()
 }

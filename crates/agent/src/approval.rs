@@ -6,14 +6,14 @@ use quillet_core::BoxFuture;
 use quillet_core::tool::ToolSpec;
 use serde_json::{Map, Value as Json};
 
-/// Tool call that is about to be made.
+/// A tool call before its execution.
 #[derive(Clone, Copy, Debug)]
 pub struct PendingCall<'a> {
     /// The provider's id of the call.
     pub id: &'a str,
     /// The tool.
     pub tool: &'a ToolSpec,
-    /// The arguments, valid for the tool's schema.
+    /// The arguments, which match the tool's schema.
     pub arguments: &'a Map<String, Json>,
 }
 
@@ -22,13 +22,13 @@ pub struct PendingCall<'a> {
 pub enum Approval {
     /// Make the call.
     Make,
-    /// Make the call with these arguments.
+    /// Make the call with these arguments instead.
     MakeWith(Map<String, Json>),
-    /// Do not make it; the model reads the reason.
+    /// Do not make the call; the model reads this reason.
     Deny(String),
-    /// Do not make it, and use this result instead.
+    /// Do not make the call, and use this result.
     Answer(String),
-    /// No decision yet. The other calls of the turn are made, and the run ends with
+    /// The decision is pending. The other calls of the turn are made, and the run ends with
     /// [`crate::EndReason::ApprovalRequired`].
     Wait {
         /// Reason in one word: `permission`, `unknown`.
@@ -36,8 +36,9 @@ pub enum Approval {
     },
 }
 
-/// Decides about tool calls: a person at a terminal, or a list of recorded decisions.
+/// Decides about tool calls, for example by asking a person at a terminal or by reading recorded
+/// decisions.
 pub trait Approver: Send + Sync + fmt::Debug {
-    /// Decides about a call. May take long; calls that were begun continue meanwhile.
+    /// Decides about a call. May take long; calls in progress continue meanwhile.
     fn request_approval<'a>(&'a self, call: PendingCall<'a>) -> BoxFuture<'a, Approval>;
 }

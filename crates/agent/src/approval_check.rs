@@ -1,4 +1,4 @@
-//! Approval check before a call.
+//! Checks whether a call needs approval before it is made.
 
 use crate::AgentEvent;
 use crate::approval::{Approval, PendingCall};
@@ -14,7 +14,8 @@ pub(crate) enum ApprovalOutcome {
     Waits(AgentEvent),
 }
 
-/// Checks a tool call; other plans have no effects outside the run and need no approval.
+/// Checks a call. Only tool calls need approval, because other plans have no effects outside the
+/// run.
 pub(crate) async fn request_approval(
     scope: &RunContext,
     mut planned: PlannedCall,
@@ -29,7 +30,7 @@ pub(crate) async fn request_approval(
     };
     match approver.request_approval(call).await {
         Approval::Make => {}
-        // The plan was validated before; edited arguments are not validated again here.
+        // Edited arguments are not validated again: the plan was made before.
         Approval::MakeWith(arguments) => planned.input = arguments,
         Approval::Deny(text) => planned.plan = CallAction::Refuse(CallFailure::denied(text)),
         Approval::Answer(text) => planned.plan = CallAction::Answer(text),

@@ -1,4 +1,4 @@
-//! Plans for the calls of a turn, made before any call.
+//! Plans the calls of a turn before any of them is made.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -16,56 +16,57 @@ use crate::{AgentEvent, RunLimits};
 /// Calls of a turn, by executor.
 #[derive(Default)]
 pub(crate) struct SortedCalls {
-    /// Calls for this run, in order.
+    /// Calls that this run executes, in order.
     pub(crate) ours: VecDeque<PlannedCall>,
-    /// Calls for the client.
+    /// Calls that the client executes.
     pub(crate) for_client: Vec<AgentEvent>,
-    /// Reason of a silent exit, if the model called it.
+    /// Reason of the silent exit, if the model requested one.
     pub(crate) silent: Option<String>,
 }
 
-/// Planned call of this run.
+/// A planned call of this run.
 pub(crate) struct PlannedCall {
     /// Index in its turn.
     pub(crate) index: usize,
     /// The call.
     pub(crate) call: ToolCall,
-    /// Its arguments; none if they cannot be parsed.
+    /// Its arguments; empty if they cannot be parsed.
     pub(crate) input: Map<String, Json>,
     /// The plan.
     pub(crate) plan: CallAction,
 }
 
-/// Plan of this run for a call.
+/// Planned handling of a call.
 pub(crate) enum CallAction {
     /// Make the call.
     Make(Arc<dyn Tool>),
     /// Load a skill.
     LoadSkill,
-    /// End silently.
+    /// End the run silently.
     SilentExit,
-    /// Answer with this error without calling.
+    /// Reply with this error without making the call.
     Refuse(CallFailure),
-    /// Answer with a result from a person.
+    /// Reply with a result that a person provided.
     Answer(String),
 }
 
 /// Plans the calls of a turn.
 pub(crate) fn judge(turn: CompletedTurn, toolbox: &Toolbox, limits: &RunLimits) -> SortedCalls {
     let mut doubles = DuplicateCalls::default();
-    // A turn without calls has no last one; the loop below does not run then.
+    // For a turn without calls the index is irrelevant, because the loop below does not run.
     let last = turn.calls.len().saturating_sub(1);
     let mut judged = SortedCalls::default();
     for (index, call) in turn.calls.into_iter().enumerate() {
         let checked = match index {
-            // Surplus calls are answered, not dropped: providers reject a call without a result.
+            // Surplus calls get an error instead of being dropped, because providers reject a call
+            // without a result.
             _ if index >= limits.turn_calls => Err(CallFailure::too_many(limits.turn_calls).into()),
             _ if turn.cut_call && index == last => Err(CallFailure::cut(&call).into()),
             _ => check(&call, toolbox, &mut doubles, limits.repeated_calls),
         };
         match checked {
             Ok((input, by)) => judged.sort(index, call, input, by),
-            // A rejected call is planned too, so that the model reads the reason as its result.
+            // A rejected call is planned too, so that the model gets the reason as its result.
             Err(RejectedCall { input, failure }) => {
                 judged.plan(index, call, input, CallAction::Refuse(failure));
             }
@@ -91,7 +92,7 @@ impl SortedCalls {
             }
             CallExecutor::LoadSkill => self.plan(index, call, input, CallAction::LoadSkill),
             CallExecutor::SilentExit => {
-                // Planned as well, so that the call has a result in the history.
+                // Also planned as a call, so that it has a result in the history.
                 self.silent = Some(argument(&input, "reason"));
                 self.plan(index, call, input, CallAction::SilentExit);
             }
@@ -104,7 +105,7 @@ impl SortedCalls {
     }
 }
 
-/// Plan for a call that is not made.
+/// A call that is rejected without being made.
 struct RejectedCall {
     /// Its arguments, as far as they could be parsed.
     input: Map<String, Json>,
@@ -118,7 +119,7 @@ impl From<CallFailure> for RejectedCall {
     }
 }
 
-/// Validates a call; returns its arguments and executor.
+/// Validates a call. Returns its arguments and its executor.
 fn check<'t>(
     call: &ToolCall,
     toolbox: &'t Toolbox,
@@ -145,7 +146,8 @@ fn check<'t>(
     Ok((input, &entry.by))
 }
 
-/// A blank text or `null` means no arguments: some models write these for tools without parameters.
+/// Parses arguments. A blank text or `null` means that there are none, because some models write
+/// these for tools without parameters.
 fn read(text: &str) -> Result<Map<String, Json>, serde_json::Error> {
     match text.trim() {
         "" | "null" => Ok(Map::new()),
@@ -153,7 +155,7 @@ fn read(text: &str) -> Result<Map<String, Json>, serde_json::Error> {
     }
 }
 
-/// String argument; empty if it is missing.
+/// Returns a string argument; empty if it is missing.
 pub(crate) fn argument(input: &Map<String, Json>, name: &str) -> String {
     let given = input.get(name).and_then(Json::as_str);
     given.unwrap_or_default().to_owned()

@@ -1,4 +1,4 @@
-//! Execution of one tool call, with its timeout and errors.
+//! Execution of a single tool call, with its timeout and errors.
 
 use std::any::Any;
 use std::future::Future;
@@ -33,7 +33,7 @@ pub(crate) struct FinishedCall {
     pub(crate) begun: StartedCall,
     /// Its result.
     pub(crate) answer: Result<Value, CallFailure>,
-    /// Pictures of the result.
+    /// Images of the result.
     pub(crate) images: Vec<MediaUrl>,
     /// Duration.
     pub(crate) took: Duration,
@@ -61,7 +61,7 @@ impl StartedCall {
     }
 }
 
-/// Makes a call in a task of its own, so that a tool that blocks its thread or panics does not stop
+/// Makes a call in a separate task, so that a tool that blocks its thread or panics does not stop
 /// the run. Dropping the future aborts the task.
 pub(crate) fn start(
     scope: &RunContext,
@@ -71,18 +71,18 @@ pub(crate) fn start(
 ) -> impl Future<Output = FinishedCall> + Send + use<> {
     let limit = scope.limits.call_time;
     let context = ToolContext {
-        // A limit too large for the clock means no deadline.
+        // A timeout too large for the clock means that there is no deadline.
         deadline: begun.at.into_std().checked_add(limit),
         request_id: scope.id.clone(),
         call: begun.call.id.as_str().into(),
     };
     let arguments = arguments(input);
-    // A tool may call models too, and these calls are charged to the account of the run. Task-local
-    // values do not reach a spawned task, so the account is passed explicitly.
+    // Models that a tool calls are charged to the account of the run. A spawned task does not
+    // inherit the account, so it is passed explicitly.
     let task = tokio::spawn(budget::charge_to_current(async move {
         tool.call_for_model(arguments, &context).await
     }));
-    // A plain join handle would let the task continue after a timeout or a cancelled run.
+    // With a plain join handle, the task would continue after a timeout or a cancelled run.
     let answer = timeout(limit, AbortOnDropHandle::new(task));
     async move {
         let mut images = Vec::new();
@@ -92,7 +92,7 @@ pub(crate) fn start(
                 Ok(output.value)
             }
             Ok(Ok(Err(error))) => Err(to_call_failure(&begun.call, error)),
-            // The task panicked or was aborted. The run itself continues.
+            // The task panicked or was aborted, but the run continues.
             Ok(Err(error)) => Err(broke(&begun.call, error)),
             Err(_) => Err(CallFailure::time(limit)),
         };
@@ -106,7 +106,7 @@ pub(crate) fn start(
 fn arguments(input: serde_json::Map<String, Json>) -> Map {
     match Value::from(Json::Object(input)) {
         Value::Map(map) => map,
-        // An object always converts to a map; this arm only completes the match.
+        // An object always converts to a map, so this arm is unreachable.
         _ => Map::default(),
     }
 }
@@ -118,7 +118,8 @@ fn to_call_failure(call: &ToolCall, error: ToolError) -> CallFailure {
     CallFailure { code, text }
 }
 
-/// The panic message goes to the log only: it may quote secrets of the tool.
+/// Converts a panic to an error. The panic message is only logged, because it may contain secrets
+/// of the tool.
 fn broke(call: &ToolCall, error: JoinError) -> CallFailure {
     let cause = match error.try_into_panic() {
         Ok(panic) => panic_text(&*panic).to_owned(),

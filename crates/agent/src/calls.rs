@@ -16,30 +16,30 @@ use crate::ledger::Ledger;
 use crate::results;
 use crate::scope::RunContext;
 
-/// What follows the calls of a turn.
+/// Next step of the run after the calls of a turn.
 pub(crate) enum NextAction {
-    /// The model is called again.
+    /// Call the model again.
     GoOn,
-    /// The client must make calls.
+    /// End the run, so that the client can make calls.
     ClientsTurn,
-    /// Calls are pending approval.
+    /// End the run until calls are approved.
     Waits,
-    /// The model ended silently.
+    /// End the run silently.
     Silent {
         /// The reason.
         reason: String,
     },
 }
 
-/// Makes the calls of a turn that belong to this run. Results enter the history in the order of the
-/// calls; events are sent in the order in which calls finish.
+/// Makes the calls of a turn that this run executes. Results are added to the history in the order
+/// of the calls, but events are sent in the order in which the calls finish.
 pub(crate) async fn make(
     scope: &RunContext,
     judged: SortedCalls,
     ledger: &mut Ledger,
 ) -> NextAction {
     let held = make_ours(scope, judged.ours, ledger).await;
-    // Results enter the history before the run stops for approval, so that a resumed run has them.
+    // Added before the run stops for approval, so that a resumed run has the results.
     ledger.close_calls();
     if !held.is_empty() {
         for required in held {
@@ -47,28 +47,28 @@ pub(crate) async fn make(
         }
         return NextAction::Waits;
     }
-    // After the approvals: a silent exit must not hide a call that is pending.
+    // Checked after the approvals: a silent exit must not hide a pending call.
     if let Some(reason) = judged.silent {
         return NextAction::Silent { reason };
     }
     if judged.for_client.is_empty() {
         return NextAction::GoOn;
     }
-    // Sent last: the run ends after these events, and the client continues.
+    // Sent last, because the run ends after these events and the client continues.
     for required in judged.for_client {
         scope.events.send(required).await;
     }
     NextAction::ClientsTurn
 }
 
-/// Starts calls as the concurrency limit permits, until all are done. Returns calls that need
-/// approval, which are not started.
+/// Starts calls within the concurrency limit, until all are complete. Calls that need approval are
+/// not started, and are returned.
 async fn make_ours(
     scope: &RunContext,
     mut waiting: VecDeque<PlannedCall>,
     ledger: &mut Ledger,
 ) -> Vec<AgentEvent> {
-    // A limit of 0 would never start a call, and the run would wait forever.
+    // With a limit of 0, the run would wait forever.
     let places = scope.limits.concurrent_calls.max(1);
     let mut running = FuturesUnordered::new();
     let mut held = Vec::new();
@@ -76,8 +76,7 @@ async fn make_ours(
         while running.len() < places
             && let Some(next) = waiting.pop_front()
         {
-            // Calls in progress are tasks of their own, so they continue while this waits for a
-            // person.
+            // Calls in progress run in separate tasks, so they continue while a person decides.
             let next = match approval_check::request_approval(scope, next).await {
                 ApprovalOutcome::Go(next) => next,
                 ApprovalOutcome::Waits(required) => {
@@ -90,7 +89,7 @@ async fn make_ours(
                 CallAction::Make(tool) => {
                     running.push(calling::start(scope, tool, begun, next.input))
                 }
-                // Done in place: loading changes the ledger, which a spawned task cannot borrow.
+                // Loaded without a task, because a spawned task cannot borrow the ledger.
                 CallAction::LoadSkill => load_skill(scope, begun, &next.input, ledger).await,
                 CallAction::SilentExit => end(scope, begun.done(Ok(Value::Null)), ledger).await,
                 CallAction::Refuse(failure) => end(scope, begun.done(Err(failure)), ledger).await,
@@ -113,7 +112,8 @@ async fn begin(
     input: &Map<String, Json>,
     ledger: &mut Ledger,
 ) -> StartedCall {
-    // Before the event: a run cancelled in between still ends this call with an event of its own.
+    // Recorded before the event is sent: if the run is cancelled in between, the call still gets an
+    // end event.
     ledger.started(index);
     let started = AgentEvent::ToolStarted {
         id: call.id.clone(),

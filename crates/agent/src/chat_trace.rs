@@ -1,4 +1,4 @@
-//! Traces of chats outside of runs: a rendered prompt and its answer.
+//! Traces of chats outside of runs, with a rendered prompt and its answer.
 
 use futures_util::StreamExt;
 use futures_util::stream::unfold;
@@ -10,8 +10,8 @@ use crate::answer::PartialTurn;
 use crate::spans::{self, ModelSpan};
 use crate::turn::apply_event;
 
-/// Trace of a chat: two spans, like a run with one model call. If it is dropped before its end, it
-/// is recorded as cancelled.
+/// Trace of a chat, with two spans like a run with one model call. If it is dropped before the chat
+/// ends, the chat is recorded as cancelled.
 #[expect(
     missing_debug_implementations,
     reason = "holds what was answered so far"
@@ -59,7 +59,7 @@ impl ChatTrace {
                 }
                 Some(Err(error)) => {
                     open.fail(&error);
-                    // No state is left, so the stream ends after its first error.
+                    // Without a state, the stream ends after its first error.
                     Some((Err(error), None))
                 }
                 None => {

@@ -1,7 +1,7 @@
-//! The loop: the model answers, its calls are made, and the model is called again.
+//! The agent loop: the model answers, its calls are made, and the model is called again.
 //!
-//! One run is one future, which may be dropped at any point. State that must stay consistent in
-//! that case, such as the history, is in the [`Ledger`].
+//! A run is one future, which may be dropped at any point. State that must be consistent then, such
+//! as the history, is in the [`Ledger`].
 
 use quillet_core::chat::FinishReason;
 use quillet_core::trace::RUN_ATTRIBUTE;
@@ -20,12 +20,12 @@ use crate::toolbox::Toolbox;
 use crate::turn;
 use crate::{AgentError, AgentEvent, EndReason, RunSpec, spans};
 
-/// Number of consecutive truncated calls that are reported to the model; after the next one the run
-/// ends.
+/// Maximum number of consecutive truncated calls that are reported to the model. The run ends after
+/// the next one.
 const CUT_CALLS: u32 = 3;
 
-/// Runs the loop until the model makes no more calls or a limit ends it. Nothing happens before the
-/// stream is read, and nothing continues after it is dropped. The last event is
+/// Runs the loop until the model makes no more calls or a limit ends the run. The run advances only
+/// while the stream is read, and stops when the stream is dropped. The last event is
 /// [`AgentEvent::Ended`], exactly once.
 #[must_use = "a run goes only while its events are read"]
 pub fn run(run: RunSpec) -> EventStream {
@@ -50,7 +50,7 @@ async fn drive(run: RunSpec, events: Events) {
     let skills = LoadedSkills::new(run.skills);
     toolbox.add_loader(skills.tool());
     let counter = run.counter.clone();
-    // The system prompt is set before each turn, because loaded skills change it.
+    // The system prompt is set before each turn, because loading skills changes it.
     let conversation = Conversation::new(counter, String::new(), run.history, run.input);
     let mut ledger = Ledger::new(&run.id, conversation, skills);
     let scope = RunContext {
@@ -80,7 +80,8 @@ async fn drive(run: RunSpec, events: Events) {
     }
     let outcome = ledger.outcome(ending);
     spans::end_run(&scope.span, &outcome);
-    // The span ends before the last event: a reader may drop the stream when it has that event.
+    // The span is closed before the last event, because a reader may drop the stream after that
+    // event.
     drop(scope.span);
     let ended = AgentEvent::Ended(Box::new(outcome));
     scope.events.send(ended).await;
@@ -101,7 +102,7 @@ async fn converse(scope: &RunContext, mut toolbox: Toolbox, ledger: &mut Ledger)
     let mut circles = false;
     let mut cut_in_a_row = 0;
     loop {
-        // In this order: the notice about the limit must not be skipped when `circles` is set.
+        // `announce_limit` comes first, because its notice must be added even if `circles` is set.
         let last = announce_limit(scope, ledger).await || circles;
         let turn = match turn::run_turn(scope, &mut toolbox, last, ledger).await {
             Ok(turn) => turn,
@@ -113,7 +114,7 @@ async fn converse(scope: &RunContext, mut toolbox: Toolbox, ledger: &mut Ledger)
                 return after_circle(turn.reason, scope.limits.repeated_calls);
             }
             LoopStep::End => return EndReason::Finished(turn.reason),
-            // A pause counts as a round; otherwise a provider that only pauses would be called
+            // A pause counts as a round. Otherwise, a provider that only pauses would be called
             // forever.
             LoopStep::Again => ledger.rounds += 1,
             LoopStep::Calls => {
@@ -136,8 +137,9 @@ async fn converse(scope: &RunContext, mut toolbox: Toolbox, ledger: &mut Ledger)
     }
 }
 
-/// Whether the rounds are used up, so that the next turn is the last. The model gets a notice, and
-/// its results are not compacted: its last answer needs them.
+/// Returns whether the limit on rounds is reached, so that the next turn is the last. The model
+/// then gets a notice, and the results of this turn are not compacted, because the last answer
+/// needs them.
 async fn announce_limit(scope: &RunContext, ledger: &mut Ledger) -> bool {
     let rounds = ledger.rounds;
     let limits = &scope.limits;
@@ -150,7 +152,7 @@ async fn announce_limit(scope: &RunContext, ledger: &mut Ledger) -> bool {
     last
 }
 
-/// Notice to a model that repeats itself, before its last answer.
+/// Notice before the last answer of a model that repeats itself.
 fn circle_notice(most: u32) -> String {
     format!(
         "[System notice] The same calls were made {most} times, with the same results. No more calls \
@@ -158,7 +160,7 @@ fn circle_notice(most: u32) -> String {
     )
 }
 
-/// End reason of a run whose model was stopped for repeating itself, after its last answer.
+/// End reason after the last answer of a model that was stopped for repeating itself.
 fn after_circle(reason: FinishReason, times: u32) -> EndReason {
     match reason {
         FinishReason::Stop | FinishReason::ToolCalls | FinishReason::Pause => {
@@ -168,11 +170,12 @@ fn after_circle(reason: FinishReason, times: u32) -> EndReason {
     }
 }
 
-/// What follows a turn. Calls are only made if the finish reason shows that the turn is complete.
+/// Returns the next step after a turn. Calls are made only if the finish reason shows that the turn
+/// is complete.
 fn step(turn: &CompletedTurn, last: bool, cut_in_a_row: u32) -> LoopStep {
     let no_calls = turn.calls.is_empty();
     match turn.reason {
-        // First: no finish reason may extend a run beyond its limits.
+        // Checked first, because no finish reason may extend a run beyond its limits.
         _ if last || cut_in_a_row > CUT_CALLS => LoopStep::End,
         FinishReason::ContentFilter | FinishReason::Refusal | FinishReason::Error => LoopStep::End,
         FinishReason::Pause if no_calls => LoopStep::Again,

@@ -1,8 +1,8 @@
-//! Turns one sequential future into a stream of events.
+//! Converts a sequential future into a stream of events.
 //!
-//! The reader of the stream drives the future: there is no task between them, so an event is passed
-//! without a thread switch, and a reader that stops reading stops the run. Dropping the stream
-//! drops the future.
+//! The reader of the stream drives the future, without a task in between. Passing an event
+//! therefore needs no thread switch, and a reader that stops reading pauses the run. Dropping the
+//! stream drops the future.
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -15,7 +15,7 @@ use futures_util::{Stream, stream};
 
 use crate::AgentEvent;
 
-/// Event stream of a run. Dropping it ends every call in progress.
+/// Event stream of a run. Dropping it stops every call in progress.
 pub type EventStream = Pin<Box<dyn Stream<Item = AgentEvent> + Send>>;
 
 /// Slot for one event from the future.
@@ -23,10 +23,10 @@ pub type EventStream = Pin<Box<dyn Stream<Item = AgentEvent> + Send>>;
 pub(crate) struct Events(Arc<Mutex<Option<AgentEvent>>>);
 
 impl Events {
-    /// Passes one event to the reader; resolves when the reader asks for the next.
+    /// Passes one event to the reader. Resolves when the reader requests the next one.
     pub(crate) async fn send(&self, event: AgentEvent) {
         *self.slot() = Some(event);
-        // No waker is needed: the reader polls this future again after taking the event.
+        // No waker is needed, because the reader polls this future again after taking the event.
         poll_fn(|_| {
             if self.slot().is_none() {
                 Poll::Ready(())
@@ -52,14 +52,14 @@ pub(crate) fn stream<F: Future<Output = ()> + Send + 'static>(
         let Some(running) = &mut future else {
             return Poll::Ready(None);
         };
-        // The slot is empty here, so a pending `send` sees that its event was taken.
+        // The slot is empty here, so a pending `send` can see that its event was taken.
         let progress = running.as_mut().poll(cx);
-        // Dropped at once: a future must not be polled again after it is ready.
+        // Dropped immediately, because a completed future must not be polled again.
         if progress.is_ready() {
             future = None;
         }
         match (events.slot().take(), progress) {
-            // An event of the last poll is passed on before the stream ends.
+            // An event from the last poll is still returned before the stream ends.
             (Some(event), _) => Poll::Ready(Some(event)),
             (None, Poll::Ready(())) => Poll::Ready(None),
             (None, Poll::Pending) => Poll::Pending,

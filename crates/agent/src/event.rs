@@ -7,7 +7,7 @@ use quillet_core::{ErrorCode, Message, Value};
 use serde::{Deserialize, Serialize};
 use serde_json::Map;
 
-/// One event of a run. The last one is always [`AgentEvent::Ended`].
+/// An event of a run. The last one is always [`AgentEvent::Ended`].
 #[derive(Clone, Debug)]
 pub enum AgentEvent {
     /// Text delta.
@@ -42,7 +42,7 @@ pub enum AgentEvent {
         /// Sources of the result.
         sources: Vec<Citation>,
     },
-    /// The model calls a tool of the client; the run ends so that the client can make the call.
+    /// The model calls a tool of the client. The run ends, so that the client can make the call.
     CallRequired {
         /// The provider's id of the call.
         id: String,
@@ -62,12 +62,12 @@ pub enum AgentEvent {
         /// Reason in one word.
         why: &'static str,
     },
-    /// The run was resumed; runs of this crate do not send it themselves.
+    /// The run was resumed. This crate does not send this event itself.
     Resumed {
-        /// Text before the resume. Text after it does not count.
+        /// Text before the resume. Later text starts over.
         text: String,
     },
-    /// The rounds are used up; the model is called for its final answer.
+    /// The limit on rounds is reached, and the model is called for its final answer.
     ToolLimitReached {
         /// Number of rounds.
         rounds: u32,
@@ -81,7 +81,7 @@ pub enum AgentEvent {
     Ended(Box<AgentOutcome>),
 }
 
-/// Source of an answer, such as a document or a web page.
+/// A source of an answer, such as a document or a web page.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Citation {
     /// Its number in the answer, from 1.
@@ -90,10 +90,10 @@ pub struct Citation {
     /// Title.
     #[serde(default)]
     pub title: String,
-    /// Its collection.
+    /// Id of its collection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kb_id: Option<serde_json::Value>,
-    /// Its address.
+    /// Its URL.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
     /// Excerpt.
@@ -101,14 +101,14 @@ pub struct Citation {
     pub snippet: Option<String>,
 }
 
-/// A report of one compaction.
+/// Report of a compaction.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct CompactionReport {
     /// Tokens before.
     pub tokens_before: u64,
     /// Tokens after.
     pub tokens_after: u64,
-    /// Target.
+    /// Target in tokens.
     pub target: u64,
     /// Number of removed messages.
     pub removed_messages: u64,
@@ -131,9 +131,9 @@ pub struct AgentOutcome {
     pub text: String,
     /// All visible reasoning.
     pub reasoning: String,
-    /// Messages of the run: the model's turns and the results of its calls, in order. Every call
+    /// New messages of the run, in order: turns of the model and results of its calls. Every call
     /// has a result, even after a cancellation, except calls of the client
-    /// ([`EndReason::CallsRequired`]) and pending approvals.
+    /// ([`EndReason::CallsRequired`]) and those with pending approvals.
     pub messages: Vec<Message>,
     /// Total usage of the model calls; `None` if no provider reported it.
     pub usage: Option<Usage>,
@@ -141,7 +141,7 @@ pub struct AgentOutcome {
     pub model_calls: u32,
     /// Number of rounds with tool calls.
     pub rounds: u32,
-    /// Whether the rounds were used up.
+    /// Whether the limit on rounds was reached.
     pub tool_limit_reached: bool,
     /// Loaded skills.
     pub loaded_skills: Vec<String>,
@@ -152,10 +152,10 @@ pub struct AgentOutcome {
 /// End reason of a run.
 #[derive(Clone, Debug)]
 pub enum EndReason {
-    /// The model finished its answer, or met a limit of its own.
+    /// The model finished its answer, or reached its own limit.
     Finished(FinishReason),
-    /// The model repeated the same calls with the same results, got a notice, and had a last turn
-    /// without calls ([`crate::Limits::repeated_calls`]).
+    /// The model repeated the same calls with the same results. It got a notice and one last turn
+    /// without calls ([`crate::RunLimits::repeated_calls`]).
     Repeated {
         /// Number of repetitions.
         times: u32,
@@ -190,7 +190,7 @@ pub enum AgentError {
         needed: u64,
         /// Available tokens.
         window: u64,
-        /// The parts that cannot be cut.
+        /// Description of the parts that cannot be cut.
         what: String,
     },
     /// The run could not start: a prerequisite is invalid or missing.

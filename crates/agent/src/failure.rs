@@ -1,11 +1,11 @@
-//! Errors of calls: the text for the model and the client, and the code for traces.
+//! Errors of calls, with a text for the model and the client, and a code for traces.
 
 use std::time::Duration;
 
 use quillet_core::tool::ToolErrorKind;
 use quillet_core::{ErrorCode, ToolCall};
 
-/// Error of a call without a result.
+/// Error of a call that has no result.
 pub(crate) struct CallFailure {
     /// Stable code, for traces.
     pub(crate) code: ErrorCode,

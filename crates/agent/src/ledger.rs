@@ -1,5 +1,5 @@
-//! State that a run leaves behind. It is consistent at every moment, because the run may be dropped
-//! in the middle of a turn or of a call.
+//! State that remains when a run ends. It is always consistent, because a run may be dropped in the
+//! middle of a turn or a call.
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -22,7 +22,7 @@ use crate::{AgentError, AgentEvent, AgentOutcome, EndReason};
 pub(crate) struct Ledger {
     /// Conversation for the model.
     pub(crate) conversation: Conversation,
-    /// Turn that is being streamed.
+    /// Turn that is currently streamed.
     pub(crate) partial: PartialTurn,
     /// Number of rounds so far.
     pub(crate) rounds: u32,
@@ -30,7 +30,7 @@ pub(crate) struct Ledger {
     pub(crate) model_calls: u32,
     /// Sources of the answer.
     pub(crate) sources: Sources,
-    /// Skills, and which of them are loaded.
+    /// Skills, including which of them are loaded.
     pub(crate) skills: LoadedSkills,
     run: Arc<str>,
     messages: Vec<Message>,
@@ -70,29 +70,29 @@ impl Ledger {
         }
     }
 
-    /// Tells the model that it must answer now. The notice is not kept in the history: it would
-    /// discourage tool calls in later turns.
+    /// Adds the notice that the model must answer now. The notice is not part of the history,
+    /// because it would discourage tool calls in later turns.
     pub(crate) fn limit_reached(&mut self, notice: &str) {
         self.tool_limit_reached = true;
         self.notice(notice);
     }
 
-    /// Adds a notice for the model that is not kept in the history.
+    /// Adds a notice for the model that is not part of the history.
     pub(crate) fn notice(&mut self, notice: &str) {
         self.conversation.push(Message::new(Role::User, notice));
     }
 
-    /// Calls of the last turn and their results.
+    /// Takes the calls of the last turn with their results.
     pub(crate) fn take_round(&mut self) -> CallRound {
         mem::take(&mut self.round)
     }
 
-    /// Completes the streamed turn: it becomes a message with open calls.
+    /// Converts the streamed turn to a message with open calls.
     pub(crate) fn finish_turn(&mut self, reason: FinishReason) -> CompletedTurn {
         let mut message = self.take_partial();
         if has_unusable_ids(&message.tool_calls) {
             give_ids(&mut message.tool_calls, &self.run, self.model_calls);
-            // The provider's original blocks still contain the old ids, so they are dropped.
+            // The provider's own form still contains the old ids.
             message.native = None;
         }
         let calls = message.tool_calls.clone();
@@ -102,7 +102,7 @@ impl Ledger {
             result: None,
         };
         self.open = calls.iter().map(open).collect();
-        // Providers reject a turn with neither text nor calls.
+        // Providers reject a turn without text and calls.
         let says_something = message.content != "" || !calls.is_empty() || message.native.is_some();
         if says_something {
             self.push(message);
@@ -124,7 +124,7 @@ impl Ledger {
         }
     }
 
-    /// Stores the result of a call. Results enter the history when all calls have one.
+    /// Stores the result of a call. Results are added to the history when all calls have one.
     pub(crate) fn record_result(
         &mut self,
         index: usize,
@@ -145,7 +145,7 @@ impl Ledger {
         open.result = Some(message);
     }
 
-    /// Adds all results to the history, in the order of the calls. Calls of the client stay open.
+    /// Adds all results to the history, in the order of the calls. Calls of the client remain open.
     pub(crate) fn close_calls(&mut self) {
         for open in mem::take(&mut self.open) {
             match open.result {
@@ -153,14 +153,14 @@ impl Ledger {
                     self.round.push((open.call, message.clone()));
                     self.push(message);
                 }
-                // Calls of the client and pending ones get their results later.
+                // Calls of the client and pending calls get their results later.
                 None => self.open.push(open),
             }
         }
     }
 
-    /// Ends the run: keeps the text, and gives every open call a result that states what happened
-    /// to it, except calls of the client. Returns the end events of calls that had started.
+    /// Ends the run. Stores the partial text, and adds results with the state of unfinished calls,
+    /// except calls of the client. Returns the end events of calls that had started.
     pub(crate) fn finish_run(&mut self, ending: &EndReason) -> Vec<AgentEvent> {
         self.keep_partial();
         if matches!(
@@ -182,7 +182,7 @@ impl Ledger {
         events
     }
 
-    /// The outcome of the run.
+    /// Returns the outcome of the run.
     pub(crate) fn outcome(self, ending: EndReason) -> AgentOutcome {
         AgentOutcome {
             ending,
@@ -198,8 +198,8 @@ impl Ledger {
         }
     }
 
-    /// Keeps the text of an incomplete turn. Its calls are dropped, because they may be truncated,
-    /// and so are the provider's original blocks.
+    /// Stores the text of an incomplete turn. Its calls may be truncated, so they are dropped
+    /// together with the provider's own form of the turn.
     fn keep_partial(&mut self) {
         let mut message = self.take_partial();
         message.tool_calls.clear();
@@ -213,7 +213,7 @@ impl Ledger {
         let partial = mem::take(&mut self.partial);
         self.text.push_str(&partial.text);
         self.reasoning.push_str(&partial.reasoning);
-        // An incomplete turn was paid for as well.
+        // An incomplete turn is billed too.
         self.spent(partial.rest.usage);
         let mut choice = partial.rest.choices.into_iter().next().unwrap_or_default();
         choice.text = partial.text;
@@ -234,7 +234,7 @@ fn result(call: &ToolCall, text: String, is_error: bool) -> Message {
     message
 }
 
-/// Result text of an unfinished call, in case the conversation continues.
+/// Result text of an unfinished call, for a continued conversation.
 fn fate_of_open_calls(ending: &EndReason) -> String {
     match ending {
         EndReason::Cancelled => "The call was cancelled before it had a result.".to_owned(),
@@ -266,14 +266,14 @@ fn ended_early(call: &ToolCall, fate: &str, took: Duration) -> AgentEvent {
     }
 }
 
-/// Results refer to calls by id, so the ids must be unique.
+/// Whether ids are missing or duplicate. Results refer to calls by id, so ids must be unique.
 fn has_unusable_ids(calls: &[ToolCall]) -> bool {
     let mut taken = HashSet::new();
     let mut calls = calls.iter();
     calls.any(|call| call.id.is_empty() || !taken.insert(&call.id))
 }
 
-/// Ids derive from run and position, so that a replay produces the same ids.
+/// Assigns ids derived from run and position, so that a replay produces the same ids.
 fn give_ids(calls: &mut [ToolCall], run: &str, turn: u32) {
     let mut taken = HashSet::new();
     for (index, call) in calls.iter_mut().enumerate() {

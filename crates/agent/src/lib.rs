@@ -1,11 +1,11 @@
-//! The agent loop: a model and its tools.
+//! The agent loop, which calls a model and its tools.
 //!
-//! [`run`] takes a [`RunSpec`] and returns a stream of [`AgentEvent`]s, whose last one has the
-//! outcome. This crate has no provider, HTTP or store: models, tools and token counters are traits
-//! of `core`.
+//! [`run`] takes a [`RunSpec`] and returns a stream of [`AgentEvent`]s; the last one contains the
+//! outcome. This crate has no providers, HTTP or stores: models, tools and token counters are
+//! traits of `core`.
 //!
-//! Where comments name Chat Shell: that is the Python agent service whose requests, events, skills
-//! and limits Quillet supports, so that its clients can call `quillet serve` unchanged.
+//! Chat Shell, which some comments mention, is a Python agent service. Quillet supports its
+//! requests, events, skills and limits, so that its clients can use `quillet serve` unchanged.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -52,10 +52,11 @@
 //! # }
 //! ```
 //!
-//! The loop starts in `drive`: a turn of the model (`request` sends it, `turn` reads the stream),
-//! its calls (`call_plan` validates each, `calls` runs them concurrently, `calling` makes one), and
-//! again. It is one future, driven by the reader of its events (`emit`), so dropping the stream
-//! ends everything; state that must be consistent at that moment is in the `ledger`.
+//! The loop starts in `drive`. Each iteration runs a turn of the model (`request` sends it, `turn`
+//! reads the stream) and then its calls (`call_plan` validates them, `calls` runs them
+//! concurrently, `calling` makes each). The loop is one future, driven by the reader of its events
+//! (`emit`), so dropping the stream ends it. State that must be consistent at that moment is in the
+//! `ledger`.
 
 mod answer;
 mod approval;

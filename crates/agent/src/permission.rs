@@ -9,8 +9,8 @@ const MOST_PATTERNS: usize = 1_000;
 /// Maximum bytes of one pattern.
 const MOST_BYTES: usize = 256;
 
-/// Tools that may be called. A name is allowed if a pattern matches it and no pattern with a
-/// leading `!` does, in any order. Other names are denied, so the default denies everything.
+/// Permitted tools. A name is allowed if a pattern matches it and no pattern with a leading `!`
+/// does, in any order. All other names are denied, so the default denies everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Permissions {
     allowed: Vec<String>,
@@ -26,7 +26,7 @@ pub enum BadPermissions {
         /// Its index in the list.
         index: usize,
     },
-    /// Pattern that no name can match, because names have no spaces and no `!`.
+    /// Pattern that cannot match, because names contain neither spaces nor `!`.
     #[error("invalid pattern {pattern:?}: use no spaces, and at most one `!`, at the start")]
     NoName {
         /// Its index in the list.
@@ -54,7 +54,7 @@ pub enum BadPermissions {
 }
 
 impl BadPermissions {
-    /// Index of the invalid pattern, if the error is about one.
+    /// Returns the index of the invalid pattern, if the error is about one.
     ///
     /// ```
     /// use quillet_agent::Permissions;
@@ -74,7 +74,7 @@ impl BadPermissions {
 }
 
 impl Permissions {
-    /// Permissions that allow everything.
+    /// Returns permissions that allow everything.
     ///
     /// ```
     /// use quillet_agent::Permissions;
@@ -94,7 +94,7 @@ impl Permissions {
     /// matching is case-sensitive.
     ///
     /// # Errors
-    /// The first invalid pattern, or a list that only denies.
+    /// A pattern is invalid, or all patterns deny.
     ///
     /// # Examples
     /// ```
@@ -120,7 +120,7 @@ impl Permissions {
             let bytes = pattern.len();
             match bytes {
                 0 => return Err(BadPermissions::Empty { index }),
-                // Such a list denies everything, which is hardly what its author meant.
+                // Such a list denies everything, which is probably a mistake.
                 1..=MOST_BYTES if pattern.contains(|c: char| c == '!' || c.is_whitespace()) => {
                     let pattern = pattern.to_owned();
                     return Err(BadPermissions::NoName { index, pattern });
@@ -135,12 +135,12 @@ impl Permissions {
         Ok(permissions)
     }
 
-    /// Patterns that allow.
+    /// Returns the patterns that allow names.
     pub fn allowed(&self) -> impl Iterator<Item = &str> {
         self.allowed.iter().map(String::as_str)
     }
 
-    /// The patterns, in the form that [`Permissions::parse`] reads.
+    /// Returns the patterns in the form that [`Permissions::parse`] reads.
     ///
     /// ```
     /// use quillet_agent::Permissions;
@@ -162,7 +162,7 @@ impl Permissions {
         self.allowed.is_empty()
     }
 
-    /// Warnings for patterns of `tools` that match none of these names.
+    /// Returns warnings about patterns of `tools` that match none of these names.
     ///
     /// ```
     /// use quillet_agent::Permissions;
@@ -179,7 +179,7 @@ impl Permissions {
         idle.map(|pattern| unmatched(&pattern)).collect()
     }
 
-    /// Warnings for patterns of `ask`, given the names of the allowed tools.
+    /// Returns warnings about patterns of `ask`, given the names of the allowed tools.
     #[must_use]
     pub fn doubts_of_ask(&self, names: &[&str]) -> Vec<String> {
         let idle = self.idle(names);
@@ -197,13 +197,14 @@ impl Permissions {
         self.allows_one_of(&tool.names().collect::<Vec<_>>())
     }
 
-    /// Whether a tool with this name may be called.
+    /// Whether the name of a tool is allowed.
     #[must_use]
     pub fn allows(&self, name: &str) -> bool {
         self.allows_one_of(&[name])
     }
 
-    /// The same for a tool with several names: a pattern that denies one of them denies the tool.
+    /// Whether a tool with several names may be called. A pattern that denies one of its names
+    /// denies the tool.
     ///
     /// ```
     /// use quillet_agent::Permissions;
@@ -219,19 +220,19 @@ impl Permissions {
             let mut patterns = patterns.iter();
             patterns.any(|pattern| names.iter().any(|name| matches(pattern, name)))
         };
-        // A denial wins, whatever the order of the patterns.
+        // Denials take precedence, in any order of the patterns.
         !any(&self.denied) && any(&self.allowed)
     }
 }
 
-/// The patterns as written, denying ones last.
+/// Writes the patterns, denying ones last.
 impl fmt::Display for Permissions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.patterns().join(", "))
     }
 }
 
-/// Whether a pattern, allowing or denying, matches this name.
+/// Whether a pattern matches this name, regardless of a leading `!`.
 pub(crate) fn pattern_matches(pattern: &str, name: &str) -> bool {
     let pattern = pattern.trim();
     let plain = pattern.strip_prefix('!').unwrap_or(pattern).trim();
@@ -248,8 +249,8 @@ pub(crate) fn unasked(pattern: &str) -> String {
     format!("ask: {pattern:?} matches no allowed tool and has no effect: name a tool as in `tools`")
 }
 
-/// Matches the texts between the stars in order; the first is a prefix and the last a suffix.
-/// Taking the earliest match of each is enough, so no backtracking is needed.
+/// Matches the texts between the `*` in order. The first is a prefix, and the last a suffix. Taking
+/// the earliest match of each is enough, so there is no backtracking.
 fn matches(pattern: &str, name: &str) -> bool {
     let Some((first, rest)) = pattern.split_once('*') else {
         return pattern == name;
@@ -257,7 +258,7 @@ fn matches(pattern: &str, name: &str) -> bool {
     let Some(mut name) = name.strip_prefix(first) else {
         return false;
     };
-    // With one star only, there is no middle and any rest ends in the suffix.
+    // With a single `*` there is no middle, and the suffix matches the remaining text.
     let (middle, last) = rest.rsplit_once('*').unwrap_or(("", rest));
     for piece in middle.split('*') {
         let Some(at) = name.find(piece) else {

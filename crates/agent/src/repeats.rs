@@ -1,8 +1,8 @@
-//! Detection of models that repeat themselves: the same calls with the same results.
+//! Detects models that repeat themselves: the same calls with the same results.
 //!
-//! Equal calls alone are not a repetition: a model that polls a state asks again until it has
-//! changed. Only a round that brings nothing new counts: each of its calls was made before, in this
-//! run, with the same arguments and the same result.
+//! Equal calls alone are not a repetition, because a model may poll a state until it changes. A
+//! round is a repetition only if each of its calls was made before in this run, with the same
+//! arguments and the same result.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -10,18 +10,18 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use quillet_core::{Message, ToolCall};
 use serde_json::{Map, Value as Json};
 
-/// Calls of one turn with their results as the model reads them.
+/// Calls of one turn, with their results as the model reads them.
 pub(crate) type CallRound = Vec<(ToolCall, Message)>;
 
-/// Calls so far, with the number of repetitions since something was new.
+/// Calls so far, with the number of repetitions since the last new call.
 #[derive(Debug, Default)]
 pub(crate) struct Repeats {
     seen: HashMap<u64, u32>,
 }
 
 impl Repeats {
-    /// Records a round; returns whether each of its calls has now been made `most` times with
-    /// nothing new in between. 0 is no limit; less than 2 cannot be a repetition.
+    /// Records a round. Returns whether each of its calls has now been made `most` times without a
+    /// new call or result in between. 0 means no limit, and 1 counts as 2.
     pub(crate) fn circle(&mut self, round: &CallRound, most: u32) -> bool {
         if most == 0 || round.is_empty() {
             return false;
@@ -30,7 +30,7 @@ impl Repeats {
             .iter()
             .map(|(call, result)| mark(call, result))
             .collect();
-        // Something new is progress, so older repetitions no longer count.
+        // A new call or result is progress, so older repetitions no longer count.
         if calls.iter().any(|call| !self.seen.contains_key(call)) {
             self.seen.values_mut().for_each(|times| *times = 0);
         }
@@ -51,8 +51,8 @@ impl Repeats {
     }
 }
 
-/// Digest of a call and its result. The order of arguments and white space are ignored; unparsable
-/// arguments count as equal, wherever they break off.
+/// Digest of a call and its result, regardless of argument order and white space. All unparsable
+/// arguments count as equal.
 fn mark(call: &ToolCall, result: &Message) -> u64 {
     let mut hasher = DefaultHasher::new();
     call.name.hash(&mut hasher);
@@ -67,19 +67,20 @@ fn mark(call: &ToolCall, result: &Message) -> u64 {
             result.content.to_string().hash(&mut hasher);
             result.is_error.hash(&mut hasher);
         }
-        // Without the result: its message depends on where the arguments break off.
+        // The result is not included, because its message depends on where the arguments are
+        // truncated.
         Err(_) => "unreadable".hash(&mut hasher),
     }
     hasher.finish()
 }
 
-/// Objects that differ only in member order are equal.
+/// Hashes a value. Objects that differ only in the order of their members are equal.
 fn hash(value: &Json, hasher: &mut DefaultHasher) {
     match value {
         Json::Object(members) => {
             let mut members: Vec<_> = members.iter().collect();
             members.sort_unstable_by_key(|(name, _)| name.as_str());
-            // The lengths keep differently nested values apart.
+            // Lengths distinguish values with different nesting.
             members.len().hash(hasher);
             for (name, value) in members {
                 name.hash(hasher);
@@ -94,7 +95,7 @@ fn hash(value: &Json, hasher: &mut DefaultHasher) {
     }
 }
 
-/// Counter of equal consecutive calls in one turn.
+/// Counts equal consecutive calls in one turn.
 #[derive(Debug, Default)]
 pub(crate) struct DuplicateCalls {
     last: Option<(String, Map<String, Json>)>,
@@ -102,7 +103,7 @@ pub(crate) struct DuplicateCalls {
 }
 
 impl DuplicateCalls {
-    /// Counts a call; returns whether it was made `most` times in a row before. 0 is no limit.
+    /// Counts a call. Returns whether it was already made `most` times in a row. 0 means no limit.
     pub(crate) fn too_often(
         &mut self,
         name: &str,

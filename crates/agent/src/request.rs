@@ -1,4 +1,4 @@
-//! Model requests: the compacted conversation, and the tools.
+//! Model requests, built from the compacted conversation and the tools.
 
 use quillet_core::chat::{
     ChatOptions, ChatRequest, ChatStream, ModelError, ModelErrorKind, ToolChoice, ToolOffer,
@@ -11,12 +11,12 @@ use crate::spans::{self, ModelSpan};
 use crate::toolbox::Toolbox;
 use crate::{AgentError, AgentEvent, CompactionReport};
 
-/// How often a conversation that the provider rejects as too long is shortened by a quarter and
-/// sent again.
+/// Number of times that a conversation is shortened by a quarter and sent again, if the provider
+/// rejects it as too long.
 const SHORTER: u32 = 3;
 
 /// Prepares the conversation for the next turn: adds instructions and tools of newly loaded skills,
-/// and compacts.
+/// and compacts it.
 pub(crate) async fn prepare(
     scope: &RunContext,
     toolbox: &mut Toolbox,
@@ -24,14 +24,14 @@ pub(crate) async fn prepare(
 ) -> Result<(), AgentError> {
     let conversation = &mut ledger.conversation;
     conversation.set_system(system(&scope.system, &ledger.skills.block()));
-    // Writing out all schemas is expensive, so only when they changed.
+    // Done only after changes, because serializing all schemas is expensive.
     if toolbox.add_loaded(&ledger.skills) || ledger.model_calls == 0 {
         conversation.set_tools(toolbox.offers());
     }
     let (model, name) = (&*scope.model, scope.model_name.as_deref());
     let summary = compact::summarize(conversation, scope.window, model, name, &scope.limits).await;
     if let Some(summary) = summary {
-        // A summary that failed may have cost something too.
+        // A failed summary may have been billed too.
         ledger.spent(summary.usage);
         if !summary.report.strategies.is_empty() {
             compacted(scope, summary.report).await;
@@ -58,8 +58,9 @@ fn system(given: &str, skills: &str) -> String {
     }
 }
 
-/// Calls the model. If the provider rejects the conversation as too long although our count fits,
-/// it is shortened and sent again: nothing has been generated yet, so the retry is free.
+/// Calls the model. If the provider rejects the conversation as too long although it fits by our
+/// count, it is shortened and sent again. Retrying is free, because the provider has not generated
+/// anything.
 pub(crate) async fn ask(
     scope: &RunContext,
     toolbox: &Toolbox,
@@ -75,14 +76,14 @@ pub(crate) async fn ask(
             options: options.clone(),
         };
         let mut span = ModelSpan::begin((&scope.tracer, scope.span.id()), &request);
-        // Counted before the answer: a rejected request is a call too.
+        // Counted before the answer, because a rejected request is a model call too.
         ledger.model_calls += 1;
         let error = match scope.model.stream(request).await {
             Ok(answer) => return Ok((answer, span)),
             Err(error) => error,
         };
         span.failed(&error);
-        // Other errors would come again with a shorter conversation.
+        // Other errors would recur with a shorter conversation.
         if error.kind != ModelErrorKind::ContextLength || !scope.limits.compaction {
             return Err(error.into());
         }
@@ -110,12 +111,12 @@ fn too_long(scope: &RunContext, conversation: &Conversation, error: &ModelError)
     }
 }
 
-/// The last turn still offers the tools, so that the provider's prompt cache stays valid, with
-/// `tool_choice` `none`. A forced call applies to the first turn only: otherwise the model could
-/// never answer.
+/// Options for one turn. The last turn still has the tools, with `tool_choice` `none`, so that the
+/// provider's prompt cache stays valid. A forced call applies to the first turn only, because the
+/// model could otherwise never answer.
 fn options(given: &ChatOptions, offers: &[ToolOffer], last: bool, rounds: u32) -> ChatOptions {
     let mut options = given.clone();
-    // A run follows one answer; further choices would be paid for and dropped.
+    // A run uses one answer; others would be billed and dropped.
     options.n = None;
     options.tools = offers.to_vec();
     // Providers reject these options in a request without tools.

@@ -1,14 +1,14 @@
-//! Results of calls as the model reads them.
+//! Results of calls in the form that the model reads.
 
 use quillet_core::chat::TokenCounter;
 use quillet_core::{MediaUrl, Value, json};
 
 use crate::scope::RunContext;
 
-/// Bytes counted per step while the position of a cut is searched.
+/// Bytes counted per step of the search for a cut position.
 const PIECE: usize = 4_096;
 
-/// Returns a text unchanged, everything else as JSON.
+/// Converts a result to text. Strings are unchanged, and other values become JSON.
 pub(crate) fn text(output: &Value) -> String {
     match output {
         Value::Str(text) => text.to_string(),
@@ -16,12 +16,12 @@ pub(crate) fn text(output: &Value) -> String {
     }
 }
 
-/// Cuts a text to the limit on result tokens: its first three quarters, and its end, where commands
-/// report their status.
+/// Cuts a text to the limit on result tokens. Three quarters are taken from its start, and one
+/// quarter from its end, where commands report their status.
 pub(crate) fn cut(text: String, scope: &RunContext) -> String {
     let limit = scope.limits.result_tokens;
     let counter = &*scope.counter;
-    // No token is shorter than a byte, so short texts need no counting.
+    // A token has at least one byte, so short texts need no counting.
     if text.len() as u64 <= limit {
         return text;
     }
@@ -40,15 +40,15 @@ pub(crate) fn cut(text: String, scope: &RunContext) -> String {
     )
 }
 
-/// Pictures of a result.
+/// Images of a result.
 pub(crate) struct Images {
-    /// Pictures for the model.
+    /// Images that the model gets.
     pub(crate) shown: Vec<MediaUrl>,
-    /// Notice about the others, if any.
+    /// Notice about omitted images, or empty.
     pub(crate) left_out: String,
 }
 
-/// Selects the first pictures of a result, within the limit.
+/// Selects the first images of a result, up to the limit.
 pub(crate) fn images(mut given: Vec<MediaUrl>, scope: &RunContext) -> Images {
     let most = scope.limits.result_images;
     let left_out = match given.len().saturating_sub(most) {
@@ -56,7 +56,7 @@ pub(crate) fn images(mut given: Vec<MediaUrl>, scope: &RunContext) -> Images {
         count if most == 0 => format!("\n[{count} pictures are not shown: this model takes none]"),
         count => format!("\n[{count} more pictures are not shown: the limit is {most}]"),
     };
-    // Counted before the cut, so that the notice states how many are missing.
+    // Truncated after counting, so that the notice has the number of omitted images.
     given.truncate(most);
     Images {
         shown: given,
@@ -64,12 +64,12 @@ pub(crate) fn images(mut given: Vec<MediaUrl>, scope: &RunContext) -> Images {
     }
 }
 
-/// Number of leading bytes with at most this many tokens. Counts little more than it keeps, however
-/// long the text is.
+/// Returns the number of leading bytes that contain at most this many tokens. Counts little more
+/// than the returned bytes, even in a long text.
 fn head(text: &str, tokens: u64, counter: &dyn TokenCounter) -> usize {
     let (mut kept, mut left) = (0, tokens);
     while kept < text.len() {
-        // A piece is far longer than a character, so this always advances.
+        // A step is far longer than a character, so the loop always advances.
         let end = text.floor_char_boundary((kept + PIECE).min(text.len()));
         let piece = &text[kept..end];
         let used = counter.count_text(piece);
@@ -85,7 +85,7 @@ fn head(text: &str, tokens: u64, counter: &dyn TokenCounter) -> usize {
     kept
 }
 
-/// The same for trailing bytes.
+/// Like [`head`], but for trailing bytes.
 fn tail(text: &str, tokens: u64, counter: &dyn TokenCounter) -> usize {
     let (mut kept, mut left) = (0, tokens);
     while kept < text.len() {
@@ -105,11 +105,11 @@ fn tail(text: &str, tokens: u64, counter: &dyn TokenCounter) -> usize {
     kept
 }
 
-/// Largest number of bytes that fits, by bisection.
+/// Returns the largest number of bytes that fits, found by bisection.
 fn within(most: usize, fits: impl Fn(usize) -> Option<usize>) -> usize {
     let (mut fitting, mut low, mut high) = (0, 0, most);
     while low < high {
-        // Rounded up: otherwise `low` would not move when one step is left.
+        // Rounded up, because `low` would otherwise not advance at a distance of one.
         let middle = low + (high - low).div_ceil(2);
         match fits(middle) {
             Some(bytes) => (fitting, low) = (bytes, middle),

@@ -14,7 +14,7 @@ use uuid::Uuid;
 
 use crate::approval::Approver;
 
-/// Version of the stored prompt that was used.
+/// Version of a stored prompt that was used.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PromptVersion {
     /// The id, with its version selector if any.
@@ -35,13 +35,13 @@ pub struct RunSpec {
     pub prompt: Option<PromptVersion>,
     /// The model.
     pub model: Arc<dyn ChatModel>,
-    /// Name of the model as sent; the implementation's default if `None`.
+    /// Model name as sent; the model's default if `None`.
     pub model_name: Option<String>,
-    /// The system prompt, without the part about skills.
+    /// The system prompt without the section about skills.
     pub system: String,
     /// The conversation so far, oldest first.
     pub history: Vec<Message>,
-    /// The question; compaction cuts it last.
+    /// The question, which compaction cuts last.
     pub input: Vec<Message>,
     /// Tools that this run executes.
     pub tools: Vec<Arc<dyn Tool>>,
@@ -63,17 +63,17 @@ pub struct RunSpec {
     pub tracer: Tracer,
     /// Parent span.
     pub parent_span: Option<String>,
-    /// Whether the run has a journal under its id; for traces.
+    /// Whether the run has a journal under its id, for traces.
     pub is_journalled: bool,
-    /// Approver of tool calls; `None` approves all.
+    /// Approver of tool calls; `None` approves all calls.
     pub approver: Option<Arc<dyn Approver>>,
-    /// Resolves when the run must stop.
+    /// Future that resolves when the run must stop.
     pub cancelled: BoxFuture<'static, ()>,
 }
 
 impl RunSpec {
-    /// Creates a run without tools and with defaults, to be changed field by field. Tokens are
-    /// estimated, and the run is not cancelled.
+    /// Creates a run with default values and without tools. Tokens are estimated, and the run is
+    /// not cancelled.
     #[must_use]
     pub fn new(model: Arc<dyn ChatModel>, input: Vec<Message>) -> Self {
         RunSpec {
@@ -91,7 +91,7 @@ impl RunSpec {
             silent_exit: false,
             options: ChatOptions::default(),
             window: Window::default(),
-            // An estimate needs no vocabulary for the model.
+            // Estimates need no vocabulary.
             counter: Arc::new(Bytes4),
             limits: RunLimits::default(),
             tracer: Tracer::off(),
@@ -120,8 +120,9 @@ pub struct Window {
     pub context: u64,
     /// Tokens reserved for the answer.
     pub output: u64,
-    /// Whether the model is known. Compaction starts at 90 % of the available tokens and cuts to 70
-    /// %; for unknown models at 85 % and to 65 %, because counts are estimates.
+    /// Whether the model is known. For known models compaction starts at 90 % of the available
+    /// tokens and cuts to 70 %. For unknown models it starts at 85 % and cuts to 65 %, because
+    /// counts are estimates.
     pub known: bool,
 }
 
@@ -139,13 +140,13 @@ impl Default for Window {
 /// Limits of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunLimits {
-    /// Maximum number of turns with tool calls. Default 30; then one turn without tools.
+    /// Maximum number of turns with tool calls. Default 30. One turn without tools follows.
     pub tool_rounds: u32,
-    /// Maximum number of calls in one turn; more are answered without being made. Default 128, the
-    /// maximum that OpenAI allows.
+    /// Maximum number of calls in one turn. Further calls get an error as their result. Default
+    /// 128, the maximum that OpenAI allows.
     pub turn_calls: usize,
-    /// Maximum bytes of one model answer: texts, reasoning and arguments together. Default 8 MiB,
-    /// far above what any model writes.
+    /// Maximum bytes of one model answer, including texts, reasoning and arguments. Default 8 MiB,
+    /// far more than models write.
     pub answer_bytes: usize,
     /// Maximum number of concurrent calls. Default 16.
     pub concurrent_calls: usize,
@@ -155,12 +156,12 @@ pub struct RunLimits {
     pub run_time: Duration,
     /// Maximum tokens of a result that the model reads. Default 15,000.
     pub result_tokens: u64,
-    /// Maximum number of pictures of one result for the model. Default 0, because not every model
-    /// accepts them.
+    /// Maximum number of images of one result for the model. Default 0, because not every model
+    /// accepts images.
     pub result_images: usize,
-    /// Number of equal calls with equal results and nothing new between them, after which the model
-    /// gets a notice and one last turn without calls. Further equal calls in one turn are not made.
-    /// 0 is no limit, 1 counts as 2. Default 3.
+    /// Number of equal calls with equal results, without progress in between, after which the model
+    /// gets a notice and one last turn without calls. Also the maximum number of equal calls in one
+    /// turn. 0 means no limit, and 1 counts as 2. Default 3.
     pub repeated_calls: u32,
     /// Maximum characters of each attachment. Default 50,000.
     pub attachment_characters: usize,
@@ -168,8 +169,9 @@ pub struct RunLimits {
     pub compaction: bool,
     /// Whether the model summarizes removed messages. Default no.
     pub summarize: bool,
-    /// Notice to the model when the rounds are used up. Default: Chat Shell's notice, verbatim
-    /// (Chinese: the limit on calls is reached, answer with what there is, call no more tools).
+    /// Notice to the model when the limit on rounds is reached. The default is Chat Shell's notice
+    /// in Chinese, which says that the limit on calls is reached and that the model should answer
+    /// with the available information and call no more tools.
     pub limit_notice: String,
 }
 
@@ -199,24 +201,24 @@ impl Default for RunLimits {
 pub struct Skills {
     /// All available skills.
     pub available: Vec<Skill>,
-    /// Names of skills that are loaded at the start: preloaded ones, and those that earlier turns
-    /// loaded.
+    /// Names of skills that are loaded at the start: preloaded ones, and those loaded in earlier
+    /// turns.
     pub loaded: Vec<String>,
-    /// Names of skills that the user chose, which the prompt mentions.
+    /// Names of skills that the user chose. The prompt mentions them.
     pub chosen: Vec<String>,
 }
 
-/// Instructions that a model loads when it needs them, with their tools.
+/// Instructions that a model loads on demand, with their tools.
 #[derive(Clone, Debug, Default)]
 pub struct Skill {
     /// Its name.
     pub name: String,
-    /// Description of when to load it; a skill without one is not listed.
+    /// Description of when to load it. A skill without a description is not listed.
     pub description: String,
     /// The instructions.
     pub prompt: String,
     /// Tools that are available once it is loaded.
     pub tools: Vec<Arc<dyn Tool>>,
-    /// Its folder, whose files the model may read once it is loaded.
+    /// Folder whose files the model may read once the skill is loaded.
     pub folder: Option<Arc<Path>>,
 }

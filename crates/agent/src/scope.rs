@@ -1,4 +1,4 @@
-//! Shared, constant state of a run.
+//! Constant state of a run that its parts share.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::approval::Approver;
 use crate::emit::Events;
 use crate::{RunLimits, Window};
 
-/// Parts of a run that do not change while it is in progress.
+/// Constant values of a run.
 pub(crate) struct RunContext {
     /// Id of the run.
     pub(crate) id: Arc<str>,
@@ -19,7 +19,7 @@ pub(crate) struct RunContext {
     pub(crate) model_name: Option<String>,
     /// Context window of the model.
     pub(crate) window: Window,
-    /// The system prompt, without the part about skills.
+    /// The system prompt without the section about skills.
     pub(crate) system: String,
     /// Generation parameters.
     pub(crate) options: ChatOptions,

@@ -1,4 +1,4 @@
-//! Sources of an answer, from the results of tools.
+//! Sources of an answer, collected from tool results.
 
 use quillet_core::Value;
 use serde_json::Value as Json;
@@ -8,7 +8,7 @@ use crate::Citation;
 /// Maximum number of sources per result.
 const MOST_PER_RESULT: usize = 1_000;
 
-/// Sources of a run without duplicates, numbered from 1.
+/// Sources of a run, without duplicates and numbered from 1.
 #[derive(Debug, Default)]
 pub(crate) struct Sources(Vec<Citation>);
 
@@ -20,7 +20,7 @@ impl Sources {
         let Some(Value::List(listed)) = listed else {
             return Vec::new();
         };
-        // Bounded: the answer's list of sources grows with every result.
+        // Bounded, because the list of sources grows with every result.
         let named = listed.as_slice().iter().take(MOST_PER_RESULT);
         named
             .filter_map(read)
@@ -28,13 +28,13 @@ impl Sources {
             .collect()
     }
 
-    /// All sources.
+    /// Returns all sources.
     pub(crate) fn all(self) -> Vec<Citation> {
         self.0
     }
 
     fn number(&mut self, mut source: Citation) -> Citation {
-        // A source that came up before keeps its number, which the answer may cite.
+        // A repeated source retains its number, which the answer may cite.
         if let Some(known) = self.0.iter().find(|known| same(known, &source)) {
             return known.clone();
         }
@@ -44,8 +44,8 @@ impl Sources {
     }
 }
 
-/// Identity of a source: document and collection. Sources without a collection, such as web pages,
-/// are identified by address.
+/// Whether two sources are the same: equal document and collection. Sources without a collection,
+/// such as web pages, are compared by URL.
 fn same(a: &Citation, b: &Citation) -> bool {
     let place = |source: &Citation| match source.kb_id {
         Some(_) => None,
@@ -54,7 +54,7 @@ fn same(a: &Citation, b: &Citation) -> bool {
     a.kb_id == b.kb_id && a.title == b.title && place(a) == place(b)
 }
 
-/// Reads one source; members of other types are ignored.
+/// Reads one source. Members with other types are ignored.
 fn read(value: &Value) -> Option<Citation> {
     let map = value.as_map()?;
     let text = |name: &str| map.get(name).and_then(Value::as_str).map(str::to_owned);

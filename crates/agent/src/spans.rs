@@ -1,4 +1,4 @@
-//! Spans of a run, named after OpenTelemetry's conventions for generative AI. Texts are included
+//! Spans of a run, named after OpenTelemetry's conventions for generative AI. They include texts
 //! only if the tracer records them.
 
 use std::fmt::Display;
@@ -62,7 +62,7 @@ fn set_root(span: &OpenSpan, tracer: &Tracer, model: Option<&str>, prompt: Optio
     }
 }
 
-/// Ends it with the outcome of the run.
+/// Ends the span with the outcome of the run.
 pub(crate) fn end_run(span: &OpenSpan, outcome: &AgentOutcome) {
     set_usage(span, outcome.usage);
     span.set("quillet.model_calls", || outcome.model_calls);
@@ -86,14 +86,14 @@ fn ending(ending: &EndReason) -> String {
     }
 }
 
-/// Records a compaction, whose duration is negligible.
+/// Records a compaction as a span without a measured duration, which is negligible.
 pub(crate) fn compacted(scope: &RunContext, report: &CompactionReport) {
     let tracer = &scope.tracer;
     let span = tracer.span(SpanKind::Step, "compact", scope.span.id());
     span.set("quillet.compaction", || json!(report));
 }
 
-/// Span that records a cancellation or timeout if it is dropped before its end.
+/// Records a cancellation or timeout if the span is dropped before its end.
 struct SpanGuard {
     span: OpenSpan,
     ended: bool,
@@ -114,7 +114,7 @@ impl SpanGuard {
 impl Drop for SpanGuard {
     fn drop(&mut self) {
         if !self.ended {
-            // The future was dropped: a timeout or a cancellation leaves no other trace.
+            // The future was dropped by a timeout or a cancellation, which leaves no other trace.
             self.failed("cancelled", "ended before it was done");
         }
     }
@@ -152,7 +152,7 @@ impl ModelSpan {
         }
     }
 
-    /// Records a delta of the answer.
+    /// Records that a delta of the answer arrived.
     pub(crate) fn on_delta(&mut self) {
         if self.heard {
             return;
@@ -275,8 +275,8 @@ impl ToolSpan {
         }
     }
 
-    /// Ends it with an error. Its text for the model may quote arguments, so it is recorded only
-    /// with texts.
+    /// Ends it with an error. The text for the model may quote arguments, so it is recorded only if
+    /// texts are.
     pub(crate) fn failed(mut self, failure: &CallFailure) {
         let text = if self.texts {
             &failure.text
@@ -287,7 +287,7 @@ impl ToolSpan {
     }
 }
 
-/// Messages in the shape of the conventions: a role and parts.
+/// Converts messages to the format of the conventions: roles with parts.
 fn messages(messages: &[Message]) -> Json {
     messages.iter().map(message).collect()
 }
@@ -310,7 +310,7 @@ fn message(message: &Message) -> Json {
 fn call(call: &ToolCall) -> Json {
     let arguments = match call.arguments_object() {
         Some(arguments) => Json::Object(arguments),
-        // Truncated arguments are still worth recording.
+        // Truncated arguments are recorded as text.
         None => Json::String(call.arguments.clone()),
     };
     json!({"type": "tool_call", "id": call.id, "name": call.name, "arguments": arguments})

@@ -1,4 +1,4 @@
-//! Tools that the model may call in a run, by name, with their argument schemas.
+//! Tools that a model may call in a run, by name and with validators for their arguments.
 
 use std::sync::{Arc, OnceLock};
 
@@ -15,19 +15,19 @@ use crate::skills::LoadedSkills;
 pub(crate) const SILENT_EXIT: &str = "silent_exit";
 /// Maximum number of argument errors reported to the model.
 const MOST_PROBLEMS: usize = 5;
-/// Maximum number of names listed for an unknown name.
+/// Maximum number of names in the error for an unknown tool.
 const MOST_NAMES: usize = 40;
 
 /// All tools that the model may call.
 pub(crate) struct Toolbox {
     tools: Vec<ToolboxEntry>,
-    /// Tools of skills that are not loaded, with their skill.
+    /// Tools of skills that are not loaded, each with its skill.
     behind_skills: Vec<(String, String)>,
-    /// Tool offers, ready to be sent.
+    /// Tool offers for model requests.
     offers: Vec<ToolOffer>,
 }
 
-/// Tool that the model may call.
+/// A tool that the model may call.
 pub(crate) struct ToolboxEntry {
     offer: ToolOffer,
     /// Its executor.
@@ -42,17 +42,17 @@ pub(crate) enum CallExecutor {
     Run(Arc<dyn Tool>),
     /// The client, after the run.
     Client,
-    /// None: it ends the run.
+    /// No executor: the call ends the run.
     SilentExit,
-    /// This run, by loading a skill.
+    /// This run, which loads a skill.
     LoadSkill,
-    /// The provider; such a call never arrives here.
+    /// The provider. Such calls do not reach this code.
     Provider,
 }
 
 impl Toolbox {
-    /// Creates the toolbox of a run: its tools, then those of the client. The order is stable,
-    /// because providers cache by prefix. Of two tools with one name the first wins.
+    /// Creates the toolbox of a run: its own tools, then those of the client. The order is stable,
+    /// because providers cache by prefix. If several tools have the same name, the first is used.
     pub(crate) fn new(
         tools: Vec<Arc<dyn Tool>>,
         with_silent_exit: bool,
@@ -78,8 +78,7 @@ impl Toolbox {
         toolbox
     }
 
-    /// Registers the tools of skills that are not loaded, for a helpful error if the model calls
-    /// one.
+    /// Records the tools of skills that are not loaded, for a helpful error if the model calls one.
     pub(crate) fn remember(&mut self, skills: &[Skill]) {
         for skill in skills {
             let tools = skill.tools.iter().map(|tool| tool.spec().name.clone());
@@ -95,12 +94,12 @@ impl Toolbox {
         }
     }
 
-    /// Adds tools of newly loaded skills at the end, so that the offered prefix does not change.
+    /// Adds tools of newly loaded skills at the end, so that the prefix stays the same.
     pub(crate) fn add_loaded(&mut self, skills: &LoadedSkills) -> bool {
-        // Tools are only ever added, so the count shows whether anything is new.
+        // Tools are never removed, so the count shows whether one was added.
         let before = self.tools.len();
         for tool in skills.tools() {
-            // Checked here too: tools of older skills come again, and `add` would warn each time.
+            // Checked here, because `add` would warn about tools of older skills at each call.
             if self.find(&tool.spec().name).is_none() {
                 self.add(offer(tool.spec()), CallExecutor::Run(tool));
             }
@@ -147,7 +146,7 @@ impl Toolbox {
         if let Some((_, skill)) = behind {
             return format!("{name} is a tool of the skill {skill:?}: load that first.");
         }
-        // Bounded: a model may write a name of any length.
+        // Bounded, because a model may write a name of any length.
         let name: String = name.chars().take(80).collect();
         match nearest(&name, known.iter().copied()) {
             Some(near) => format!("There is no tool {name:?}. Did you mean {near:?}?"),
@@ -167,7 +166,7 @@ impl Toolbox {
 }
 
 impl ToolboxEntry {
-    /// Describes invalid arguments so that the model can correct them.
+    /// Describes invalid arguments in a form that lets the model correct them.
     pub(crate) fn problems(&self, arguments: &Map<String, Json>) -> Option<String> {
         let validator = self.schema.get_or_init(|| compile(&self.offer)).as_ref()?;
         let arguments = Json::Object(arguments.clone());
@@ -184,7 +183,8 @@ impl ToolboxEntry {
     }
 }
 
-/// A schema that does not compile accepts everything: the tool validates its arguments itself.
+/// Compiles the schema of a tool. If that fails, all arguments are accepted, because the tool
+/// validates them itself.
 fn compile(offer: &ToolOffer) -> Option<Validator> {
     let ToolOffer::Function {
         name, parameters, ..
@@ -195,7 +195,7 @@ fn compile(offer: &ToolOffer) -> Option<Validator> {
     if parameters.is_null() {
         return None;
     }
-    // The arguments are not quoted: the model has them, and they may be long.
+    // The arguments are not quoted, because the model knows them and they may be long.
     let rules = Rules {
         masked: true,
         ..Rules::default()

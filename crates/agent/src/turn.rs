@@ -1,4 +1,4 @@
-//! One turn of the model: the request, and the streamed answer.
+//! A turn of the model: its request and its streamed answer.
 
 use futures_util::StreamExt;
 use quillet_core::ToolCall;
@@ -12,7 +12,7 @@ use crate::spans::ModelSpan;
 use crate::toolbox::Toolbox;
 use crate::{AgentError, AgentEvent};
 
-/// Calls the model and forwards its answer. `ledger.partial` always has the answer so far.
+/// Calls the model and forwards its answer. `ledger.partial` always contains the answer so far.
 pub(crate) async fn run_turn(
     scope: &RunContext,
     toolbox: &mut Toolbox,
@@ -72,13 +72,13 @@ fn cut(scope: &RunContext) -> ModelError {
     ModelError::new(ModelErrorKind::Cut, message)
 }
 
-/// Bytes that an event adds to the turn.
+/// Returns the number of bytes that an event adds to the turn.
 fn weight(event: &ChatEvent) -> usize {
     match event {
         ChatEvent::Text { text, .. }
         | ChatEvent::Reasoning { text, .. }
         | ChatEvent::Refusal { text, .. } => text.len(),
-        // A call takes memory even if it is empty.
+        // A call uses memory even if it is empty.
         ChatEvent::ToolCall {
             id: Some(_),
             arguments,
@@ -96,8 +96,8 @@ fn too_long(scope: &RunContext) -> ModelError {
     ModelError::new(ModelErrorKind::Protocol, message)
 }
 
-/// Adds an event to the turn, and returns what the reader sees. A run uses one choice, so others
-/// are ignored.
+/// Adds an event to the turn, and returns the resulting event for the reader. A run uses one
+/// choice, so events of others are ignored.
 pub(crate) fn apply_event(turn: &mut PartialTurn, event: ChatEvent) -> Option<AgentEvent> {
     match event {
         ChatEvent::Text { choice: 0, text } => push_text(turn, text),

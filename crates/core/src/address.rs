@@ -1,4 +1,4 @@
-//! Classes of network addresses, from a table and without any lookup.
+//! Classifies IP addresses and host names with static tables, without any lookup.
 //!
 //! Each client decides which connections it allows. All of them must recognize cloud metadata
 //! services, which hand out credentials.
@@ -13,7 +13,7 @@ pub enum AddressClass {
     /// The local machine.
     Loopback,
     /// Private networks, shared address space, unique local and site-local addresses, and
-    /// blocks for measuring.
+    /// benchmarking blocks.
     Private,
     /// Reachable on the local link only. Clouds put their metadata services here.
     LinkLocal,
@@ -23,7 +23,8 @@ pub enum AddressClass {
     Unspecified,
     /// Multicast.
     Multicast,
-    /// For documentation, for protocols, or unassigned: no host is reachable there.
+    /// Ranges for documentation or protocols, and unassigned ranges. They contain no reachable
+    /// hosts.
     Reserved,
 }
 
@@ -64,7 +65,7 @@ impl AddressClass {
         block.map_or(Self::Reserved, |block| block.class)
     }
 
-    /// Name for display.
+    /// Display name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -85,7 +86,7 @@ struct AddressBlock<T> {
     first: T,
     last: T,
     class: AddressClass,
-    /// The document that defines the range.
+    /// The document that defines the range, for readers of the table.
     #[cfg_attr(
         not(test),
         expect(dead_code, reason = "for readers, and for the tests")
@@ -108,7 +109,7 @@ const fn v4(
     let first = Ipv4Addr::new(a, b, c, d).to_bits();
     AddressBlock {
         first,
-        // A shift by the whole width gives 0 here, where `>>` would overflow.
+        // `unbounded_shr` by the full width returns 0, where `>>` would overflow.
         last: first | u32::MAX.unbounded_shr(bits),
         class,
         source,
@@ -124,20 +125,21 @@ const fn v6(
     let first = Ipv6Addr::new(a, b, c, d, e, f, g, h).to_bits();
     AddressBlock {
         first,
-        // As for IPv4: a prefix of 128 bits must not overflow.
+        // As for IPv4, `>>` by the full width would overflow.
         last: first | u128::MAX.unbounded_shr(bits),
         class,
         source,
     }
 }
 
-// Below the functions that use full paths: the short names are for the tables.
+// Imported below the functions, because only the tables use the short names.
 use AddressClass::{
     LinkLocal, Loopback, Metadata, Multicast, Private, Public, Reserved, Unspecified,
 };
 
 /// IANA's special-purpose and multicast addresses of IPv4, and cloud metadata services. The first
-/// match counts, so a block precedes the larger blocks around it. Addresses in no block are public.
+/// match wins, so a block precedes any larger block that contains it. Addresses in no block are
+/// public.
 ///
 /// Blocks for benchmarking count as private, because programs that tunnel traffic use their
 /// addresses as placeholders for names.
@@ -168,8 +170,8 @@ const V4: [AddressBlock<u32>; 24] = [
     v4([240, 0, 0, 0], 4, Reserved, "RFC 1112"),
 ];
 
-/// The same for IPv6, with the assigned space (`2000::/3`). Addresses in no block are reserved.
-/// Addresses that contain an IPv4 address are classified before this table is used.
+/// Like [`V4`], but for IPv6, and including the assigned space (`2000::/3`). Addresses in no block
+/// are reserved. Addresses that contain an IPv4 address are classified before this table is used.
 const V6: [AddressBlock<u128>; 26] = [
     v6(
         [0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254],
@@ -209,7 +211,7 @@ const V6: [AddressBlock<u128>; 26] = [
     v6([0x2000, 0, 0, 0, 0, 0, 0, 0], 3, Public, "RFC 4291"),
 ];
 
-/// The IPv4 address inside an IPv6 address.
+/// Returns the IPv4 address inside an IPv6 address.
 fn embedded_v4(address: Ipv6Addr) -> Option<Ipv4Addr> {
     let pair = |high: u16, low: u16| {
         let [a, b] = high.to_be_bytes();
@@ -295,15 +297,16 @@ mod tests {
         }
     }
 
-    /// Block, and the class of its first, middle and last address; then of the address
-    /// before it and of the one after it.
+    /// A block; the class of its first, middle and last addresses; the class of the address before
+    /// it; the class of the address after it.
     type Row = (&'static str, AddressClass, AddressClass, AddressClass);
 
     #[test]
     fn every_block_of_the_registries_has_its_class_and_ends_where_it_ends() {
         use AddressClass::*;
+        // The expected values are copied from
         // https://www.iana.org/assignments/iana-ipv4-special-registry and
-        // iana-ipv6-special-registry, written down beside the table and not taken from it.
+        // iana-ipv6-special-registry, independently of the tables under test.
         let rows: [Row; 43] = [
             ("0.0.0.0/8", Unspecified, Reserved, Public),
             ("10.0.0.0/8", Private, Public, Public),
@@ -390,7 +393,7 @@ mod tests {
     #[derive(Clone, Copy, Debug)]
     enum Offset {
         Before,
-        /// Quarters of the block.
+        /// Position within the block, in quarters of its size.
         Part(u32),
         Last,
         After,

@@ -1,5 +1,5 @@
-//! Storage of what was learned about databases: the last catalogue, column values, executed
-//! queries, and the queries that users accepted.
+//! Storage of facts about databases: the last catalogue, column values, executed queries, and
+//! queries that users accepted.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,13 +13,13 @@ use crate::store::StoreError;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct QueryRecord {
-    /// Number of the record, increasing within one archive; 0 before it is stored.
+    /// Number of the record. It increases within an archive, and is 0 before the record is stored.
     pub id: u64,
     /// The queried database.
     pub database: String,
     /// The query text as executed.
     pub sql: String,
-    /// The question that it answers, if a model wrote it.
+    /// The question that the query answers, if a model wrote the query.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question: Option<String>,
     /// Number of returned rows.
@@ -28,8 +28,8 @@ pub struct QueryRecord {
     pub execution_ms: u64,
     /// When it ran, in milliseconds since 1970-01-01 UTC.
     pub executed_at: u64,
-    /// Whether a user confirmed that the query answers its question. The history does not set it;
-    /// see [`Archive::accepted`].
+    /// Whether a user confirmed that the query answers its question. Set only in results of
+    /// [`Archive::accepted`], not in the history.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub accepted: bool,
 }
@@ -45,10 +45,10 @@ pub struct QueryPage {
     pub more: bool,
 }
 
-/// Persistent knowledge about databases. Catalogue and values are opaque bytes here; only the crate
-/// that reads databases interprets them.
+/// Persistent knowledge about databases. An archive stores catalogues and values as opaque bytes,
+/// which only the SQL crate interprets.
 pub trait Archive: Send + Sync + fmt::Debug {
-    /// What and where it is, without secrets.
+    /// Describes the archive and its location, without secrets.
     fn describe(&self) -> String;
 
     /// Returns the last stored catalogue of a database.
@@ -103,7 +103,7 @@ pub trait Archive: Send + Sync + fmt::Debug {
     /// the record. If there are too many, the oldest accepted records are deleted.
     fn accept<'a>(&'a self, record: &'a QueryRecord) -> BoxFuture<'a, Result<(), StoreError>>;
 
-    /// Removes a record from the accepted ones; `false` if it was not accepted.
+    /// Removes a record from the accepted ones. `false` if it was not accepted.
     fn unaccept<'a>(
         &'a self,
         database: &'a str,

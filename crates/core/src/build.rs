@@ -1,11 +1,11 @@
 //! Disabled cargo features.
 //!
-//! Heavy parts are cargo features. If one is disabled, users get the same error code and the same
-//! suggestion on the command line, in settings, over REST and in definitions.
+//! Expensive parts are optional cargo features. If one is disabled, users get the same error code
+//! and the same suggestion on the command line, in settings, over REST and in definitions.
 
 use std::fmt;
 
-/// Error: a part of the program was not compiled in.
+/// Error of a part that was not compiled in.
 ///
 /// # Examples
 ///
@@ -19,7 +19,7 @@ use std::fmt;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FeatureDisabled {
-    /// Name of the part for users: `PostgreSQL`.
+    /// Name of the part as shown to users: `PostgreSQL`.
     pub what: &'static str,
     /// The cargo feature of the package `quillet` that enables it.
     pub feature: &'static str,

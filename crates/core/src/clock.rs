@@ -1,4 +1,4 @@
-//! The time of day, as it is stored and sent: counted from 1970-01-01 UTC.
+//! Current time as stored and sent: since 1970-01-01 UTC.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -9,7 +9,7 @@ pub fn since_epoch() -> Duration {
     since.unwrap_or_default()
 }
 
-/// The same in milliseconds.
+/// Returns the time since 1970 in milliseconds.
 #[must_use]
 pub fn millis() -> u64 {
     u64::try_from(since_epoch().as_millis()).unwrap_or(u64::MAX)

@@ -1,4 +1,4 @@
-//! How the form of a model's answer was enforced.
+//! Enforcement of constraints on model answers.
 
 use serde::Serialize;
 
@@ -7,22 +7,22 @@ use serde::Serialize;
 pub struct EnforcedConstraint {
     /// The variable that receives the answer.
     pub variable: String,
-    /// The requested form: `choice`, `schema`, `json`, `yaml`, `nobj`.
+    /// The requested format: `choice`, `schema`, `json`, `yaml`, `nobj`.
     pub constraint: &'static str,
-    /// Who enforced it.
+    /// The enforcing party.
     pub by: EnforcedBy,
-    /// Number of turns in which the model was asked to repair its answer.
+    /// Number of turns in which the model repaired its answer.
     pub repairs: u32,
-    /// Whether the answer has the form.
+    /// Whether the answer satisfies the constraint.
     pub kept: bool,
 }
 
-/// Who enforces the form of an answer.
+/// The party that enforces a constraint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum EnforcedBy {
-    /// The provider, with its own structured output.
+    /// The provider, with its structured output.
     Provider,
-    /// The engine, with an instruction and a check.
+    /// The engine, with an instruction to the model and a check.
     Check,
 }

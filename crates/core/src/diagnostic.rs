@@ -1,4 +1,4 @@
-//! Diagnostics: a problem, its location and its fix.
+//! Diagnostics: problems with their locations and fixes.
 
 use serde::Serialize;
 
@@ -21,12 +21,12 @@ pub struct Span {
     pub end: usize,
 }
 
-/// A position for display: both numbers count from 1, the column in characters.
+/// A position for display. Both numbers start at 1; the column counts characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct LineColumn {
     /// Line, from 1.
     pub line: usize,
-    /// Character in the line, from 1.
+    /// Character within the line, from 1.
     pub column: usize,
 }
 
@@ -73,13 +73,13 @@ impl LineColumn {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Diagnostic {
-    /// Stable short name, such as `template.syntax`.
+    /// Stable code, such as `template.syntax`.
     pub code: &'static str,
-    /// How bad it is.
+    /// Severity.
     pub severity: Severity,
     /// The problem, in one sentence without a full stop.
     pub message: String,
-    /// Name of the source: a file, a prompt id, a message of a prompt.
+    /// Name of the source: a file, a prompt id, or a message of a prompt.
     pub source: String,
     /// The location, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -87,7 +87,7 @@ pub struct Diagnostic {
     /// Position of the start of the span.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub position: Option<LineColumn>,
-    /// How to fix it.
+    /// Suggested fix.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub help: Option<String>,
 }
@@ -118,7 +118,7 @@ impl Diagnostic {
         }
     }
 
-    /// Sets the location; `text` is the source that contains it.
+    /// Sets the location. `text` is the source text.
     #[must_use]
     pub fn at(mut self, text: &str, span: Span) -> Self {
         self.span = Some(span);
@@ -126,7 +126,7 @@ impl Diagnostic {
         self
     }
 
-    /// Sets the fix.
+    /// Sets the suggested fix.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
@@ -160,13 +160,13 @@ impl std::fmt::Display for Diagnostic {
 /// assert_eq!(nearest("weather", known), None);
 /// ```
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    // Short names need a limit of one, or no typo in them would be found.
+    // A minimum of one, or typos in short names would not be found.
     let limit = (name.chars().count() / 3).max(1);
     known
         .into_iter()
         .map(|candidate| (strsim::osa_distance(name, candidate), candidate))
         .filter(|(distance, _)| *distance <= limit)
-        // Of equally close names the first in the alphabet wins, so the hint is always the same.
+        // Equally close names are ordered alphabetically, so the suggestion is deterministic.
         .min()
         .map(|(_, candidate)| candidate)
 }

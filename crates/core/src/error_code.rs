@@ -4,16 +4,16 @@
 //!
 //! A row is `Variant "code" STATUS EXIT RETRY "fix"`. STATUS is the HTTP status, or `_` if no route
 //! returns the code. EXIT is the exit code of the command line, or `_` if no command ends with the
-//! code. RETRY is `again` if the same request may succeed when it is retried, else `no`. A row may
-//! end with what clients of other APIs expect: `openai STATUS TYPE CODE` for errors in OpenAI's
+//! code. RETRY is `again` if the same request may succeed when it is retried, and `no` otherwise. A
+//! row may end with values for compatible APIs: `openai STATUS TYPE CODE` for errors in OpenAI's
 //! format, and `sql STATUS` for the database routes. The codes of `/v1/response` come from Chat
-//! Shell and have their own rows.
+//! Shell and have separate rows.
 
 use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-/// Exit codes of the command line for failures; success is 0.
+/// Exit codes of failed commands; success is 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Exit {
@@ -600,13 +600,13 @@ impl ErrorCode {
         self.row().code
     }
 
-    /// Returns what the error means.
+    /// Returns the meaning of the code.
     #[must_use]
     pub fn meaning(self) -> &'static str {
         self.row().meaning.trim()
     }
 
-    /// Returns how to fix the error.
+    /// Returns the suggested fix.
     #[must_use]
     pub fn help(self) -> &'static str {
         self.row().help
@@ -635,19 +635,20 @@ impl ErrorCode {
         self.row().status.unwrap_or(500)
     }
 
-    /// Returns whether routes return this code.
+    /// Whether routes return this code.
     #[must_use]
     pub fn is_answered(self) -> bool {
         self.row().status.is_some()
     }
 
-    /// Returns the HTTP status on the database routes, whose clients expect that of table-chat.
+    /// Returns the HTTP status for the database routes, which follow table-chat's API.
     #[must_use]
     pub fn sql_status(self) -> u16 {
         self.row().sql.unwrap_or(self.status())
     }
 
-    /// Returns the error in OpenAI's format: from the row, or else derived from the status.
+    /// Returns the error in OpenAI's format, from the row if it has one, otherwise derived from the
+    /// status.
     ///
     /// # Examples
     ///
@@ -671,7 +672,7 @@ impl ErrorCode {
         self.row().openai.unwrap_or(usual)
     }
 
-    /// Returns the exit code of a command that ends with this code.
+    /// Returns the exit code of a command that fails with this code.
     ///
     /// # Examples
     ///
@@ -686,13 +687,13 @@ impl ErrorCode {
         self.row().exit.unwrap_or(Exit::Failure)
     }
 
-    /// Returns whether commands end with this code.
+    /// Whether commands end with this code.
     #[must_use]
     pub fn ends_commands(self) -> bool {
         self.row().exit.is_some()
     }
 
-    /// Returns whether the same request may succeed when it is retried.
+    /// Whether the same request may succeed when it is retried.
     #[must_use]
     pub fn retryable(self) -> bool {
         self.row().retryable

@@ -1,8 +1,7 @@
-//! JSON in and out of [`Value`].
+//! Conversion between JSON and [`Value`].
 //!
-//! Reading bounds the nesting (`serde_json` stops at 128 levels) and keeps
-//! integers apart from other numbers, unless asked to do as Go's
-//! `encoding/json` does and make every number a 64-bit float.
+//! Parsing limits the nesting (`serde_json` stops at 128 levels) and distinguishes integers from
+//! other numbers. Optionally, every number becomes a 64-bit float, as in Go's `encoding/json`.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,20 +11,20 @@ use serde::ser::{self, Serialize, SerializeMap, SerializeSeq, Serializer};
 
 use crate::value::{MAX_DEPTH, Map, MapTable, Value, ValueList};
 
-/// How the JSON reader takes numbers.
+/// Representation of parsed numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum NumberMode {
     /// An integer literal that fits 64 bits stays an integer.
     #[default]
     Exact,
-    /// Every number becomes a 64-bit float, as in a Go host that decodes into `any`.
+    /// Every number becomes a 64-bit float, as in a Go program that decodes into `any`.
     Float,
 }
 
-/// Reads a JSON text.
+/// Parses a JSON text.
 ///
 /// # Errors
-/// Not JSON, nested deeper than 128 levels, or text after the value; the
+/// The text is not valid JSON, is nested deeper than 128 levels, or continues after the value. The
 /// message ends in `at line L column C`.
 ///
 /// # Examples
@@ -43,10 +42,10 @@ pub fn parse(text: &str) -> Result<Value, serde_json::Error> {
     parse_with(text, NumberMode::Exact)
 }
 
-/// Reads a JSON text with a choice of how numbers are taken.
+/// Parses a JSON text with the given representation of numbers.
 ///
 /// # Errors
-/// As [`parse`].
+/// Like [`parse`].
 ///
 /// # Examples
 ///
@@ -66,8 +65,8 @@ pub fn parse_with(text: &str, numbers: NumberMode) -> Result<Value, serde_json::
     Ok(value)
 }
 
-/// What is wrong with a JSON text, without the text that stands where something else is
-/// expected: serde repeats it, and it may be a password.
+/// Returns the message of an error without the unexpected text that serde quotes, because it may be
+/// a password.
 ///
 /// # Examples
 ///
@@ -84,7 +83,7 @@ pub fn reason(error: &serde_json::Error) -> String {
     const BEGIN: &str = "string \"";
     const END: &str = "\", expected";
     let message = error.to_string();
-    // The last end counts, because the quoted text may contain the same words.
+    // The last match counts, because the quoted text may contain the same words.
     let (Some(begin), Some(end)) = (message.find(BEGIN), message.rfind(END)) else {
         // The message does not quote a string, so there is nothing to hide.
         return message;
@@ -94,8 +93,8 @@ pub fn reason(error: &serde_json::Error) -> String {
     format!("{before}a text{after}")
 }
 
-/// Writes a value as compact JSON. Floats without a JSON form (NaN and the
-/// infinities) become `null`.
+/// Writes a value as compact JSON. Floats without a JSON representation (NaN and the infinities)
+/// become `null`.
 ///
 /// # Examples
 ///
@@ -107,7 +106,8 @@ pub fn reason(error: &serde_json::Error) -> String {
 /// ```
 #[must_use]
 pub fn to_string(value: &Value) -> String {
-    // Only a value that is nested too deeply fails; its message in quotes is valid JSON.
+    // Writing fails only for values that are nested too deeply. The message in quotes is valid
+    // JSON.
     serde_json::to_string(value).unwrap_or_else(|error| format!("\"{error}\""))
 }
 
@@ -148,8 +148,8 @@ impl<'de> Visitor<'de> for ValueSeed {
     fn visit_u64<E: de::Error>(self, value: u64) -> Result<Value, E> {
         match i64::try_from(value) {
             Ok(value) => self.visit_i64(value),
-            // Above i64::MAX. The value type has no unsigned integer, and a float is closer than an
-            // error.
+            // The number is above `i64::MAX`. The value type has no unsigned integer, and a float
+            // is better than an error.
             Err(_) => Ok(Value::Float(value as f64)),
         }
     }
@@ -169,7 +169,7 @@ impl<'de> Visitor<'de> for ValueSeed {
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
         let mut table = MapTable::default();
         while let Some(key) = entries.next_key::<String>()? {
-            // Of a repeated key the last value counts, at the place of the first.
+            // For duplicate keys the last value counts, at the position of the first.
             table.insert(Arc::from(key), entries.next_value_seed(self)?);
         }
         Ok(Value::Map(Map::new(table)))
@@ -222,7 +222,7 @@ impl Serialize for ValueList {
 impl Serialize for Map {
     fn serialize<S: Serializer>(&self, writer: S) -> Result<S::Ok, S::Error> {
         check_depth::<S>(self.depth())?;
-        // A fallback value is serialized as what it stands for.
+        // A fallback value is serialized as the value that it represents.
         if let Some(meant) = self.represented_value() {
             return meant.serialize(writer);
         }
@@ -242,7 +242,7 @@ fn check_depth<S: Serializer>(depth: u32) -> Result<(), S::Error> {
     Ok(())
 }
 
-/// Converts a tree of `serde_json` (a schema, say) into a [`Value`].
+/// Converts a `serde_json` tree, such as a schema, into a [`Value`].
 impl From<serde_json::Value> for Value {
     fn from(tree: serde_json::Value) -> Self {
         use serde_json::Value as Tree;
@@ -267,7 +267,7 @@ impl From<serde_json::Value> for Value {
     }
 }
 
-/// Converts a [`Value`] into a tree of `serde_json`, for validators that want one.
+/// Converts a [`Value`] into a `serde_json` tree, for validators that require one.
 impl From<&Value> for serde_json::Value {
     fn from(value: &Value) -> Self {
         // Fails only beyond the nesting limit, which readers and templates enforce earlier.

@@ -1,4 +1,4 @@
-//! The contract with collections of documents that models may search.
+//! Traits for collections of documents that models can search.
 
 use std::fmt;
 
@@ -8,19 +8,19 @@ use crate::BoxFuture;
 use crate::chat::ModelError;
 use crate::store::StoreError;
 
-/// A document as it is put in.
+/// A document to add.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DocumentInput {
-    /// The collection that it belongs to.
+    /// Its collection.
     pub collection: String,
-    /// Its name in the collection: a path, a title, an id of its owner.
+    /// Its name in the collection: a path, a title, or the owner's id for it.
     pub name: String,
-    /// What it is called.
+    /// Its title.
     pub title: String,
-    /// Where it is from, if it has an address.
+    /// Its URL, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
-    /// A few sentences about it.
+    /// A summary of a few sentences.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
     /// Its text.
@@ -30,15 +30,15 @@ pub struct DocumentInput {
 /// A document, for lists.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct DocumentInfo {
-    /// Number of the document; stays as long as the document does.
+    /// Number of the document. It never changes.
     pub id: i64,
-    /// The collection that it belongs to.
+    /// Its collection.
     pub collection: String,
     /// Its name in the collection.
     pub name: String,
-    /// What it is called.
+    /// Its title.
     pub title: String,
-    /// A few sentences about it.
+    /// A summary of a few sentences.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
     /// Length of its text in characters.
@@ -48,24 +48,24 @@ pub struct DocumentInfo {
 /// A passage that answers a question.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Passage {
-    /// The document that it is from.
+    /// Number of its document.
     pub document: i64,
-    /// The collection of that document.
+    /// Collection of the document.
     pub collection: String,
-    /// What the document is called.
+    /// Title of the document.
     pub title: String,
-    /// Where the document is from, if it has an address.
+    /// URL of the document, if it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
     /// The text.
     pub content: String,
-    /// How well it fits, from 0 to 1; comparable within one answer.
+    /// Relevance from 0 to 1; comparable within one result list.
     pub score: f64,
 }
 
 /// Documents in collections.
 pub trait Knowledge: Send + Sync + fmt::Debug {
-    /// The best passages of these collections (all where there are none), best first.
+    /// Returns the best passages of these collections (of all if none are given), best first.
     fn search<'a>(
         &'a self,
         question: &'a str,
@@ -73,13 +73,14 @@ pub trait Knowledge: Send + Sync + fmt::Debug {
         most: usize,
     ) -> BoxFuture<'a, Result<Vec<Passage>, StoreError>>;
 
-    /// The documents of a collection, by name.
+    /// Returns the documents of a collection, by name.
     fn list<'a>(
         &'a self,
         collection: &'a str,
     ) -> BoxFuture<'a, Result<Vec<DocumentInfo>, StoreError>>;
 
-    /// `limit` characters of a document from `offset` on; `None` if there is no such document.
+    /// Returns `limit` characters of a document, starting at `offset`; `None` if the document does
+    /// not exist.
     fn read(
         &self,
         document: i64,
@@ -87,10 +88,11 @@ pub trait Knowledge: Send + Sync + fmt::Debug {
         limit: u64,
     ) -> BoxFuture<'_, Result<Option<String>, StoreError>>;
 
-    /// Puts a document in, in place of one of the same collection and name; its number.
+    /// Adds a document and returns its number. Replaces a document with the same collection and
+    /// name.
     fn put<'a>(&'a self, document: &'a DocumentInput) -> BoxFuture<'a, Result<i64, StoreError>>;
 
-    /// Takes a document out; `false` if there was none.
+    /// Removes a document; `false` if it does not exist.
     fn remove<'a>(
         &'a self,
         collection: &'a str,
@@ -98,12 +100,12 @@ pub trait Knowledge: Send + Sync + fmt::Debug {
     ) -> BoxFuture<'a, Result<bool, StoreError>>;
 }
 
-/// An embedding model: turns texts into vectors whose nearness is nearness in meaning.
+/// An embedding model, which maps texts with similar meanings to nearby vectors.
 pub trait Embedder: Send + Sync + fmt::Debug {
-    /// Name of the model, which vectors are only comparable within.
+    /// Name of the model. Vectors of different models cannot be compared.
     fn model(&self) -> &str;
 
-    /// One vector per text, in order.
+    /// Returns one vector per text, in order.
     fn embed<'a>(&'a self, texts: &'a [String])
     -> BoxFuture<'a, Result<Vec<Vec<f32>>, ModelError>>;
 }

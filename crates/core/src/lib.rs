@@ -1,6 +1,6 @@
-//! Vocabulary and contracts of Quillet: values, messages, tools, models, stores,
-//! sessions and traces. This crate does no input or output and needs no runtime; every other
-//! crate depends on it and it depends on none of them.
+//! Basic types and traits of Quillet: values, messages, tools, models, stores, sessions and traces.
+//! This crate does no I/O and needs no runtime. Every other crate depends on it, and it depends on
+//! none of them.
 //!
 //! ```
 //! use quillet_core::{Map, Value, json};
@@ -50,6 +50,6 @@ pub use value::{Map, MapTable, Value, ValueList};
 use std::future::Future;
 use std::pin::Pin;
 
-/// An owned future that can move between threads. The contracts here are
-/// object-safe, so their asynchronous methods return one of these.
+/// An owned future that can move between threads. The traits here are object-safe, so their
+/// asynchronous methods return it.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;

@@ -4,8 +4,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockW
 
 /// Locks a mutex, also after a thread panicked while it held the lock.
 ///
-/// Use it where every critical section leaves valid data, even if it panics. One request that
-/// panics then does not make the shared state unusable for all later requests.
+/// Use it if every critical section leaves valid data, even when it panics. A panic in one request
+/// then does not make the shared state unusable for later requests.
 ///
 /// ```
 /// use std::sync::Mutex;

@@ -1,4 +1,4 @@
-//! Messages of a conversation, in the field's common shape.
+//! Messages of a conversation, in the form common to chat APIs.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,15 +8,15 @@ use serde::de::{self, Deserializer, SeqAccess, Visitor};
 use serde::ser::Serializer;
 use serde::{Deserialize, Serialize};
 
-/// The speaker.
+/// Role of a message's author.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
     /// Instructions of the application.
     System,
-    /// Instructions of the application, in OpenAI's newer name.
+    /// Instructions of the application, under OpenAI's newer name.
     Developer,
-    /// The person or program that asks.
+    /// The user, a person or a program.
     User,
     /// The model.
     Assistant,
@@ -25,7 +25,7 @@ pub enum Role {
 }
 
 impl Role {
-    /// The name on the wire.
+    /// Name in JSON.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -37,7 +37,7 @@ impl Role {
         }
     }
 
-    /// The role of that name.
+    /// Returns the role with this name.
     ///
     /// # Examples
     ///
@@ -61,7 +61,7 @@ impl Role {
     }
 }
 
-/// The name on the wire.
+/// Writes the name in JSON.
 impl fmt::Display for Role {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // `pad` honours the width of a format, which `write_str` ignores.
@@ -69,7 +69,7 @@ impl fmt::Display for Role {
     }
 }
 
-/// One message: a role and what it says. In JSON as in OpenAI's chat wire.
+/// One message of a conversation. Its JSON has the format of OpenAI's Chat API.
 ///
 /// # Examples
 ///
@@ -84,22 +84,22 @@ impl fmt::Display for Role {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Message {
-    /// The speaker.
+    /// Role of the author.
     pub role: Role,
-    /// What is said; nothing in a turn of the model that only makes calls.
+    /// Content; empty for a turn of the model that only makes calls.
     #[serde(default, deserialize_with = "nothing_is_no_text")]
     pub content: MessageContent,
-    /// The name of the speaker, where several have the role.
+    /// Name of the author, if several have the same role.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Calls that the model wants made; only in messages of the assistant.
+    /// Calls requested by the model; only in messages of the assistant.
     #[serde(
         default,
         skip_serializing_if = "Vec::is_empty",
         deserialize_with = "nothing_is_none"
     )]
     pub tool_calls: Vec<ToolCall>,
-    /// The call that this is the result of; only in messages of a tool.
+    /// Id of the call that this message answers; only in messages of a tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_call_id: Option<String>,
     /// Whether the call failed; only in messages of a tool.
@@ -112,14 +112,14 @@ pub struct Message {
         skip_serializing_if = "Option::is_none"
     )]
     pub reasoning: Option<String>,
-    /// The message in one provider's own format. It is sent only to that provider, and must be
+    /// The message in a provider's own format. It is sent to that provider only, and must be
     /// removed when the message is changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub native: Option<NativeTurn>,
 }
 
 impl Message {
-    /// A message of this role.
+    /// Creates a message.
     pub fn new(role: Role, content: impl Into<MessageContent>) -> Self {
         Message {
             role,
@@ -133,7 +133,7 @@ impl Message {
         }
     }
 
-    /// The result of a call.
+    /// Creates the result of a call.
     ///
     /// # Examples
     ///
@@ -157,16 +157,16 @@ fn is_false(value: &bool) -> bool {
 }
 
 fn nothing_is_no_text<'de, D: Deserializer<'de>>(reader: D) -> Result<MessageContent, D::Error> {
-    // OpenAI's wire has `null` as the content of a turn that only makes calls.
+    // In OpenAI's Chat API, the content of a turn that only makes calls is `null`.
     Ok(Option::<MessageContent>::deserialize(reader)?.unwrap_or_default())
 }
 
 fn nothing_is_none<'de, D: Deserializer<'de>>(reader: D) -> Result<Vec<ToolCall>, D::Error> {
-    // Some programs write `null` in place of an empty list.
+    // Some programs write `null` instead of an empty list.
     Ok(Option::<Vec<ToolCall>>::deserialize(reader)?.unwrap_or_default())
 }
 
-/// A call that the model wants made. In JSON as in OpenAI's chat wire:
+/// A call requested by the model. Its JSON has the format of OpenAI's Chat API:
 /// `{"id": …, "type": "function", "function": {"name": …, "arguments": "{…}"}}`.
 ///
 /// # Examples
@@ -186,13 +186,13 @@ pub struct ToolCall {
     pub id: String,
     /// The tool.
     pub name: String,
-    /// JSON text of the arguments, as the model wrote it.
+    /// JSON text of the arguments, unchanged from the model.
     pub arguments: String,
 }
 
 impl ToolCall {
-    /// The arguments, if their text is a whole JSON object; nothing counts as an
-    /// empty one. A text that was cut is never repaired.
+    /// Returns the arguments, if their text is a complete JSON object. An empty text counts as an
+    /// empty object. A truncated text is never repaired.
     ///
     /// # Examples
     ///
@@ -210,7 +210,7 @@ impl ToolCall {
     /// ```
     #[must_use]
     pub fn arguments_object(&self) -> Option<serde_json::Map<String, serde_json::Value>> {
-        // Models call functions without parameters with no text or with `null`.
+        // For functions without parameters, models send an empty text or `null`.
         if matches!(self.arguments.trim(), "" | "null") {
             return Some(serde_json::Map::new());
         }
@@ -263,21 +263,21 @@ impl<'de> Deserialize<'de> for ToolCall {
     }
 }
 
-/// A message in one provider's own words: what has to go back to it unchanged.
+/// A message in a provider's own format, to be sent back unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct NativeTurn {
-    /// The wire that it belongs to: `openai-chat`, `openai-responses`, `anthropic`, `gemini`.
+    /// The provider API: `openai-chat`, `openai-responses`, `anthropic`, `gemini`.
     pub wire: String,
-    /// The model that wrote it, if the wire's state is bound to it.
+    /// The model that wrote it, if the provider binds the content to the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// The content in that wire's shape: Anthropic's blocks, Gemini's parts, the
-    /// output items of OpenAI's Responses, the extra members of a chat message.
+    /// The content in the format of that API: Anthropic's blocks, Gemini's parts, the output items
+    /// of OpenAI's Responses, or the extra members of a chat message.
     pub content: serde_json::Value,
 }
 
-/// The content of a message: a text, or parts in order. In JSON a string, or a list of objects with
-/// a `type`, as OpenAI's chat wire has them.
+/// Content of a message: a text, or an ordered list of parts. Its JSON is a string, or a list of
+/// objects with a `type`, as in OpenAI's Chat API.
 ///
 /// # Examples
 ///
@@ -310,17 +310,17 @@ pub enum ContentPart {
     },
     /// An image.
     ImageUrl {
-        /// Where it is.
+        /// The image.
         image_url: MediaUrl,
     },
-    /// A sound, by its address (not every provider takes one).
+    /// Audio by URL, which not every provider accepts.
     AudioUrl {
-        /// Where it is.
+        /// The audio.
         audio_url: MediaUrl,
     },
-    /// A sound, in the message itself.
+    /// Audio embedded in the message.
     InputAudio {
-        /// The sound.
+        /// The audio.
         input_audio: InputAudio,
     },
     /// Any other file.
@@ -330,20 +330,20 @@ pub enum ContentPart {
     },
 }
 
-/// The address of something: `https:` or `data:`.
+/// URL of media, with the scheme `https` or `data`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct MediaUrl {
-    /// The address.
+    /// The URL.
     pub url: String,
-    /// How closely to look: `low`, `high`, `auto`.
+    /// Image detail: `low`, `high`, `auto`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
 }
 
-/// A sound in a message.
+/// Audio embedded in a message.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct InputAudio {
-    /// Its bytes in base64.
+    /// Data in base64.
     pub data: String,
     /// `wav`, `mp3` and so on.
     pub format: String,
@@ -355,22 +355,23 @@ pub struct MediaFile {
     /// Its name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filename: Option<String>,
-    /// A `data:` URL, or an address for providers that take one.
+    /// A `data:` URL, or another URL for providers that accept one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file_data: Option<String>,
-    /// The provider's id of a file that it has.
+    /// The provider's id of an uploaded file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file_id: Option<String>,
 }
 
 impl ContentPart {
-    /// A text.
+    /// Creates a text part.
     pub fn text(text: impl Into<String>) -> Self {
         ContentPart::Text { text: text.into() }
     }
 
-    /// What is at an address. `kind` says what it is (`image`, `audio`, `file`), else the media
-    /// type does (`image/png`), which a `data:` URL has too; where nobody says, it is an image.
+    /// Creates a media part from a URL. Its type is `kind` (`image`, `audio`, `file`) if given.
+    /// Otherwise it is derived from the media type (`image/png`), which `data:` URLs contain. The
+    /// default is an image.
     ///
     /// # Examples
     ///
@@ -418,7 +419,7 @@ impl ContentPart {
         }
     }
 
-    /// The address of a medium.
+    /// Returns the URL of a media part.
     #[must_use]
     pub fn url(&self) -> Option<&str> {
         match self {
@@ -431,7 +432,7 @@ impl ContentPart {
     }
 }
 
-/// The wire's name for the second half of a media type.
+/// Name of an audio format in requests, by the subtype of its media type.
 fn audio_format(subtype: &str) -> &str {
     match subtype {
         "mpeg" | "mpga" | "mp3" => "mp3",
@@ -440,10 +441,10 @@ fn audio_format(subtype: &str) -> &str {
     }
 }
 
-/// More of an address than this is not shown to people.
+/// Maximum length of a displayed URL.
 const SHOWN_BYTES: usize = 80;
 
-/// For people: the text, with media as `[image https://…]`.
+/// Readable form: the text, with media as `[image https://…]`.
 impl fmt::Display for MessageContent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -471,7 +472,7 @@ impl fmt::Display for ContentPart {
                 )
             }
             (_, Some(url)) if url.len() > SHOWN_BYTES => {
-                // By characters, because a cut at a byte could fall inside a character.
+                // Cut by characters, because a byte index could fall inside a character.
                 let head: String = url.chars().take(SHOWN_BYTES / 2).collect();
                 write!(f, "[{kind} {head}…, {} bytes]", url.len())
             }
@@ -504,7 +505,7 @@ impl From<&String> for MessageContent {
     }
 }
 
-/// A single text is a plain one.
+/// A single text part becomes a plain text.
 impl From<Vec<ContentPart>> for MessageContent {
     fn from(mut parts: Vec<ContentPart>) -> Self {
         match parts.as_mut_slice() {
@@ -527,7 +528,7 @@ impl PartialEq<&str> for MessageContent {
     }
 }
 
-// Not derived, so errors name the problem in a part and not only that neither variant matches.
+// Not derived, because the error of a derived implementation would not name the problem in a part.
 impl<'de> Deserialize<'de> for MessageContent {
     fn deserialize<D: Deserializer<'de>>(reader: D) -> Result<Self, D::Error> {
         reader.deserialize_any(ContentVisitor)

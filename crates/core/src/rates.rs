@@ -1,8 +1,8 @@
-//! Rate limits of providers, shared by replicas as token buckets.
+//! Rate limits of providers, implemented as token buckets that replicas share.
 //!
-//! A bucket refills evenly and holds the amount of one second, or one. So no minute has more
-//! requests than the rate allows, wherever it starts. Tokens may exceed the rate by the actual cost
-//! of running answers; later requests wait for it.
+//! A bucket refills evenly, and its capacity is the amount of one second, but at least one. No
+//! minute, wherever it starts, therefore has more requests than the rate allows. Tokens may exceed
+//! the rate by the actual cost of running answers; later requests wait for that.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,19 +12,19 @@ use std::time::Duration;
 use crate::BoxFuture;
 use crate::store::{Health, StoreError};
 
-/// Amount that one request takes from one bucket.
+/// Amount that a request takes from a bucket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RateDraw {
     /// Name of the bucket.
     pub bucket: Arc<str>,
     /// Refill per minute; 0 counts as 1.
     pub per_minute: u32,
-    /// The amount; negative to give something back.
+    /// The amount; negative to return tokens.
     pub amount: i64,
 }
 
 impl RateDraw {
-    /// The most that the bucket holds.
+    /// Capacity of the bucket.
     ///
     /// # Examples
     ///
@@ -37,42 +37,44 @@ impl RateDraw {
     /// ```
     #[must_use]
     pub fn capacity(&self) -> f64 {
-        // One second's worth of burst; at least one, or nothing could ever be sent.
+        // One second's worth of burst, but at least one, because an empty bucket would block every
+        // request.
         f64::from(self.per_minute / 60).max(1.0)
     }
 
-    /// Milliseconds in which one comes in: a minute that begins with a full bucket brings no more
-    /// than the rate either.
+    /// Milliseconds between two refills. A minute that starts with a full bucket also stays within
+    /// the rate.
     #[must_use]
     pub fn interval(&self) -> f64 {
-        // The capacity is subtracted because a full bucket grants it immediately.
+        // The capacity is subtracted, because a full bucket grants it immediately.
         60_000.0 / (f64::from(self.per_minute.max(1)) - self.capacity() + 1.0)
     }
 }
 
-/// Whether a request may be sent.
+/// Decision about sending a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RateDecision {
-    /// Now, and its draws are taken.
+    /// Send now; the amounts have been taken.
     Now,
-    /// Not before this time; ask again then. The request is queued.
+    /// Try again after this time; the request is queued.
     After(Duration),
-    /// Not within the time that it has. Nothing was taken.
+    /// The wait exceeds the time of the request. No amount has been taken.
     Never {
-        /// When it could be sent, as things are.
+        /// Estimated wait.
         wait: Duration,
-        /// The draw that it would wait for.
+        /// Index of the draw that requires the wait.
         draw: usize,
     },
 }
 
-/// Buckets of one process or of all replicas. Draws from the buckets of a group are atomic.
+/// Buckets of one process or of all replicas. Taking several amounts from a group of buckets is
+/// atomic.
 pub trait Rates: Send + Sync + fmt::Debug {
-    /// What and where it is, without secrets.
+    /// Describes the store and its location, without secrets.
     fn describe(&self) -> String;
 
-    /// Takes the draws if the buckets allow it; otherwise queues the request if its turn comes
-    /// within `patience`. `in_line` says that it is queued already.
+    /// Takes the amounts if the buckets allow it. Otherwise queues the request if it can be sent
+    /// within `patience`. `in_line` states that the request is already queued.
     fn take<'a>(
         &'a self,
         group: &'a str,
@@ -88,14 +90,14 @@ pub trait Rates: Send + Sync + fmt::Debug {
         draws: &'a [RateDraw],
     ) -> BoxFuture<'a, Result<(), StoreError>>;
 
-    /// Corrects an estimate: takes more, or gives back.
+    /// Corrects an estimate by taking or returning tokens.
     fn adjust_usage<'a>(
         &'a self,
         group: &'a str,
         draws: &'a [RateDraw],
     ) -> BoxFuture<'a, Result<(), StoreError>>;
 
-    /// Blocks these buckets for a time; the queue restarts after it.
+    /// Blocks these buckets for a time, after which the queue restarts.
     fn pause_buckets<'a>(
         &'a self,
         group: &'a str,
@@ -103,22 +105,22 @@ pub trait Rates: Send + Sync + fmt::Debug {
         time: Duration,
     ) -> BoxFuture<'a, Result<(), StoreError>>;
 
-    /// Whether the buckets are those of all replicas, where they should be.
+    /// Whether the buckets are shared with all replicas, if they are meant to be.
     fn health(&self) -> Health {
         Health::Ready
     }
 }
 
-/// What happened to requests that buckets were asked for.
+/// Counters of rate-limited requests.
 #[derive(Debug, Default)]
 pub struct RateCounts {
-    /// Requests that waited for their turn.
+    /// Requests that waited.
     pub waited: AtomicU64,
-    /// Milliseconds that they waited.
+    /// Total wait in milliseconds.
     pub waited_ms: AtomicU64,
-    /// Requests that were refused, since their turn was too far away.
+    /// Requests rejected because their wait would be too long.
     pub refused: AtomicU64,
-    /// Times that a provider asked to wait, and all were held back.
+    /// Number of times that a provider's request to wait blocked a bucket.
     pub held: AtomicU64,
 }
 

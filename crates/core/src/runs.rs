@@ -7,10 +7,10 @@ use std::time::Duration;
 use crate::BoxFuture;
 use crate::store::{Health, StoreError};
 
-/// One event of a run, as it went to the client.
+/// One event of a run, as sent to the client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoggedEvent {
-    /// Its number in the run, from 1, without gaps.
+    /// Number in the run, from 1, without gaps.
     pub sequence: u64,
     /// Name of the event.
     pub name: Arc<str>,
@@ -21,43 +21,44 @@ pub struct LoggedEvent {
 /// A page of the event log of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LogPage {
-    /// Events after the one that was asked for, in order.
+    /// Events after the requested number, in order.
     pub events: Vec<LoggedEvent>,
-    /// Whether the run has ended and `events` reaches its end.
+    /// Whether the run has ended and `events` includes its last event.
     pub ended: bool,
-    /// Whether the run ended without its last event, because its process is gone. [`Runs::give_up`]
-    /// must then write one, so no reader mistakes the end of the log for the end of an answer.
+    /// Whether the process of the run stopped without writing the last event. [`Runs::give_up`]
+    /// must then write one, so that readers do not mistake the end of the log for the end of an
+    /// answer.
     pub lost: bool,
-    /// Whether events were dropped between the one asked for and the first here.
+    /// Whether events between the requested number and the first one here were dropped.
     pub gap: bool,
 }
 
 /// Limits on the runs of one key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RunAllowance {
-    /// Runs at the same time; unlimited where `None`.
+    /// Maximum concurrent runs; unlimited if `None`.
     pub concurrent: Option<u32>,
-    /// Runs begun in a minute; unlimited where `None`.
+    /// Maximum runs started per minute; unlimited if `None`.
     pub per_minute: Option<u32>,
 }
 
-/// Error: a run may not start.
+/// Error of a run that is not admitted.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum AdmissionDenied {
-    /// Too many run already.
+    /// Too many concurrent runs.
     #[error("too many concurrent runs for this key: {running} (limit {limit})")]
     Concurrent {
-        /// How many run.
+        /// Number of running runs.
         running: u32,
-        /// How many may.
+        /// The limit.
         limit: u32,
     },
-    /// Too many were begun.
+    /// Too many runs were started within a minute.
     #[error("too many runs for this key: the limit is {limit} a minute")]
     Rate {
-        /// How many may begin in a minute.
+        /// The limit per minute.
         limit: u32,
-        /// When the next may.
+        /// Time until the next run may start.
         retry_after: Duration,
     },
     /// The store failed.
@@ -65,16 +66,16 @@ pub enum AdmissionDenied {
     Store(#[from] StoreError),
 }
 
-/// Permit of a running answer; dropping it frees the slot. A run without a permit counts as ended,
-/// so drop it after the last append.
+/// Permit of a running answer. Dropping it frees the slot. A run without a permit counts as ended,
+/// so drop the permit after the last append.
 pub trait Permit: Send + Sync + fmt::Debug {}
 
 /// Storage of runs shared by the replicas of a service: memory, or Redis.
 pub trait Runs: Send + Sync + fmt::Debug {
-    /// What and where it is, without secrets.
+    /// Describes the store and its location, without secrets.
     fn describe(&self) -> String;
 
-    /// Admits a run of this id for this key.
+    /// Admits a run with this id for this key.
     fn admit<'a>(
         &'a self,
         key: &'a str,
@@ -82,8 +83,9 @@ pub trait Runs: Send + Sync + fmt::Debug {
         allowance: RunAllowance,
     ) -> BoxFuture<'a, Result<Box<dyn Permit>, AdmissionDenied>>;
 
-    /// Adds events to the log of a run, which is kept for a while and up to a size.
-    /// The last call of a run says that it `ended`. `Refused` if the run was given up meanwhile.
+    /// Appends events to the log of a run, which is stored for a limited time and up to a limited
+    /// size. The last call of a run sets `ended`. `Refused` if the run was given up in the
+    /// meantime.
     fn append<'a>(
         &'a self,
         run: &'a str,
@@ -91,8 +93,8 @@ pub trait Runs: Send + Sync + fmt::Debug {
         ended: bool,
     ) -> BoxFuture<'a, Result<(), StoreError>>;
 
-    /// The events of a run after number `after`. Where there are none yet and the
-    /// run goes on, waits for one, at most `wait`. `None` if no such run is known.
+    /// Returns the events of a run after number `after`. If there are none yet and the run
+    /// continues, waits for one, at most `wait`. `None` if the run is unknown.
     fn read<'a>(
         &'a self,
         run: &'a str,
@@ -100,8 +102,8 @@ pub trait Runs: Send + Sync + fmt::Debug {
         wait: Duration,
     ) -> BoxFuture<'a, Result<Option<LogPage>, StoreError>>;
 
-    /// Writes the last event of a run that is lost, under the next number. Of many that notice, one
-    /// writes: `false` if the run is not lost, or no longer.
+    /// Writes the last event of a lost run, under the next number. If several readers notice the
+    /// loss, only one writes it: `false` if the run is not, or no longer, lost.
     fn give_up<'a>(
         &'a self,
         run: &'a str,
@@ -109,14 +111,14 @@ pub trait Runs: Send + Sync + fmt::Debug {
         data: &'a str,
     ) -> BoxFuture<'a, Result<bool, StoreError>>;
 
-    /// Whether it answers. While it does not, no run is admitted.
+    /// Whether the store answers. If it does not, runs are rejected.
     fn health(&self) -> Health {
         Health::Ready
     }
 
-    /// Asks a run to stop, whichever replica runs it; `false` if none is on its way.
+    /// Requests that a run stop, on whichever replica it runs; `false` if it is not in progress.
     fn cancel<'a>(&'a self, run: &'a str) -> BoxFuture<'a, Result<bool, StoreError>>;
 
-    /// Completes when cancellation of this run was requested; otherwise never.
+    /// Completes when cancellation of this run is requested; otherwise stays pending.
     fn cancelled<'a>(&'a self, run: &'a str) -> BoxFuture<'a, ()>;
 }

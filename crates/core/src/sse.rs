@@ -1,4 +1,4 @@
-//! Server-sent events as models and MCP servers send them: name and data of each event.
+//! Decoder for server-sent events of model providers and MCP servers: name and data of each event.
 //!
 //! ```
 //! use quillet_core::sse::{SseDecoder, TooLong};
@@ -15,21 +15,20 @@
 //! # Ok::<(), TooLong>(())
 //! ```
 //!
-//! Follows the WHATWG grammar (lines end in LF, CR or CRLF and nowhere else; comments; several
-//! `data` lines make one event; a byte order mark is skipped) and bounds what an endless line or
-//! event may take. Ids and retry times are skipped. Beyond the grammar it knows what some providers
-//! do: a bare JSON object, of one line or many, in place of an event (Gemini's errors in the middle
-//! of a stream).
+//! Follows the WHATWG grammar: lines end in LF, CR or CRLF, comments are skipped, several `data`
+//! lines form one event, and a byte order mark is skipped. The length of lines and events is
+//! limited. Ids and retry times are ignored. As an extension, a bare JSON object on one or more
+//! lines counts as an event, because Gemini sends errors this way in the middle of a stream.
 
 use memchr::memchr2;
 
-/// Which bound a stream passed.
+/// The exceeded limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TooLong {
-    /// That of a line.
+    /// The line limit.
     #[error("the server sent a line that is too long")]
     Line,
-    /// That of an event.
+    /// The event limit.
     #[error("the server sent an event that is too large")]
     Event,
 }
@@ -37,13 +36,13 @@ pub enum TooLong {
 /// One event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SseEvent<'a> {
-    /// Its name, if it has one that is UTF-8.
+    /// Its name, if it has a valid UTF-8 one.
     pub name: Option<&'a str>,
-    /// Its data; never only white space.
+    /// Its data, which is never blank.
     pub data: &'a [u8],
 }
 
-/// Takes bytes as they come, in pieces cut anywhere, and gives whole events.
+/// Decodes bytes, received in arbitrary pieces, into complete events.
 #[derive(Debug)]
 pub struct SseDecoder {
     line_bytes: usize,
@@ -51,14 +50,14 @@ pub struct SseDecoder {
     line: Vec<u8>,
     name: Vec<u8>,
     data: Vec<u8>,
-    /// Where in a bare object the data is.
+    /// Nesting of the bare object that is being read.
     bare: Option<Depth>,
     after_cr: bool,
     first_line: bool,
 }
 
 impl SseDecoder {
-    /// A stream whose lines and events have at most so many bytes.
+    /// Creates a decoder with limits on the bytes of lines and events.
     ///
     /// # Examples
     ///
@@ -83,10 +82,10 @@ impl SseDecoder {
         }
     }
 
-    /// Hands on the events that these bytes complete.
+    /// Passes the events that these bytes complete to `take`.
     ///
     /// # Errors
-    /// A bound is passed, or `take` fails.
+    /// A limit is exceeded, or `take` fails.
     pub fn feed<E: From<TooLong>>(
         &mut self,
         mut bytes: &[u8],
@@ -96,7 +95,7 @@ impl SseDecoder {
         if bytes.is_empty() {
             return Ok(());
         }
-        // The CR ended a line already; its LF would count as an empty line and end the event.
+        // The CR has already ended the line. Its LF would count as an empty line and end the event.
         if std::mem::take(&mut self.after_cr) {
             bytes = bytes.strip_prefix(b"\n").unwrap_or(bytes);
         }
@@ -106,7 +105,7 @@ impl SseDecoder {
             let cr = rest.first() == Some(&b'\r');
             bytes = rest.get(1..).unwrap_or_default();
             if cr {
-                // The LF of a CRLF may come with the next piece.
+                // The LF of a CRLF may arrive with the next bytes.
                 self.after_cr = bytes.is_empty();
                 bytes = bytes.strip_prefix(b"\n").unwrap_or(bytes);
             }
@@ -115,12 +114,12 @@ impl SseDecoder {
         Ok(self.extend_line(bytes)?)
     }
 
-    /// What stands at the end without the empty line that closes an event. The
-    /// grammar drops it; some servers leave that line out after the last event, so
-    /// the caller may look whether it is whole.
+    /// Passes on a last event without the empty line that ends an event. The grammar drops such an
+    /// event, but some servers omit the line after the last event, so the caller may check whether
+    /// the event is complete.
     ///
     /// # Errors
-    /// As [`SseDecoder::feed`].
+    /// Like [`SseDecoder::feed`].
     ///
     /// # Examples
     ///
@@ -143,7 +142,7 @@ impl SseDecoder {
         take: &mut impl FnMut(SseEvent<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
         self.end_line(take)?;
-        // An object that is still open was cut, so it is dropped.
+        // An unclosed object was truncated, so it is dropped.
         if self.bare.is_none() {
             self.end_event(take)?;
         }
@@ -151,7 +150,7 @@ impl SseDecoder {
     }
 
     fn extend_line(&mut self, bytes: &[u8]) -> Result<(), TooLong> {
-        // Before copying, so an endless line cannot exhaust memory.
+        // Checked before copying, so an endless line cannot exhaust memory.
         if self.line.len() + bytes.len() > self.line_bytes {
             return Err(TooLong::Line);
         }
@@ -163,7 +162,7 @@ impl SseDecoder {
         &mut self,
         take: &mut impl FnMut(SseEvent<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
-        // Moved out to satisfy the borrow checker and put back to keep its capacity.
+        // Moved out to satisfy the borrow checker, and put back to reuse its capacity.
         let mut line = std::mem::take(&mut self.line);
         let closes = self.take_line(&line);
         line.clear();
@@ -184,8 +183,8 @@ impl SseDecoder {
                 .filter(|name| !name.is_empty()),
             data: &self.data,
         };
-        // Events without data are ignored, as the specification says; comments keep connections
-        // open.
+        // Events without data are ignored, as the specification requires. Comments only keep
+        // connections open.
         let taken = if frame.data.trim_ascii().is_empty() {
             Ok(())
         } else {
@@ -196,12 +195,12 @@ impl SseDecoder {
         taken
     }
 
-    /// Whether the line closes an event.
+    /// Processes a line. Returns whether it ends an event.
     fn take_line(&mut self, mut line: &[u8]) -> Result<bool, TooLong> {
         if std::mem::take(&mut self.first_line) {
             line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
         }
-        // No field of the grammar begins with a brace.
+        // Fields of the grammar never begin with a brace.
         if self.bare.is_some() || (self.data.is_empty() && line.first() == Some(&b'{')) {
             return self.take_bare(line);
         }
@@ -232,7 +231,7 @@ impl SseDecoder {
     }
 
     fn extend_data(&mut self, bytes: &[u8]) -> Result<(), TooLong> {
-        // The limit on lines is not enough: an event may have any number of them.
+        // The line limit is not enough, because an event may have any number of lines.
         if self.data.len() + bytes.len() > self.event_bytes {
             return Err(TooLong::Event);
         }
@@ -241,18 +240,18 @@ impl SseDecoder {
     }
 }
 
-/// The value of a field of this name; `None` for comments and other fields.
+/// Returns the value of a field with this name; `None` for comments and other fields.
 fn field<'a>(line: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     let rest = line.strip_prefix(name)?;
     let Some(value) = rest.strip_prefix(b":") else {
-        // A line that consists of the name alone is a field with an empty value.
+        // A line with only the name is a field with an empty value.
         return rest.is_empty().then_some(rest);
     };
     Some(value.strip_prefix(b" ").unwrap_or(value))
 }
 
-/// How deep a bare object is open, followed line by line so that its end is
-/// found without parsing it again and again.
+/// Nesting of a bare object. It is updated with each line, to find the end without parsing the
+/// object repeatedly.
 #[derive(Debug, Default)]
 struct Depth {
     open: usize,
@@ -261,7 +260,7 @@ struct Depth {
 }
 
 impl Depth {
-    /// Whether the object is closed after this line.
+    /// Processes a line. Returns whether it closes the object.
     fn follow(&mut self, line: &[u8]) -> bool {
         for byte in line {
             match byte {

@@ -1,12 +1,10 @@
-//! What editors colour: places in a text, each with one of a few kinds.
+//! Semantic tokens for syntax highlighting: spans of a text with their kinds.
 
 use serde::Serialize;
 
 use crate::Span;
 
-/// A part of a source text that an editor shows in the colour of its kind. Text that is only text
-/// has no token.
-///
+/// A span of a source text that editors highlight by its kind. Plain text is not covered by tokens.
 /// ```
 /// use quillet_core::{SemanticToken, Span, TokenKind};
 ///
@@ -18,42 +16,42 @@ use crate::Span;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct SemanticToken {
-    /// Its bytes in the text.
+    /// Byte range in the text.
     #[serde(flatten)]
     pub span: Span,
-    /// What it is.
+    /// Its kind.
     pub kind: TokenKind,
 }
 
-/// The kind of a [`SemanticToken`]. [`TokenKind::name`] is also its name in JSON and in style sheets, and
+/// Kind of a [`SemanticToken`]. [`TokenKind::name`] is also its name in JSON and style sheets, and
 /// never changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TokenKind {
-    /// A comment, with the signs around it.
+    /// A comment, including its delimiters.
     Comment,
-    /// What begins or ends a tag: `{{`, `-%}`, `[[`; the fence of a front matter.
+    /// Start or end of a tag: `{{`, `-%}`, `[[`; also the fence of a front matter.
     Delimiter,
-    /// A word of the language itself, `true` and `null` among them.
+    /// A keyword, including `true` and `null`.
     Keyword,
-    /// A function, a filter, a test, a helper, or another template or script that is called.
+    /// A function, filter, test or helper, or a called template or script.
     Function,
     /// A number.
     Number,
-    /// A sign between values: `|`, `==`, a comma, a parenthesis.
+    /// An operator or separator: `|`, `==`, a comma, a parenthesis.
     Operator,
-    /// A part of a value that stands behind the variable, the name of an argument, a key of YAML.
+    /// A path segment after a variable, an argument name, or a YAML key.
     Property,
-    /// Who says a message.
+    /// The role of a message.
     Role,
-    /// A text in quotes, a value of YAML that is text.
+    /// A quoted string, or a YAML string value.
     String,
     /// A variable: the first part of its path.
     Variable,
 }
 
 impl TokenKind {
-    /// Every kind.
+    /// All kinds.
     pub const ALL: [TokenKind; 10] = [
         TokenKind::Comment,
         TokenKind::Delimiter,
@@ -67,7 +65,7 @@ impl TokenKind {
         TokenKind::Variable,
     ];
 
-    /// Its name, in lower case: `variable`.
+    /// Name in lower case: `variable`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -86,7 +84,7 @@ impl TokenKind {
 }
 
 impl SemanticToken {
-    /// A token from one byte up to another.
+    /// Creates a token for a byte range.
     #[must_use]
     pub fn new(start: usize, end: usize, kind: TokenKind) -> Self {
         SemanticToken {
@@ -95,7 +93,7 @@ impl SemanticToken {
         }
     }
 
-    /// The token of a part of a text that begins at `by` in the whole.
+    /// Shifts a token of a substring that starts at byte `by` of the text.
     ///
     /// # Examples
     ///
@@ -111,9 +109,9 @@ impl SemanticToken {
     }
 }
 
-/// Tokens as an editor needs them: in the order of the text, none over another, none empty, each in
-/// the text and at the boundaries of characters. Of two over each other the one that begins first
-/// stays, and of those the longer one.
+/// Normalizes tokens for an editor: sorted, not empty, without overlaps, within the text and at
+/// character boundaries. Of two overlapping tokens, the one that starts first is retained; if both
+/// start at the same byte, the longer one.
 ///
 /// # Examples
 ///
@@ -127,7 +125,7 @@ impl SemanticToken {
 /// ```
 #[must_use]
 pub fn normalize(text: &str, mut tokens: Vec<SemanticToken>) -> Vec<SemanticToken> {
-    // At the same start the longer token comes first, so it is the one that stays.
+    // Of tokens with the same start, the longer one comes first and is retained.
     tokens.sort_by_key(|token| (token.span.start, std::cmp::Reverse(token.span.end)));
     let mut end = 0;
     tokens.retain(|token| {
@@ -145,9 +143,9 @@ pub fn normalize(text: &str, mut tokens: Vec<SemanticToken>) -> Vec<SemanticToke
     tokens
 }
 
-/// Tokens over others: what lies below shows only where nothing lies above, so that a string keeps
-/// its colour around the variable in it. Both are in order, as [`ordered`] makes them, and so is
-/// what comes out.
+/// Overlays tokens on others. A lower token is visible only outside the upper ones, so a string
+/// remains highlighted around a variable in it. Both lists must be normalized (see [`normalize`]),
+/// and so is the result.
 ///
 /// ```
 /// use quillet_core::token::{SemanticToken, TokenKind, overlay};
@@ -164,7 +162,7 @@ pub fn normalize(text: &str, mut tokens: Vec<SemanticToken>) -> Vec<SemanticToke
 pub fn overlay(below: &[SemanticToken], above: &[SemanticToken]) -> Vec<SemanticToken> {
     let mut shown = Vec::with_capacity(below.len() + above.len());
     let mut above = above.iter().copied().peekable();
-    // Where what has been shown ends.
+    // End of the processed part of the text.
     let mut done = 0;
     for token in below {
         let mut start = token.span.start.max(done);

@@ -1,4 +1,4 @@
-//! Tools. A tool does not know its caller: a template, an agent, a script or an MCP client.
+//! Tools. A tool does not depend on its caller: a template, an agent, a script or an MCP client.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,17 +13,17 @@ use crate::{BoxFuture, Diagnostic, ErrorCode, Map, MapTable, MediaUrl, Value};
 pub struct ToolSpec {
     /// The function name that templates and models use.
     pub name: String,
-    /// Other names for permissions: `prompt/ID`, and `script/ID` of a script, `agent/ID`,
-    /// `database/NAME`, the id of a stored tool.
+    /// Other names for permissions: `prompt/ID`, `script/ID`, `agent/ID`, `database/NAME`, or the
+    /// id of a stored tool.
     #[serde(skip)]
     pub also: Vec<String>,
-    /// What it does, for people and models.
+    /// Description for people and models.
     pub description: String,
-    /// JSON Schema of the arguments object; the order of `properties` is the
-    /// order of positional arguments.
+    /// JSON Schema of the arguments object. The order of `properties` is the order of positional
+    /// arguments.
     pub parameters: serde_json::Value,
-    /// The parameter that takes all positional arguments as a list: of a tool whose own
-    /// parameters nobody declared. It counts as none of the declared ones.
+    /// Parameter that receives all positional arguments as a list, for tools without declared
+    /// parameters. It does not count as a declared parameter.
     #[serde(skip)]
     pub rest: Option<String>,
     /// JSON Schema of the result.
@@ -38,15 +38,15 @@ pub struct ToolSpec {
     pub default: Value,
 }
 
-/// Whether a call may be repeated after its process ended in the middle.
+/// Whether a call may be repeated after its process stopped during the call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Idempotency {
-    /// Always: it changes nothing, or is idempotent.
+    /// Always: the call has no effects, or is idempotent.
     Freely,
     /// With [`ToolContext::call`] as the idempotency key of the remote side.
     WithKey,
-    /// Never: a person decides.
+    /// Never without a decision of a person.
     #[default]
     Never,
 }
@@ -54,17 +54,17 @@ pub enum Idempotency {
 /// Context of a tool call: its deadline, and the request it belongs to.
 #[derive(Clone, Debug, Default)]
 pub struct ToolContext {
-    /// When the caller stops waiting.
+    /// Time at which the caller stops waiting.
     pub deadline: Option<Instant>,
-    /// The request this call belongs to, for logs.
+    /// Id of the request, for logs.
     pub request_id: Arc<str>,
-    /// Idempotency key: the same if a call with an unknown outcome is repeated. Empty for calls
-    /// that are never repeated.
+    /// Idempotency key: the same for each repetition of a call with an unknown outcome. Empty for
+    /// calls that are never repeated.
     pub call: Arc<str>,
 }
 
 impl ToolContext {
-    /// The time left until the deadline, at most `most`.
+    /// Returns the time until the deadline, at most `most`.
     ///
     /// # Examples
     ///
@@ -80,13 +80,13 @@ impl ToolContext {
     #[must_use]
     pub fn remaining(&self, most: Duration) -> Duration {
         self.deadline.map_or(most, |deadline| {
-            // Saturates: a deadline that has passed leaves no time.
+            // Saturating: a passed deadline leaves no time.
             deadline.saturating_duration_since(Instant::now()).min(most)
         })
     }
 }
 
-/// A tool: a function that is called by name with a JSON object.
+/// A tool: a named function whose arguments are a JSON object.
 ///
 /// # Examples
 ///
@@ -123,17 +123,17 @@ impl ToolContext {
 /// # assert_eq!(result.unwrap(), Value::from("HELLO"));
 /// ```
 pub trait Tool: Send + Sync + fmt::Debug {
-    /// What it is and takes.
+    /// Returns the declaration of the tool.
     fn spec(&self) -> &ToolSpec;
 
-    /// Calls it. Dropping the future cancels the call.
+    /// Calls the tool. Dropping the future cancels the call.
     fn call<'a>(
         &'a self,
         arguments: Map,
         context: &'a ToolContext,
     ) -> BoxFuture<'a, Result<Value, ToolError>>;
 
-    /// Calls it for a model that can read images. The default returns no images.
+    /// Calls the tool for a model that can read images. By default, results have no images.
     fn call_for_model<'a>(
         &'a self,
         arguments: Map,
@@ -152,19 +152,18 @@ pub trait Tool: Send + Sync + fmt::Debug {
 pub struct ToolAnswer {
     /// The result.
     pub value: Value,
-    /// Pictures that belong to it, as `data:` URLs; the result names each where it stood.
+    /// Images of the result as `data:` URLs. The result mentions each at its position.
     pub images: Vec<MediaUrl>,
 }
 
-/// Builds tools from stored definitions. The crate with the tool protocols implements it; the
+/// Builds tools from stored definitions. The crate with the tool protocols implements it, and the
 /// catalogue of definitions calls it.
 pub trait ToolBuilder: Send + Sync + fmt::Debug {
-    /// Builds the tool that a definition describes. `name` is the function name
-    /// that its key maps to, `id` the id that people and routes use, `source` the key, for
-    /// messages.
+    /// Builds the tool of a definition. `name` is its function name, `id` its id for users and
+    /// routes, and `source` its key, for messages.
     ///
     /// # Errors
-    /// Everything that is wrong with the definition, with places in `text`.
+    /// All problems of the definition, with their locations in `text`.
     fn build(
         &self,
         name: &str,
@@ -173,17 +172,17 @@ pub trait ToolBuilder: Send + Sync + fmt::Debug {
         text: &str,
     ) -> Result<BuiltTool, Vec<Diagnostic>>;
 
-    /// Announces that tools will be called, so slow preparations can start in the background.
-    /// Called within a runtime, any number of times.
+    /// Announces that tools will be called, so that slow preparations can start in the background.
+    /// Must be called inside a runtime; repeated calls are allowed.
     fn prepare(&self) {}
 }
 
-/// A tool and what its author should know about its definition.
+/// A tool with warnings about its definition.
 #[derive(Clone, Debug)]
 pub struct BuiltTool {
     /// The tool.
     pub tool: Arc<dyn Tool>,
-    /// Findings that do not prevent its use.
+    /// Warnings, which do not prevent its use.
     pub warnings: Vec<Diagnostic>,
 }
 
@@ -191,21 +190,21 @@ pub struct BuiltTool {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolErrorKind {
-    /// There is no tool of that name.
+    /// The tool does not exist.
     Unknown,
-    /// The arguments do not fit the schema.
+    /// The arguments do not match the schema.
     Arguments,
-    /// The call took longer than it may.
+    /// The call timed out.
     Timeout,
     /// The address or the tool is not permitted.
     Refused,
-    /// No connection, or it broke.
+    /// The connection failed.
     Transport,
     /// The remote side answered with an error.
     Remote,
-    /// The answer is larger than it may be.
+    /// The answer exceeds the size limit.
     TooLarge,
-    /// The answer could not be understood.
+    /// The answer is invalid.
     Protocol,
 }
 
@@ -225,7 +224,7 @@ impl ToolErrorKind {
         }
     }
 
-    /// Whether the same call may succeed when made again.
+    /// Whether the same call may succeed when it is repeated.
     ///
     /// # Examples
     ///
@@ -245,16 +244,16 @@ impl ToolErrorKind {
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct ToolError {
-    /// What kind of failure it was.
+    /// Kind of the failure.
     pub kind: ToolErrorKind,
-    /// The cause, for the operator; may name addresses.
+    /// The cause, for the operator. It may contain addresses.
     pub message: String,
-    /// What a model may read about it.
+    /// Message for a model.
     pub for_model: String,
 }
 
 impl ToolError {
-    /// An error whose text is fit for operators and models alike.
+    /// Creates an error with the same message for operators and models.
     pub fn new(kind: ToolErrorKind, message: impl Into<String>) -> Self {
         let message = message.into();
         ToolError {
@@ -266,7 +265,7 @@ impl ToolError {
 }
 
 impl ToolSpec {
-    /// Every name under which permissions know it, that of its function first.
+    /// Returns all names that permissions use for the tool, its function name first.
     ///
     /// # Examples
     ///
@@ -284,7 +283,7 @@ impl ToolSpec {
         std::iter::once(self.name.as_str()).chain(self.also.iter().map(String::as_str))
     }
 
-    /// Names of the parameters in their declared order.
+    /// Returns the parameter names in their declared order.
     pub fn parameter_names(&self) -> impl Iterator<Item = &str> {
         self.parameters
             .get("properties")
@@ -294,14 +293,14 @@ impl ToolSpec {
             .filter(|name| self.rest.as_deref() != Some(*name))
     }
 
-    /// Maps positional arguments to the properties of the schema in their
-    /// declared order; a single object that has only names of properties is
-    /// taken as named arguments. `named` arguments are added to either. Where nothing is
-    /// declared, positional arguments are the list that [`ToolSpec::rest`] takes.
+    /// Assigns positional arguments to the properties of the schema, in their declared order. A
+    /// single object whose keys are all property names counts as named arguments. `named` arguments
+    /// are added in both cases. If no parameters are declared, [`ToolSpec::rest`] receives the
+    /// positional arguments as a list.
     ///
     /// # Errors
-    /// More arguments than properties, or the same property given twice; arguments of both
-    /// kinds for a tool that declares nothing.
+    /// There are more arguments than properties, a property is given twice, or a tool without
+    /// declared parameters receives both kinds of arguments.
     ///
     /// # Examples
     ///
@@ -333,7 +332,7 @@ impl ToolSpec {
         }
         let names: Vec<&str> = self.parameter_names().collect();
         if let ([Value::Map(only)], true) = (positional.as_slice(), named.is_empty()) {
-            // An object with other keys is data for the first parameter, not named arguments.
+            // An object with other keys is the value of the first parameter.
             let all_known = !only.is_empty() && only.table().keys().all(|k| names.contains(&&**k));
             if all_known {
                 return Ok(only.clone());
@@ -354,7 +353,7 @@ impl ToolSpec {
             .map(|(name, value)| (Arc::from(*name), value))
             .collect();
         for (name, value) in named {
-            // Neither value may win silently, because the author's intention is unknown.
+            // Neither value may be dropped silently, because the author's intention is unknown.
             if table.insert(name.clone(), value.clone()).is_some() {
                 return refuse(format!("{}: argument {name} is given twice", self.name));
             }

@@ -1,8 +1,8 @@
-//! Traces of runs: spans below one root, collected during the run and sent to a sink at its end.
+//! Traces of runs: spans below one root, collected during a run and sent to a sink at its end.
 //!
-//! Names of attributes follow OpenTelemetry's conventions for generative AI
-//! (`gen_ai.request.model`, `gen_ai.usage.input_tokens` and so on). Texts of prompts and answers
-//! are only recorded where the collector is set up to.
+//! Attribute names follow OpenTelemetry's conventions for generative AI (`gen_ai.request.model`,
+//! `gen_ai.usage.input_tokens` and so on). Texts of prompts and answers are recorded only if the
+//! tracer is configured to do so.
 
 use std::fmt;
 use std::sync::{Arc, Mutex};
@@ -15,8 +15,8 @@ use crate::BoxFuture;
 use crate::lock::lock;
 use crate::store::StoreError;
 
-/// The attribute of a root that names the durable run which it is a part of: the id of its answer,
-/// by which its journal is found.
+/// Attribute of a root span with the durable run that the trace belongs to: the id of its answer,
+/// by which its journal can be found.
 pub const RUN_ATTRIBUTE: &str = "quillet.run";
 
 /// Trace of a run.
@@ -24,7 +24,7 @@ pub const RUN_ATTRIBUTE: &str = "quillet.run";
 pub struct Trace {
     /// 32 hexadecimal digits.
     pub id: String,
-    /// In the order of their beginning; the first is the root.
+    /// Spans in order of their start; the first is the root.
     pub spans: Vec<Span>,
 }
 
@@ -33,20 +33,20 @@ pub struct Trace {
 pub struct Span {
     /// 16 hexadecimal digits.
     pub id: String,
-    /// The span that it is part of; `None` for the root.
+    /// Id of the parent span; `None` for the root.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
-    /// For people: `chat gpt-6-sol`, `execute_tool search`.
+    /// Display name: `chat gpt-6-sol`, `execute_tool search`.
     pub name: String,
-    /// What it is.
+    /// Kind of work.
     pub kind: SpanKind,
-    /// Microseconds since 1970.
+    /// Start time, in microseconds since 1970.
     pub started_us: u64,
-    /// Microseconds.
+    /// Duration in microseconds.
     pub duration_us: u64,
-    /// What is known of it.
+    /// Attributes.
     pub attributes: Map<String, Value>,
-    /// Why it failed.
+    /// Error message, if it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
@@ -57,7 +57,7 @@ pub struct Span {
 pub enum SpanKind {
     /// An agent's run, or a request.
     Run,
-    /// A prompt that was rendered.
+    /// A render of a prompt.
     Render,
     /// A call to a model.
     Model,
@@ -69,79 +69,78 @@ pub enum SpanKind {
 
 /// Receiver of traces. Must not block; may drop traces.
 pub trait TraceSink: Send + Sync + fmt::Debug {
-    /// Takes a run that has ended.
+    /// Receives the trace of an ended run.
     fn record(&self, trace: Arc<Trace>);
 }
 
-/// Every one of them gets each trace.
+/// Sends each trace to all sinks.
 impl TraceSink for Vec<Arc<dyn TraceSink>> {
     fn record(&self, trace: Arc<Trace>) {
         self.iter().for_each(|sink| sink.record(trace.clone()));
     }
 }
 
-/// Which traces to list.
+/// Filter for lists of traces.
 #[derive(Clone, Debug, Default)]
 pub struct TraceFilter {
-    /// Begun at this time or later, in microseconds since 1970.
+    /// Started at or after this time, in microseconds since 1970.
     pub since_us: u64,
-    /// Only those with a span that failed.
+    /// Only traces with a failed span.
     pub failed: bool,
-    /// Only those whose name or model has this text in it; case counts for nothing
-    /// between A and Z.
+    /// Only traces whose name or model contains this text. Letters A to Z match in both cases.
     pub text: Option<String>,
-    /// Only those of the durable run of this id ([`RUN_ATTRIBUTE`]).
+    /// Only traces of the durable run with this id ([`RUN_ATTRIBUTE`]).
     pub run: Option<String>,
-    /// Only those that were kept before the one of this number ([`TraceInfo::number`]).
+    /// Only traces stored before the one with this number ([`TraceInfo::number`]).
     pub before: Option<u64>,
 }
 
 /// A trace, for lists.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TraceInfo {
-    /// Its place among all that were ever kept here, from 1.
+    /// Number among all traces ever stored here, from 1.
     pub number: u64,
     /// 32 hexadecimal digits.
     pub id: String,
-    /// When it began, in microseconds since 1970.
+    /// Start time, in microseconds since 1970.
     pub started_us: u64,
-    /// How long the root took, in microseconds.
+    /// Duration of the root span in microseconds.
     pub duration_us: u64,
-    /// Name of the root.
+    /// Name of the root span.
     pub name: String,
     /// The first model that was called.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// Tokens that all models read.
+    /// Input tokens of all model calls.
     pub input_tokens: u64,
-    /// Tokens that all models wrote.
+    /// Output tokens of all model calls.
     pub output_tokens: u64,
-    /// The first failure.
+    /// The first error.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// How many spans it has.
+    /// Number of spans.
     pub spans: u64,
 }
 
-/// Stored traces. A trace that was sent in several parts is read as one.
+/// Stored traces. A trace that was sent in several parts is returned as one.
 pub trait TraceReader: Send + Sync + fmt::Debug {
-    /// The `most` latest traces that pass the filter, the latest first.
+    /// Returns the latest `most` traces that match the filter, latest first.
     fn list<'a>(
         &'a self,
         filter: &'a TraceFilter,
         most: usize,
     ) -> BoxFuture<'a, Result<Vec<TraceInfo>, StoreError>>;
 
-    /// The trace of this id, if anything of it was kept.
+    /// Returns the trace with this id, if any part of it is stored.
     fn trace<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<Trace>, StoreError>>;
 
-    /// The trace that the span of this id is in; the latest of several.
+    /// Returns the trace that contains the span with this id, or the latest of several.
     fn trace_of_span<'a>(&'a self, id: &'a str)
     -> BoxFuture<'a, Result<Option<Trace>, StoreError>>;
 }
 
-/// Collects the spans of one run. Copies share one collection; the trace goes to
-/// the sink when the last copy is dropped, so a cancelled run is recorded too.
+/// Collects the spans of one run. Clones share one collection. The trace is sent to the sink when
+/// the last clone is dropped, so a cancelled run is recorded too.
 ///
 /// # Examples
 ///
@@ -178,8 +177,8 @@ struct Collection {
 }
 
 impl Tracer {
-    /// A tracer of a new run. `id` are the 32 hexadecimal digits of the trace;
-    /// `texts` says whether prompts and answers are recorded.
+    /// Creates the tracer of a new run. `id` is the trace id, 32 hexadecimal digits. `texts` states
+    /// whether prompts and answers are recorded.
     pub fn new(id: impl Into<String>, sink: Arc<dyn TraceSink>, texts: bool) -> Self {
         Tracer(Some(Arc::new(Collection {
             id: id.into(),
@@ -189,7 +188,7 @@ impl Tracer {
         })))
     }
 
-    /// A tracer that records nothing.
+    /// Creates a tracer that records nothing.
     ///
     /// # Examples
     ///
@@ -205,19 +204,19 @@ impl Tracer {
         Tracer(None)
     }
 
-    /// Whether texts of prompts and answers are to be recorded.
+    /// Whether the texts of prompts and answers are recorded.
     #[must_use]
     pub fn records_texts(&self) -> bool {
         self.0.as_ref().is_some_and(|collection| collection.texts)
     }
 
-    /// The id of the trace, if there is one.
+    /// Returns the trace id; `None` if the tracer is off.
     #[must_use]
     pub fn trace_id(&self) -> Option<&str> {
         self.0.as_ref().map(|collection| collection.id.as_str())
     }
 
-    /// Begins a span; it ends when the guard is dropped.
+    /// Starts a span, which ends when the guard is dropped.
     pub fn span(&self, kind: SpanKind, name: impl Into<String>, parent: Option<&str>) -> OpenSpan {
         let Some(collection) = &self.0 else {
             return OpenSpan(None);
@@ -259,7 +258,7 @@ struct ActiveSpan {
 }
 
 impl OpenSpan {
-    /// Its id, to be the parent of others.
+    /// Returns its id, for use as a parent.
     #[must_use]
     pub fn id(&self) -> Option<&str> {
         self.0.as_ref().map(|open| open.id.as_str())
@@ -301,7 +300,7 @@ impl Collection {
 
 impl Drop for Collection {
     fn drop(&mut self) {
-        // Nothing else can hold the lock while the last owner is dropped.
+        // The last owner is being dropped, so the lock is free.
         let spans = std::mem::take(&mut *self.lock());
         if !spans.is_empty() {
             let id = std::mem::take(&mut self.id);
@@ -310,13 +309,13 @@ impl Drop for Collection {
     }
 }
 
-/// Differs in every trace and span; FNV-1a over both.
+/// Id of a span, unique within the trace and different between traces: FNV-1a over both arguments.
 fn span_id(trace: &str, place: usize) -> String {
     let bytes = trace.bytes().chain(place.to_le_bytes());
     let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     });
-    // W3C Trace Context takes an id of zeros for none.
+    // W3C Trace Context treats an id of zeros as invalid.
     format!("{:016x}", hash.max(1))
 }
 

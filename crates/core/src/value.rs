@@ -1,21 +1,21 @@
-//! The one data type that variables, tool arguments and tool results share.
+//! The data type of variables, tool arguments and tool results.
 //!
-//! A [`Value`] is a JSON value whose containers and strings are reference
-//! counted, so that handing a shared variable to a hundred renders copies
-//! nothing. Integers stay integers: a prompt must not print `1e+06`.
+//! A [`Value`] is a JSON value with reference-counted strings and containers, so that sharing a
+//! variable among a hundred renders does not copy it. Integers stay integers, because a prompt must
+//! not print `1e+06`.
 
 use std::fmt;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
 
-/// Containers nested deeper than this are refused by the JSON reader and by
-/// every template function that builds one.
+/// Maximum nesting of containers. The JSON parser and all template functions that build containers
+/// reject deeper ones.
 pub const MAX_DEPTH: u32 = 128;
 
-/// Up to so many keys are looked through in place of hashing the name: their lengths tell most of
-/// them apart, and looking up is a fifth of what a render does.
-// Most objects in prompts have a handful of keys.
+/// Objects with at most this many keys are searched linearly instead of by hash. Comparing lengths
+/// excludes most keys, and lookups take a fifth of the time of a render. Most objects in prompts
+/// have only a few keys.
 const SCANNED: usize = 8;
 
 /// A variable, an argument or a result.
@@ -26,7 +26,7 @@ pub enum Value {
     Null,
     /// `true` or `false`.
     Bool(bool),
-    /// A number written without fraction or exponent that fits 64 bits.
+    /// A number without fraction or exponent that fits into 64 bits.
     Int(i64),
     /// Any other number.
     Float(f64),
@@ -34,11 +34,11 @@ pub enum Value {
     Str(Arc<str>),
     /// An ordered list.
     List(ValueList),
-    /// An object; keys keep the order in which they were written.
+    /// An object, whose keys retain their order.
     Map(Map),
 }
 
-/// An immutable, shared list that knows how deeply it is nested.
+/// An immutable, shared list with a known nesting depth.
 ///
 /// # Examples
 ///
@@ -52,7 +52,7 @@ pub enum Value {
 #[derive(Clone, Default)]
 pub struct ValueList(Arc<ListInner>);
 
-/// An immutable, shared object that keeps the order of its keys.
+/// An immutable, shared object that preserves the order of its keys.
 ///
 /// # Examples
 ///
@@ -82,27 +82,28 @@ struct MapInner {
     table: MapTable,
     depth: u32,
     weight: usize,
-    /// Boxed: few objects have one, and a program holds many objects.
+    /// Boxed, because few objects have one, and a program has many objects.
     printed: Option<Box<DisplayValue>>,
     /// See [`Value::into_fallback`].
     stands_in: bool,
 }
 
-/// What stands for an object in print.
+/// The value that is displayed instead of an object.
 #[derive(Clone)]
 enum DisplayValue {
     /// The value under this key.
     Key(Arc<str>),
-    /// A value that is not in the object.
+    /// A value outside the object.
     Value(Value),
 }
 
 impl ValueList {
-    /// Makes a list of these items.
+    /// Creates a list.
     #[must_use]
     pub fn new(items: Vec<Value>) -> Self {
         let depth = 1 + items.iter().map(Value::depth).max().unwrap_or(0);
-        // Shared values count each time, so the sum may exceed memory and must not overflow.
+        // Shared values count each time, so the sum may exceed the actual memory, and must not
+        // overflow.
         let weights = items.iter().map(Value::weight);
         let weight = weights.fold(0, usize::saturating_add);
         ValueList(Arc::new(ListInner {
@@ -112,13 +113,13 @@ impl ValueList {
         }))
     }
 
-    /// The items in order.
+    /// Returns the items in order.
     #[must_use]
     pub fn as_slice(&self) -> &[Value] {
         &self.0.items
     }
 
-    /// Levels of containers, this one included: `[[]]` has 2.
+    /// Returns the number of nested container levels, including this one: `[[]]` has 2.
     #[must_use]
     pub fn depth(&self) -> u32 {
         self.0.depth
@@ -133,7 +134,7 @@ impl std::ops::Deref for ValueList {
 }
 
 impl Map {
-    /// Makes an object of this table.
+    /// Creates an object from a table.
     #[must_use]
     pub fn new(table: MapTable) -> Self {
         let depth = 1 + table.values().map(Value::depth).max().unwrap_or(0);
@@ -150,12 +151,12 @@ impl Map {
         }))
     }
 
-    /// The value under a key.
+    /// Returns the value under a key.
     #[must_use]
     #[inline]
     pub fn get(&self, key: &str) -> Option<&Value> {
         let table = &self.0.table;
-        // Comparing a few short strings is faster than hashing one.
+        // For a few short strings, comparing is faster than hashing.
         if table.len() > SCANNED {
             return table.get(key);
         }
@@ -163,13 +164,13 @@ impl Map {
         found.map(|(_, value)| value)
     }
 
-    /// The table itself, in the order in which keys were written.
+    /// Returns the table, in the original order of its keys.
     #[must_use]
     pub fn table(&self) -> &MapTable {
         &self.0.table
     }
 
-    /// A copy of the table to change; the values in it stay shared.
+    /// Returns a copy of the table to modify; its values stay shared.
     ///
     /// # Examples
     ///
@@ -187,31 +188,31 @@ impl Map {
         self.0.table.clone()
     }
 
-    /// Keys and values in the order in which they were written.
+    /// Returns keys and values in their original order.
     pub fn iter(&self) -> indexmap::map::Iter<'_, Arc<str>, Value> {
         self.0.table.iter()
     }
 
-    /// How many keys there are.
+    /// Number of keys.
     #[must_use]
     pub fn len(&self) -> usize {
         self.0.table.len()
     }
 
-    /// Whether there is no key.
+    /// Whether the object has no keys.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.table.is_empty()
     }
 
-    /// Levels of containers, this one included.
+    /// Returns the number of nested container levels, including this one.
     #[must_use]
     pub fn depth(&self) -> u32 {
         self.0.depth
     }
 
-    /// Makes templates print the value under `key` instead of the whole object; its fields stay
-    /// accessible. Tools whose `returns` schema has a single property return such an object.
+    /// Makes templates print the value under `key` instead of the whole object, whose fields stay
+    /// accessible. Tools whose `returns` schema has a single property return such objects.
     ///
     /// # Examples
     ///
@@ -234,7 +235,7 @@ impl Map {
         }))
     }
 
-    /// The value that is printed instead of this object, see [`Map::printed_as`].
+    /// Returns the value that is printed instead of this object; see [`Map::with_display_key`].
     #[must_use]
     pub fn display_value(&self) -> Option<&Value> {
         match self.0.printed.as_deref()? {
@@ -298,14 +299,15 @@ impl<K: Into<Arc<str>>, V: Into<Value>, const N: usize> From<[(K, V); N]> for Ma
 
 impl PartialEq for ValueList {
     fn eq(&self, other: &Self) -> bool {
-        // Shared values are common, and comparing the pointer avoids walking them.
+        // Shared values are common, and comparing pointers avoids walking them.
         Arc::ptr_eq(&self.0, &other.0) || self.0.items == other.0.items
     }
 }
 
 impl PartialEq for Map {
     fn eq(&self, other: &Self) -> bool {
-        // The fallbacks of all scalars have an empty table, so what they represent is compared too.
+        // The fallbacks of all scalars have an empty table, so the values that they represent are
+        // compared too.
         Arc::ptr_eq(&self.0, &other.0)
             || self.0.table == other.0.table
                 && self.represented_value() == other.represented_value()
@@ -325,7 +327,7 @@ impl fmt::Debug for Map {
 }
 
 impl Value {
-    /// Levels of containers: 0 for a scalar, 1 for a flat list.
+    /// Returns the number of nested container levels: 0 for a scalar, 1 for a flat list.
     ///
     /// # Examples
     ///
@@ -345,9 +347,8 @@ impl Value {
         }
     }
 
-    /// Bytes that this value would take if nothing in it were shared, about. A list that holds the
-    /// same list twice counts it twice, as writing it out does. Known, not counted: it costs
-    /// nothing to ask.
+    /// Returns the approximate size in bytes if no part were shared: a list that contains the same
+    /// list twice counts it twice, as its JSON does. The size is cached, so the call is cheap.
     #[must_use]
     pub fn weight(&self) -> usize {
         let inside = match self {
@@ -359,9 +360,9 @@ impl Value {
         inside.saturating_add(std::mem::size_of::<Value>())
     }
 
-    /// Turns the value into the fallback for a failed call. Template lookups of missing fields and
-    /// items in it are not errors, but return further fallbacks for an empty text. Everywhere else,
-    /// also in JSON, it is the original value; `null` becomes an empty text.
+    /// Turns the value into the fallback for a failed call. In templates, lookups of missing fields
+    /// and items do not fail, but return further fallbacks for an empty text. Everywhere else,
+    /// including JSON, it is the original value, or an empty text for `null`.
     ///
     /// # Examples
     ///
@@ -376,7 +377,7 @@ impl Value {
     #[must_use]
     pub fn into_fallback(self) -> Value {
         let entries = match self {
-            // Already a fallback; wrapping it again would change nothing but cost a copy.
+            // Already a fallback, and wrapping it again would only cost a copy.
             Value::Map(map) if map.0.stands_in => return Value::Map(map),
             Value::Map(map) => MapInner {
                 table: map.0.table.clone(),
@@ -418,7 +419,7 @@ impl Value {
         }
     }
 
-    /// What JSON calls this kind of value.
+    /// Returns the JSON type name of this value.
     ///
     /// # Examples
     ///
@@ -442,7 +443,7 @@ impl Value {
         }
     }
 
-    /// The text, if this is text.
+    /// Returns the text, if this is a string.
     #[must_use]
     pub fn as_str(&self) -> Option<&str> {
         match self.represented_value() {
@@ -451,7 +452,7 @@ impl Value {
         }
     }
 
-    /// The object, if this is one.
+    /// Returns the object, if this is one.
     #[must_use]
     pub fn as_map(&self) -> Option<&Map> {
         match self {
@@ -460,7 +461,7 @@ impl Value {
         }
     }
 
-    /// The value that a path of keys leads to, through objects only.
+    /// Returns the value at a path of keys. Only objects are traversed.
     ///
     /// # Examples
     ///
@@ -516,9 +517,9 @@ impl From<Map> for Value {
     }
 }
 
-// Dropping a container drops its children, so a value nested ten thousand deep
-// would overflow the stack of the thread that lets it go. Deep containers are
-// therefore taken apart with a list of work instead of recursion.
+// Dropping a container drops its children, so a value that is nested ten thousand levels deep would
+// overflow the stack of the current thread. Deep containers are therefore dropped iteratively, with
+// a work list.
 const SHALLOW: u32 = 64;
 
 impl Drop for ListInner {
@@ -534,7 +535,7 @@ impl Drop for MapInner {
         if self.depth > SHALLOW {
             let table = std::mem::take(&mut self.table);
             let mut work: Vec<Value> = table.into_values().collect();
-            // A fallback holds the original value here, which may be as deep as any.
+            // A fallback stores the original value here, which may be nested deeply.
             if let Some(DisplayValue::Value(value)) = self.printed.take().map(|printed| *printed) {
                 work.push(value);
             }
@@ -547,7 +548,7 @@ fn drop_iteratively(mut work: Vec<Value>) {
     while let Some(value) = work.pop() {
         match value {
             Value::List(list) => {
-                // `None` if another owner remains; the last one takes it apart.
+                // `None` if there is another owner; the last owner drops the list.
                 if let Some(mut items) = Arc::into_inner(list.0) {
                     work.append(&mut items.items);
                 }

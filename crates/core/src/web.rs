@@ -1,26 +1,26 @@
-//! A request to an address, as scripts make them and tools answer them.
+//! HTTP requests of scripts, and their responses.
 
 /// An HTTP request of a script or a tool.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WebRequest {
-    /// `GET`, `POST`…; `GET` where it is empty.
+    /// HTTP method; `GET` if empty.
     pub method: String,
-    /// An http or https address.
+    /// URL with the scheme `http` or `https`.
     pub url: String,
-    /// Names and values, sent to that origin only.
+    /// Names and values, sent to the origin of `url` only.
     pub headers: Vec<(String, String)>,
-    /// What is sent.
+    /// Request body.
     pub body: Option<Vec<u8>>,
 }
 
 /// The response to a [`WebRequest`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WebAnswer {
-    /// The status: answers of 400 and above are answers.
+    /// HTTP status. An error status is an answer too.
     pub status: u16,
-    /// The address that answered, after redirects.
+    /// Final URL after redirects.
     pub url: String,
-    /// Names in lower case, and values that are text.
+    /// Names in lower case; values that are not text are omitted.
     pub headers: Vec<(String, String)>,
     /// The body.
     pub body: Vec<u8>,

@@ -1,10 +1,10 @@
-//! The arrows between crates point one way, and each heavy dependency has one
-//! owner. ARCHITECTURE.md draws what this test holds.
+//! Checks the dependencies between crates: they form no cycles, and each heavy dependency is used
+//! by the crates that own it only. ARCHITECTURE.md shows the same graph.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
-/// Who depends on whom, besides `core`, which everybody does: these arrows, no others and none less.
+/// Dependencies of each crate besides `core`, on which every crate may depend. The list is exact.
 const ARROWS: &[(&str, &[&str])] = &[
     ("quillet-core", &[]),
     ("quillet-yaml", &[]),
@@ -90,8 +90,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("quillet-test-support", &[]),
 ];
 
-/// The only crates that may name each of these. SQLite has two: one library, linked once,
-/// is where Quillet keeps its own things and a database that people ask questions.
+/// The only crates that may use each of these dependencies. SQLite has two owners: the store, and
+/// the SQL crate, which queries databases of users. Both link the same library.
 const OWNERS: &[(&str, &[&str])] = &[
     ("arrow-array", &["quillet-sql"]),
     ("csv", &["quillet-sql"]),

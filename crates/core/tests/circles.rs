@@ -1,15 +1,15 @@
-//! The files of a crate use each other one way, so that each can be read, tested and moved with
-//! those alone that it stands on. To declare a module (`mod`) or to hand something on (`pub use`)
-//! is not to use it.
+//! Checks that the files of a crate form no import cycles, so that each file can be read, tested
+//! and moved together with only its dependencies. Module declarations (`mod`) and re-exports (`pub
+//! use`) do not count as uses.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
 
-/// The circles that there still are: the crate, the first module of the circle, how many modules.
-/// A new one is to be opened, as a rule by moving what two files share into a file of its own.
-/// The list only gets shorter.
+/// Known import cycles: crate, first module of the cycle, number of modules. Break new cycles
+/// instead of adding them here, usually by moving shared items into a new file. The list may only
+/// get shorter.
 const CIRCLES: &[(&str, &str, usize)] = &[
     ("host", "agent::assemble", 6),
     ("quillet", "components::traces", 6),
@@ -24,16 +24,16 @@ const CIRCLES: &[(&str, &str, usize)] = &[
     ("template", "format::liquid", 17),
 ];
 
-/// A path: of a module below its crate, or as it is written.
+/// A path: that of a module within its crate, or one as written in the source.
 type Name = Vec<String>;
 
-/// What a file says of others.
+/// Paths in a file that refer to other modules.
 #[derive(Default)]
 struct File {
     uses: Vec<Name>,
-    /// The names that it imports, and their paths.
+    /// Imported names with their paths.
     imports: BTreeMap<String, Name>,
-    /// The names that it hands on.
+    /// Re-exported names with their paths.
     exports: BTreeMap<String, Name>,
 }
 
@@ -46,7 +46,7 @@ impl File {
             rest = after;
             let word = token.to_string();
             match (token, word.as_str()) {
-                // `pub(in crate::export)` names a module and uses nothing of it.
+                // `pub(in crate::export)` names a module but does not use it.
                 (TokenTree::Group(_), _) if is_public => {}
                 (TokenTree::Group(group), _) => self.read(group.stream()),
                 (_, "pub") => is_public = true,
@@ -107,7 +107,7 @@ fn is_joint(token: &TokenTree) -> bool {
     matches!(token, TokenTree::Punct(colon) if colon.as_char() == ':' && colon.spacing() == Spacing::Joint)
 }
 
-/// The paths of a `use`, and the names that they get.
+/// Returns the imported names of a `use` with their paths.
 fn branches(tree: &[TokenTree], start: &[String]) -> Vec<(String, Name)> {
     let mut found = Vec::new();
     for part in tree.split(|token| token.to_string() == ",") {
@@ -155,7 +155,7 @@ impl Modules {
         }
     }
 
-    /// The module that a path in another leads to, through what modules hand on.
+    /// Returns the module that a path in module `at` refers to, following re-exports.
     fn find(&self, at: &[String], path: &[String]) -> Option<&Name> {
         let ups = path.iter().take_while(|step| *step == "super").count();
         let (base, path) = match path.first()?.as_str() {
@@ -179,7 +179,7 @@ impl Modules {
         further.or(Some(module))
     }
 
-    /// Which modules each uses.
+    /// Returns the modules that each module uses.
     fn arrows<'a>(&'a self) -> BTreeMap<&'a Name, BTreeSet<&'a Name>> {
         let of = |(module, file): (&'a Name, &File)| {
             let found = file.uses.iter().filter_map(|path| {
@@ -195,7 +195,7 @@ impl Modules {
     }
 }
 
-/// All that the arrows lead to from one module on.
+/// Returns all modules that can be reached from one module.
 fn reach<'a>(arrows: &BTreeMap<&'a Name, BTreeSet<&'a Name>>, from: &Name) -> BTreeSet<&'a Name> {
     let mut reached = BTreeSet::new();
     let mut next: Vec<&Name> = arrows[from].iter().copied().collect();
@@ -207,7 +207,7 @@ fn reach<'a>(arrows: &BTreeMap<&'a Name, BTreeSet<&'a Name>>, from: &Name) -> BT
     reached
 }
 
-/// The circles of a crate, each with all of its modules.
+/// Returns the import cycles of a crate, each as a list of all its modules.
 fn circles(sources: &Path) -> BTreeSet<Vec<String>> {
     let mut modules = Modules::default();
     modules.load(sources, &Name::new());

@@ -1,22 +1,23 @@
-//! Type names that an engineer of the field can guess: no weak word alone, no word shared by
-//! unrelated types, and every public type of the library is in `docs/glossary.md`.
+//! Checks type names: none is a single weak word or a word shared by unrelated types, and
+//! `docs/glossary.md` lists every public type of the library.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// One-word names that any number of types may have, each private to its format or module.
-/// They are the usual names of the parts of a compiler.
+/// One-word names that any number of types may have, because each is private to its format or
+/// module. They are the usual names for the parts of a compiler.
 const COMPILER_WORDS: &str = "
     Block Compilation Error Evaluator Expr Frame Kind Lexer Node Parser Program Reader Scope
     State Token Value Visitor Walk Writer
 ";
 
-/// How many types may share any other one-word name.
+/// Maximum number of types that may share any other one-word name.
 const MOST_SHARED: usize = 2;
 
-/// Words that say nothing as the whole name of a type: participles, prepositions, adverbs, pronouns,
-/// verbs, metaphors and quantities. Regular participles are found by their ending, `ed`.
+/// Words that are meaningless as the full name of a type: participles, prepositions, adverbs,
+/// pronouns, verbs, metaphors and quantities. Regular participles are recognized by their ending,
+/// `ed`.
 const WEAK: &str = "
     Begun Bound Bought Bred Broken Brought Built Caught Chosen Come Cut Done Drawn Fallen
     Felt Forgotten Found Given Gone Grown Heard Held Hidden Kept Known Laid Led Left Lent
@@ -35,10 +36,10 @@ const WEAK: &str = "
     Teller Thing Things Tour Trap Way Ways Word Words World
 ";
 
-/// Words that end in `ed` and are nouns.
+/// Nouns that end in `ed`.
 const NOUNS_IN_ED: &[&str] = &["Embed", "Feed", "Need", "Seed", "Shed", "Speed"];
 
-/// Weak names that there still are, with their files. The list only gets shorter.
+/// Known weak names with their files. The list may only get shorter.
 const WEAK_TODAY: &[(&str, &str)] = &[];
 
 struct TypeName {
@@ -50,7 +51,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Every Rust file below `folder` that is part of a product: in a `src`, not generated.
+/// Collects the Rust files below `folder` that are part of a product, that is, in a `src` folder.
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     let Ok(entries) = fs::read_dir(folder) else {
         return;
@@ -71,7 +72,8 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The type that a line declares. Associated types are declared by an indented `type`.
+/// Returns the name of the type that a line declares. Skips associated types, which are indented
+/// `type` lines.
 fn declared(line: &str) -> Option<&str> {
     let mut rest = line.trim_start();
     let is_indented = rest.len() < line.len();

@@ -1,11 +1,11 @@
-//! What is compiled does not grow unnoticed: the crates of the template library, of the default
-//! build and of everything, against the figures in `scripts/weight.txt`.
+//! Compares the number of compiled crates (of the template library, the default build and the full
+//! build) with the figures in `scripts/weight.txt`, so that growth is noticed.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
-/// Growth that goes without a word, in percent.
+/// Tolerated growth in percent.
 const SLACK: usize = 5;
 
 const BUILDS: [(&str, &[&str]); 3] = [
@@ -20,7 +20,7 @@ const BUILDS: [(&str, &[&str]); 3] = [
     ),
 ];
 
-/// The crates that a build compiles, each version once.
+/// Returns the crates that a build compiles. Several versions of a crate count separately.
 fn compiled(build: &[&str]) -> BTreeSet<String> {
     let output = Command::new(env!("CARGO"))
         .args(["tree", "--offline", "--locked", "--prefix=none"])

@@ -1,4 +1,4 @@
-//! Counters and histograms that cost a few additions, with their Prometheus text format.
+//! Cheap counters and histograms, and their Prometheus text format.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -68,7 +68,7 @@ impl Histogram {
         line(out, &format!("{name}_count"), labels, sum);
     }
 
-    /// Whether nothing was counted.
+    /// Whether the histogram is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.buckets

@@ -1,6 +1,6 @@
-//! Services of a process in addition to prompts: agents, scripts and databases of a store, an MCP
-//! catalogue, metrics and trace export. There is no HTTP server here: `quillet-server` and the
-//! command line are built on this crate.
+//! Services of a process in addition to prompts: agents, scripts, databases of a store, an MCP
+//! catalogue, metrics and trace export. The crate does not include an HTTP server: `quillet-server`
+//! and the command line are built on it.
 //!
 //! ```
 //! use quillet_host::counters::{ByCode, head, line};
@@ -14,7 +14,7 @@
 //! assert_eq!(errors.sum(), 1);
 //! ```
 
-// The code of a disabled feature may be unused in this build.
+// Without a feature, code that only this feature uses would be reported as dead.
 #![cfg_attr(not(feature = "sql"), allow(dead_code))]
 
 pub mod agent;

@@ -16,7 +16,7 @@ use crate::agent::{AgentRequest, AgentService, CallDecision, ModelSettings, Prin
 use crate::definitions::{Permission, PermissionSet};
 use crate::tool_ids::tool_ids;
 
-/// Prompts and tools of this service. A prompt is also offered as a tool: its call returns the
+/// Prompts and tools of this service. A prompt is also available as a tool: its call returns the
 /// model's answer, or the rendered text if no model is configured.
 #[derive(Debug)]
 pub struct StoredOffer {
@@ -28,7 +28,7 @@ pub struct StoredOffer {
 }
 
 impl StoredOffer {
-    /// Catalogue of this service.
+    /// Creates the catalogue of this service, with all permissions.
     #[must_use]
     pub fn new(service: Arc<PromptService>) -> Self {
         StoredOffer {
@@ -38,13 +38,13 @@ impl StoredOffer {
         }
     }
 
-    /// The same for a client with limited permissions.
+    /// Limits the permissions of the client.
     #[must_use]
     pub fn with_rights(self, rights: Arc<PermissionSet>) -> Self {
         StoredOffer { rights, ..self }
     }
 
-    /// The same with the agents of the store, called by `who`.
+    /// Adds the agents of the store, which are called as `who`.
     #[must_use]
     pub fn with_agents(self, agents: Arc<AgentService>, who: Principal) -> Self {
         StoredOffer {
@@ -56,7 +56,7 @@ impl StoredOffer {
     /// Ids of agents.
     async fn agent_ids(&self) -> Vec<String> {
         let store = self.service.catalogue().store();
-        // An unavailable store hides the agents only; prompts and tools stay available.
+        // If the store is unavailable, only agents are hidden; prompts and tools stay available.
         let keys = store.keys(EntryKind::Agent).await.unwrap_or_default();
         let mut ids: Vec<String> = keys.iter().map(EntryKey::id).collect();
         ids.retain(|id| self.may(id));
@@ -111,7 +111,8 @@ impl StoredOffer {
         let running = agents.resume_run(&who.run_id(run)).await;
         match running.map_err(|error| failed(error.to_string()))? {
             Some(running) => followed(agents, who, running).await,
-            // For example, other decisions are still missing or another process has the run.
+            // For example, other decisions are still missing, or another process has leased the
+            // run.
             None => waits(agents, who, run).await,
         }
     }
@@ -220,8 +221,8 @@ impl StoredOffer {
         Err(NotRendered::Asked(message))
     }
 
-    /// Arguments of MCP prompts are strings. A parameter of another type is read as JSON, and stays
-    /// a string if it is not valid JSON.
+    /// Converts the arguments of an MCP prompt, which are strings. Arguments for parameters of
+    /// other types are parsed as JSON, and stay strings if they are not valid JSON.
     fn typed(&self, name: &str, arguments: &Map) -> Map {
         let snapshot = self.service.catalogue().snapshot();
         let definition = self.service.describe(&snapshot, name).ok();
@@ -292,7 +293,7 @@ async fn followed(
     Err(ToolError::new(ToolErrorKind::Remote, message))
 }
 
-/// Describes what a run waits for.
+/// Describes the pending approvals of a run.
 async fn waits(agents: &AgentService, who: &Principal, run: &str) -> Result<AgentReply, ToolError> {
     let failed = |error: String| ToolError::new(ToolErrorKind::Remote, error);
     let (head, _) = agents

@@ -1,19 +1,19 @@
-//! Stand-in for databases in a build without the feature `sql`.
+//! Replaces databases in builds without the feature `sql`.
 
 use std::sync::Arc;
 
 use quillet_prompt::PromptService;
 
-/// Databases, of which there are none.
+/// Uninhabited counterpart of the databases.
 #[derive(Clone, Debug)]
 pub enum Databases {}
 
-/// Keeps the tools of a catalogue in sync with the databases, of which there are none.
+/// Uninhabited counterpart of the database tools.
 #[derive(Clone, Debug)]
 pub struct DatabaseTools(Databases);
 
 impl DatabaseTools {
-    /// The tools of these databases in the catalogue of this service.
+    /// Creates the tools of these databases for the catalogue of this service.
     #[must_use]
     pub fn new(databases: Databases, _: Arc<PromptService>) -> Self {
         DatabaseTools(databases)

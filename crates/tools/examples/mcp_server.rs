@@ -1,4 +1,4 @@
-//! A small MCP server on standard streams, to try MCP tools with:
+//! A small MCP server over stdio, for trying out MCP tools. Example of a definition:
 //! `{"type": "mcp", "mcp": {"command": "…/mcp_server", "tool": "echo"}}`.
 
 use rmcp::ErrorData;

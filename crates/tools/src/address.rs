@@ -3,7 +3,7 @@
 //!
 //! Tool definitions come from the operator's store, and most tools run next to the service, so
 //! private and loopback addresses are allowed by default. Link-local and cloud metadata addresses
-//! never are: no tool runs there, and what does hands out credentials.
+//! are always denied: tools do not run there, but metadata services hand out credentials.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -25,7 +25,7 @@ pub enum AddressScope {
     Public,
 }
 
-/// Which addresses tools may connect to.
+/// Rules for the addresses that tools may connect to.
 ///
 /// ```
 /// use quillet_tools::address::{AddressPolicy, AddressScope, AllowRule};
@@ -41,7 +41,7 @@ pub enum AddressScope {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AddressPolicy {
-    /// Scope without the allow list.
+    /// Allowed scope, before the allow list is applied.
     pub scope: AddressScope,
     /// Hosts and networks that are allowed even if private, loopback or reserved. Cannot allow
     /// link-local, metadata or unspecified addresses.
@@ -75,7 +75,7 @@ pub enum AddressError {
     /// The policy denies this class of addresses.
     #[error("{host} is at {address}, a {} address, and tools may not connect there{}", .class.name(), hint(*.class))]
     Address {
-        /// The host as the url names it.
+        /// The host as written in the URL.
         host: String,
         /// Resolved address.
         address: IpAddr,
@@ -143,10 +143,11 @@ impl AddressPolicy {
         })
     }
 
-    /// Checks a URL before name resolution: its scheme, user name, and an address used as host.
+    /// Checks a URL before name resolution: its scheme, its user name, and its host if that is an
+    /// address.
     ///
+    /// # Errors
     /// The URL is invalid for a tool.
-    /// The url is not one that a tool may have.
     ///
     /// ```
     /// use quillet_tools::address::{AddressPolicy, parse_url};
@@ -202,8 +203,8 @@ fn check_name(name: &str) -> Result<(), AddressError> {
     Ok(())
 }
 
-/// Parses an absolute URL without the standard's repairs (backslashes, spaces, tabs), which hide
-/// where a URL really leads.
+/// Parses an absolute URL, but rejects backslashes, spaces and tabs, which the URL standard
+/// repairs. Such repairs hide the real target of a URL.
 ///
 /// # Errors
 /// The problem and its fix.
@@ -247,7 +248,7 @@ pub fn is_absolute(text: &str) -> bool {
 fn contains(network: IpAddr, bits: u8, address: IpAddr) -> bool {
     let same = |a: u128, b: u128, width: u8| {
         let drop = u32::from(width.saturating_sub(bits));
-        // A shift by the whole width gives `None`; a prefix of 0 then matches every address.
+        // `checked_shr` by the full width returns `None`: a prefix of 0 matches every address.
         a.checked_shr(drop).unwrap_or(0) == b.checked_shr(drop).unwrap_or(0)
     };
     // An IPv4 address may be written as IPv6 (`::ffff:10.1.2.3`), which must not bypass the policy.
@@ -276,7 +277,7 @@ impl FromStr for AllowRule {
             text: text.to_owned(),
             why,
         };
-        // Before host names, because `10.1.2.3` would pass as one.
+        // Addresses are parsed before host names, because `10.1.2.3` is also a valid host name.
         if let Ok(address) = text.parse::<IpAddr>() {
             return Ok(AllowRule::Network(
                 address,
@@ -326,7 +327,7 @@ impl fmt::Display for AllowRule {
     }
 }
 
-/// The address of a gRPC definition: `host:port` means `http://host:port`.
+/// Converts the address of a gRPC definition to a URL: `host:port` becomes `http://host:port`.
 pub(crate) fn grpc_url(text: &str, tls: bool) -> String {
     match (text.split_once("://"), tls) {
         (None, false) => format!("http://{text}"),

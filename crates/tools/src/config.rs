@@ -1,5 +1,5 @@
-//! Settings of tools. Files and environment variables are read elsewhere; every setting has a
-//! default and can be deserialised.
+//! Settings of tools. Every setting has a default and can be deserialized. Reading files and
+//! environment variables is up to the caller.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -24,7 +24,7 @@ pub struct ToolsConfig {
     pub response_bytes: usize,
     /// Maximum number of redirects. Default 5.
     pub redirects: usize,
-    /// Which addresses tools may connect to.
+    /// Rules for the addresses that tools may connect to.
     pub addresses: AddressPolicy,
     /// Trusted certificates in PEM in addition to the system's, for tools with certificates of the
     /// operator's own authority.
@@ -34,21 +34,21 @@ pub struct ToolsConfig {
     /// MCP servers that definitions may refer to.
     pub mcp_servers: BTreeMap<String, McpServerConfig>,
     /// Whether a definition may start a program as an MCP server. Off by default, because it lets
-    /// everyone with write access to the store run programs here.
+    /// everyone with write access to the store run programs on this machine.
     pub allow_stdio: bool,
     /// Timeout of starting and initializing an MCP server. Written `mcp_start_ms`. Default 30 s.
     #[serde(rename = "mcp_start_ms", deserialize_with = "millis")]
     pub mcp_start: Duration,
     /// How long a request waits for an MCP server to initialize, or to list its tools. The attempt
     /// continues in the background, and requests after a failure do not wait. Written
-    /// `mcp_wait_ms`. Default 3 s if servers are connected ahead
-    /// ([`Tools::greet`](crate::Tools::greet)), otherwise `mcp_start`.
+    /// `mcp_wait_ms`. Default 3 s if servers are connected in advance
+    /// ([`Tools::connect_ahead`](crate::Tools::connect_ahead)), otherwise `mcp_start`.
     #[serde(rename = "mcp_wait_ms", deserialize_with = "some_millis")]
     pub mcp_wait: Option<Duration>,
     /// Timeout of one call of an agent to an MCP tool. Written `mcp_call_ms`. Default 60 s.
     #[serde(rename = "mcp_call_ms", deserialize_with = "millis")]
     pub mcp_call: Duration,
-    /// How long the session of an MCP server from a request is kept after its last use. Written
+    /// Idle time after which the session of a request's MCP server is closed. Written
     /// `mcp_idle_ms`. Default 5 min.
     #[serde(rename = "mcp_idle_ms", deserialize_with = "millis")]
     pub mcp_idle: Duration,
@@ -81,23 +81,23 @@ pub struct McpServerConfig {
     pub command: Option<String>,
     /// Its arguments.
     pub args: Vec<String>,
-    /// Added to its environment.
+    /// Additional environment variables.
     pub env: BTreeMap<String, SecretString>,
     /// The endpoint of an HTTP server.
     pub url: Option<String>,
     /// Transport of the endpoint. Written `type`; ignored for programs.
     #[serde(rename = "type")]
     pub wire: McpWire,
-    /// Headers for that endpoint.
+    /// Headers for the endpoint.
     pub headers: BTreeMap<String, SecretString>,
 }
 
-/// The transport of an MCP server at an address.
+/// Transport of an MCP server with a URL.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum McpWire {
-    /// Streamable HTTP, since revision 2025-03-26 of the protocol. Written
-    /// `streamable-http`, the default; `stdio` is taken for it beside a `command`.
+    /// Streamable HTTP, since revision 2025-03-26 of the protocol. Written `streamable-http`; the
+    /// default. A server with a `command` may also write `stdio`.
     #[default]
     #[serde(alias = "http", alias = "stdio")]
     StreamableHttp,

@@ -7,7 +7,7 @@ use quillet_core::tool::{ToolContext, ToolError, ToolErrorKind};
 /// A tool stops a little before its caller's deadline, so that the caller still receives the error.
 const MARGIN: Duration = Duration::from_millis(20);
 
-/// The longest that one call of a tool takes.
+/// Maximum duration of one call.
 #[derive(Clone, Debug)]
 pub(crate) struct CallTimeout {
     pub(crate) time: Duration,
@@ -18,11 +18,12 @@ pub(crate) struct CallTimeout {
 impl CallTimeout {
     /// Remaining time for this caller.
     pub(crate) fn remaining(&self, context: &ToolContext) -> Duration {
-        // The margin is added first, so that a caller without a deadline gets the tool's full time.
+        // The margin is added before it is subtracted, so that a caller without a deadline gets the
+        // full time.
         context.remaining(self.time + MARGIN).saturating_sub(MARGIN)
     }
 
-    /// Waits for an answer within that time.
+    /// Awaits an answer within the remaining time.
     pub(crate) async fn run<T>(
         &self,
         tool: &str,
@@ -34,7 +35,8 @@ impl CallTimeout {
     }
 
     fn timeout_error(&self, tool: &str, left: Duration) -> ToolError {
-        // Names the setting only if it was the limit, because raising it would not help otherwise.
+        // The message names the setting only if the setting was the limit; otherwise raising it
+        // would not help.
         let message = if left < self.time {
             format!("{tool}: no answer in the {left:?} that the caller had left")
         } else {

@@ -1,5 +1,5 @@
-//! Tool of a definition: validates arguments, applies the timeout, calls, and shapes the result.
-//! Protocols implement [`Wire`].
+//! Tools from definitions: validate arguments, apply the timeout, call, and convert the result.
+//! [`ToolTransport`] has one variant per protocol.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use crate::{grpc, mcp};
 pub(crate) struct DefinedTool {
     pub(crate) spec: ToolSpec,
     pub(crate) parameters: Parameters,
-    /// Whether its definition says nothing of its parameters.
+    /// Whether the definition declares no parameters.
     pub(crate) undeclared: bool,
     pub(crate) returns: Returns,
     pub(crate) limit: CallTimeout,
@@ -50,7 +50,7 @@ impl Tool for DefinedTool {
             let tool = self.spec.name.as_str();
             let arguments = self.parameters.prepare(tool, arguments)?;
             let left = self.limit.remaining(context);
-            // A key is for those who know what it is for.
+            // Only tools that declare `idempotent: "key"` receive the idempotency key.
             let keyless = ToolContext {
                 call: Arc::default(),
                 ..context.clone()

@@ -17,7 +17,7 @@ use crate::reader::{DefinitionReader, ObjectReader};
 pub(crate) struct ToolDefinition {
     pub(crate) module: String,
     pub(crate) description: String,
-    /// JSON Schema of the arguments, always of an object.
+    /// JSON Schema of the arguments object.
     pub(crate) parameters: Json,
     /// Whether the definition declares no parameters, so that any arguments are accepted.
     pub(crate) undeclared: bool,
@@ -25,7 +25,7 @@ pub(crate) struct ToolDefinition {
     pub(crate) returns: Option<Json>,
     /// Fallback value of a failed call.
     pub(crate) default: Option<Json>,
-    /// Path of the part of the answer that is the result.
+    /// Path of the result within the answer.
     pub(crate) result: Vec<String>,
     pub(crate) idempotent: bool,
     /// Whether a call with an unknown outcome may be repeated.
@@ -37,7 +37,7 @@ pub(crate) struct ToolDefinition {
     pub(crate) own_key: Option<&'static str>,
 }
 
-/// How the tool is called.
+/// Protocol-specific part of a definition.
 #[derive(Debug)]
 pub(crate) enum WireDefinition {
     Restful(RestfulDefinition),
@@ -58,7 +58,7 @@ pub(crate) struct RestfulDefinition {
 /// A unary gRPC method.
 #[derive(Debug)]
 pub(crate) struct GrpcDefinition {
-    /// `host:port`, `http://…` or `https://…`; the module's base where `None`.
+    /// `host:port`, `http://…` or `https://…`; the module's base URL if `None`.
     pub(crate) url: Option<String>,
     pub(crate) service: String,
     pub(crate) method: String,
@@ -106,7 +106,7 @@ const KEYS: [&str; 20] = [
     "idempotent",
     "timeout_ms",
     "headers",
-    // Descriptive only.
+    // Descriptive fields without effect.
     "$schema",
     "version",
 ];
@@ -158,7 +158,7 @@ fn definition(reader: &mut DefinitionReader<'_>, top: ObjectReader<'_>) -> Optio
         returns: parameters::schema(reader, top, "returns"),
         default: top.fields.get("default").cloned(),
         result: result_path(reader, top),
-        // Only `true` lets equal calls share a result; the texts are about repetition.
+        // Only `true` means that equal calls may share a result; the strings only control retries.
         idempotent: top.fields.get("idempotent") == Some(&Json::Bool(true)),
         repeat,
         timeout: reader.count(top, "timeout_ms").map(Duration::from_millis),
@@ -169,8 +169,8 @@ fn definition(reader: &mut DefinitionReader<'_>, top: ObjectReader<'_>) -> Optio
     })
 }
 
-/// `idempotent`: `true`, `"key"` or `"never"`. Without it the HTTP method decides: GET changes
-/// nothing.
+/// Reads `idempotent`: `true`, `"key"` or `"never"`. If it is missing, the HTTP method decides: GET
+/// is idempotent.
 fn repeat(
     reader: &mut DefinitionReader<'_>,
     top: ObjectReader<'_>,
@@ -197,7 +197,7 @@ fn repeat(
     }
 }
 
-/// The object of the tool's type, which older definitions do without.
+/// Returns the object of the tool's type, which older definitions do not have.
 fn own_part<'t>(
     reader: &mut DefinitionReader<'_>,
     top: ObjectReader<'t>,
@@ -221,7 +221,7 @@ fn own_part<'t>(
     Some(ObjectReader { fields, key: kind })
 }
 
-/// `result`: `"data.items.0"` or `["data", "items", "0"]`.
+/// Reads `result`: `"data.items.0"` or `["data", "items", "0"]`.
 fn result_path(reader: &mut DefinitionReader<'_>, top: ObjectReader<'_>) -> Vec<String> {
     match top.get("result") {
         Some(Json::String(path)) => path.split('.').map(str::to_owned).collect(),
@@ -272,8 +272,8 @@ fn kind(reader: &mut DefinitionReader<'_>, top: ObjectReader<'_>) -> Option<&'st
     known
 }
 
-/// A field of the type's own object, or of the definition itself, where ai-prompt-shell documents
-/// it; and the part that has it.
+/// Returns a field and the object that contains it: the object of the type or, in the form that
+/// ai-prompt-shell documents, the definition itself.
 fn either<'t>(
     reader: &mut DefinitionReader<'_>,
     own: ObjectReader<'t>,
@@ -307,7 +307,7 @@ fn restful(
     })
 }
 
-/// The documented form has no method; its tools expect a JSON object, so POST is the default.
+/// In the documented form without a method, tools expect a JSON object, so POST is the default.
 fn method(
     reader: &mut DefinitionReader<'_>,
     top: ObjectReader<'_>,
@@ -342,7 +342,7 @@ fn grpc(
         "headers",
     ];
     reader.only(own, &KEYS);
-    // ai-prompt-shell calls "<module>/<name>".
+    // Without a method, the path is `<module>/<name>`, as in ai-prompt-shell.
     let (_, method) = either(reader, own, top, "method");
     let method = method.or_else(|| reader.string(top, "name"));
     let method = method.unwrap_or_default();

@@ -1,13 +1,13 @@
-//! Locates a field in a JSON text, for messages. Definitions are parsed without locations; only
-//! after an error is the text scanned again along one path, so that valid definitions pay nothing.
+//! Locates a field in a JSON text for diagnostics. Definitions are parsed without locations. After
+//! an error the text is scanned again along one path, so valid definitions cost nothing extra.
 
 use std::collections::HashMap;
 
 use quillet_core::Span;
 use serde_json::value::RawValue;
 
-/// The place of the value under a path of keys and list positions; the place
-/// of the deepest part that exists, where it does not exist to the end.
+/// Returns the span of the value at a path of keys and list indexes. If the path does not exist,
+/// returns the span of its deepest existing part.
 pub(crate) fn of_value(text: &str, path: &[&str]) -> Span {
     let mut part = text.trim();
     for step in path {
@@ -17,8 +17,8 @@ pub(crate) fn of_value(text: &str, path: &[&str]) -> Span {
         part = inner;
     }
     let start = part.as_ptr() as usize - text.as_ptr() as usize;
-    // The whole extent of an object or list would underline half of the file, so only its start is
-    // used.
+    // The full span of an object or list would underline half of the file, so only its first
+    // character is used.
     let end = match part.as_bytes().first() {
         Some(b'{' | b'[') => start + 1,
         _ => start + part.len(),
@@ -26,7 +26,7 @@ pub(crate) fn of_value(text: &str, path: &[&str]) -> Span {
     Span { start, end }
 }
 
-/// The place of the key at the end of a path.
+/// Returns the span of the last key of a path.
 pub(crate) fn of_key(text: &str, path: &[&str]) -> Span {
     let value = of_value(text, path);
     let Some(key) = path.last() else { return value };

@@ -1,7 +1,7 @@
-//! Shares one expensive initialization, such as a session or a descriptor pool, among concurrent
-//! calls. It continues when the call that started it is cancelled: with a render limit of 500 ms, a
-//! slow server would otherwise be started forever and never used. It stops when no caller can use
-//! it any more.
+//! Shares one expensive initialization, such as a descriptor pool, among concurrent calls. It
+//! continues if the call that started it is cancelled: with a render limit of 500 ms, a slow server
+//! would otherwise be started again and again and never used. It is aborted once no caller needs
+//! it.
 
 use std::sync::Mutex;
 
@@ -24,8 +24,8 @@ impl<T: Clone> Default for SingleFlight<T> {
 }
 
 impl<T: Clone + Send + Sync + 'static> SingleFlight<T> {
-    /// The thing; `make` is called if there is none, the last attempt failed,
-    /// or what there is does not serve any more.
+    /// Returns the value. Calls `make` if there is no value, the last attempt failed, or `serves`
+    /// rejects the value.
     pub(crate) async fn get<F>(
         &self,
         serves: impl Fn(&T) -> bool,

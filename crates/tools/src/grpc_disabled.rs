@@ -1,4 +1,4 @@
-//! Stand-in for gRPC in a build without the feature `grpc`: such definitions are errors.
+//! Replaces gRPC in builds without the feature `grpc`: definitions of gRPC tools are rejected.
 
 use std::convert::Infallible;
 use std::path::Path;
@@ -23,19 +23,19 @@ const GRPC: FeatureDisabled = FeatureDisabled {
 /// Whether this build has gRPC.
 pub(crate) const AVAILABLE: Result<(), FeatureDisabled> = Err(GRPC);
 
-/// What servers say of their methods, which nobody reads.
+/// Empty counterpart of the descriptors.
 #[derive(Clone, Debug)]
 pub(crate) struct Descriptors;
 
-/// Reads no descriptor set.
+/// Always fails.
 ///
 /// # Errors
-/// That this build has no gRPC.
+/// This build does not have gRPC.
 pub(crate) fn descriptors_in_file(_: &Path) -> Result<Descriptors, String> {
     Err(GRPC.to_string())
 }
 
-/// The servers that tools have in common: none.
+/// Empty counterpart of the shared servers.
 #[derive(Debug)]
 pub(crate) struct GrpcServers;
 
@@ -45,7 +45,7 @@ impl GrpcServers {
     }
 }
 
-/// A method of a server, which there never is.
+/// Uninhabited counterpart of a gRPC method.
 #[derive(Debug)]
 pub(crate) struct GrpcMethod(Infallible);
 
@@ -63,7 +63,7 @@ impl GrpcMethod {
         match self.0 {}
     }
 
-    #[allow(clippy::unused_async)] // As where there is gRPC.
+    #[allow(clippy::unused_async)] // Same signature as the enabled variant.
     pub(crate) async fn call(
         &self,
         _: &str,

@@ -3,10 +3,10 @@
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
 
-/// Headers whose values never show in logs.
+/// Converts settings to headers whose values are hidden in logs.
 ///
 /// # Errors
-/// Names the invalid header, or one that may not be set.
+/// The name of a header that is invalid or reserved.
 pub(crate) fn secret_headers<'a>(
     pairs: impl IntoIterator<Item = (&'a str, &'a SecretString)>,
 ) -> Result<HeaderMap, String> {
@@ -16,10 +16,10 @@ pub(crate) fn secret_headers<'a>(
         .collect()
 }
 
-/// The headers of a definition.
+/// Converts the headers of a definition.
 ///
 /// # Errors
-/// As [`secret_headers`].
+/// Like [`secret_headers`].
 pub(crate) fn plain_headers(pairs: &[(String, String)]) -> Result<HeaderMap, String> {
     pairs
         .iter()

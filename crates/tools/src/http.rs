@@ -1,5 +1,5 @@
-//! HTTP client shared by all tools: keep-alive, no proxy from the environment, redirects followed
-//! manually with every hop checked.
+//! HTTP client shared by all tools. It keeps connections alive, ignores proxy settings of the
+//! environment, and follows redirects itself to check every hop.
 
 use std::sync::OnceLock;
 
@@ -23,17 +23,17 @@ pub(crate) struct HttpRequest {
     pub(crate) body: Option<Bytes>,
     /// Headers for every hop.
     pub(crate) headers: HeaderMap,
-    /// Headers for hops to the same origin only, because they may be secret.
+    /// Headers for the first origin only, because they may be secret.
     pub(crate) own_headers: HeaderMap,
 }
 
-/// Id of the request that a call belongs to, to correlate the logs of both sides.
+/// Header with the id of the current request, to correlate the logs of both sides.
 pub(crate) fn request_id(context: &ToolContext) -> Option<(HeaderName, HeaderValue)> {
     let id = HeaderValue::from_str(&context.request_id).ok()?;
     (!id.is_empty()).then_some((HeaderName::from_static("x-request-id"), id))
 }
 
-/// Idempotency key of a repeated call.
+/// Header with the idempotency key of the call.
 pub(crate) fn idempotency_key(context: &ToolContext) -> Option<(HeaderName, HeaderValue)> {
     if context.call.is_empty() {
         return None;
@@ -49,8 +49,8 @@ pub(crate) struct Http {
     network: Network,
     redirects: usize,
     response_bytes: usize,
-    // Created at the first call: reading the system's certificates takes longer than the rest of
-    // the start.
+    // Created at the first call, because loading the system's certificates would slow down every
+    // start.
     client: OnceLock<Client>,
 }
 
@@ -104,8 +104,11 @@ impl Http {
         Err(ToolError::new(ToolErrorKind::Refused, message))
     }
 
-    /// Reads an answer, at most [`ToolsConfig::response_bytes`](crate::ToolsConfig::response_bytes)
-    /// of it.
+    /// Reads the body of an answer, up to
+    /// [`ToolsConfig::response_bytes`](crate::ToolsConfig::response_bytes).
+    ///
+    /// # Errors
+    /// The body is larger, or cannot be read.
     pub(crate) async fn read(&self, mut response: Response) -> Result<Bytes, ToolError> {
         let most = self.response_bytes;
         if response
@@ -168,7 +171,7 @@ async fn send_once(client: &Client, request: &HttpRequest) -> Result<Response, T
         .headers(request.own_headers.clone());
     if let Some(body) = &request.body {
         let named = [&request.headers, &request.own_headers];
-        // A definition may set its own content type.
+        // The content type of the definition takes precedence.
         if !named
             .iter()
             .any(|headers| headers.contains_key(CONTENT_TYPE))
@@ -183,8 +186,8 @@ async fn send_once(client: &Client, request: &HttpRequest) -> Result<Response, T
         .map_err(|error| failed(&error, Some(&request.url)))
 }
 
-/// The next request, if the answer is a redirect. 303 turns into GET, and so
-/// do 301 and 302 after POST, as every browser does it.
+/// Returns the next request if the answer is a redirect. Like browsers, changes the method to GET
+/// after a 303, and after a 301 or 302 in response to a POST.
 fn redirected(
     response: &Response,
     request: &HttpRequest,
@@ -214,7 +217,7 @@ fn redirected(
         })?;
     let mut next = request.clone();
     if url.origin() != request.url.origin() {
-        // Credentials stay with the origin that they were given for.
+        // Credentials must not be sent to another origin.
         next.own_headers.clear();
     }
     if to_get {
@@ -224,12 +227,12 @@ fn redirected(
     Ok(Some(next))
 }
 
-/// An answer of 400 or above, with the beginning of what it says.
+/// Error for a status of 400 or above, with the start of the body.
 pub(crate) async fn remote_error(url: &Url, mut response: Response) -> ToolError {
     let status = response.status();
     let mut body = Vec::new();
     while body.len() < ERROR_BODY_BYTES {
-        // The beginning of a body that breaks off is still useful.
+        // A truncated body is still useful.
         let Ok(Some(chunk)) = response.chunk().await else {
             break;
         };
@@ -262,7 +265,7 @@ pub(crate) fn too_large(most: usize) -> ToolError {
     ToolError::new(ToolErrorKind::TooLarge, message)
 }
 
-/// What went wrong between here and the other side.
+/// Converts an error of the HTTP client.
 pub(crate) fn failed(error: &reqwest::Error, url: Option<&Url>) -> ToolError {
     if let Some(denied) = denied(error) {
         return address_error(&denied);
@@ -290,7 +293,7 @@ pub(crate) fn without_query(url: &Url) -> String {
     url.into()
 }
 
-/// Reads a url and checks what can be checked without a lookup.
+/// Parses a URL and checks it without a name lookup.
 pub(crate) fn checked_url(
     policy: &crate::address::AddressPolicy,
     text: &str,

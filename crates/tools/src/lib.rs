@@ -1,6 +1,6 @@
-//! Tools from definitions, behind HTTP addresses, gRPC methods and MCP servers; all tools that an
-//! MCP server lists; and [built-in ones](builtin) for search, documents and files. This crate
-//! implements the wire protocols; callers and storage of definitions are elsewhere.
+//! Tools from definitions (HTTP, gRPC and MCP), all tools of an MCP server, and [built-in
+//! tools](builtin) for search, documents and files. This crate implements the protocols. Callers
+//! store the definitions and call the tools.
 //!
 //! Where comments name ai-prompt-shell or Chat Shell: those are the Go prompt service and the
 //! Python agent service whose tool definitions and clients Quillet supports.
@@ -17,7 +17,7 @@
 //! # Ok(()) }
 //! ```
 
-// Code that only a disabled feature uses is not dead code.
+// Without a feature, code that only this feature uses would be reported as dead.
 #![cfg_attr(not(all(feature = "grpc", feature = "mcp")), allow(dead_code))]
 
 pub mod address;

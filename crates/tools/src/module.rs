@@ -1,5 +1,4 @@
-//! The module of a tool: where its relative urls lead and which headers the
-//! operator wants sent there.
+//! Module of a tool: the base of its relative URLs, and the operator's headers for it.
 
 use std::sync::{Arc, OnceLock};
 
@@ -14,7 +13,7 @@ use crate::headers::secret_headers;
 use crate::http::{address_error, checked_url};
 use crate::setting::ConfigError;
 
-/// What the operator configured for a module.
+/// The operator's settings of a module.
 #[derive(Debug, Default)]
 pub(crate) struct ModuleSettings {
     pub(crate) base_url: Option<Url>,
@@ -68,7 +67,7 @@ pub(crate) struct Module {
 }
 
 impl Module {
-    /// The module's base: configured, or else registered.
+    /// Returns the module's base URL, which is configured or registered.
     pub(crate) async fn base(&self, tool: &str) -> Result<String, ToolError> {
         if let Some(base) = &self.settings.base_url {
             return Ok(base.as_str().to_owned());
@@ -90,7 +89,7 @@ impl Module {
         })
     }
 
-    /// The absolute form of a tool's url.
+    /// Returns the absolute form of a tool's URL.
     pub(crate) async fn absolute(&self, tool: &str, url: &str) -> Result<Url, ToolError> {
         if is_absolute(url) {
             return parse_url(url).map_err(|denied| address_error(&denied));
@@ -98,8 +97,8 @@ impl Module {
         join(&self.base(tool).await?, url)
     }
 
-    /// The definition's headers and, where the url leads to the configured
-    /// origin, the module's. A definition cannot send those anywhere else.
+    /// Returns the definition's headers, plus the module's headers if the URL has the configured
+    /// origin. A definition cannot send the module's headers to another origin.
     pub(crate) fn headers_for(&self, url: &Url, own: &HeaderMap) -> HeaderMap {
         let mut headers = own.clone();
         let base = self.settings.base_url.as_ref();
@@ -113,8 +112,8 @@ impl Module {
     }
 }
 
-/// A relative url under a base; the base's own path is kept, whether or not it
-/// ends in a slash.
+/// Appends a relative URL to a base. The path of the base is preserved, with or without a trailing
+/// slash.
 fn join(base: &str, relative: &str) -> Result<Url, ToolError> {
     let text = format!(
         "{}/{}",

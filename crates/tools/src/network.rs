@@ -14,7 +14,7 @@ use tokio::net::TcpStream;
 
 use crate::address::{AddressError, AddressPolicy};
 
-/// Looks host names up.
+/// Resolves host names.
 pub trait Lookup: Send + Sync + fmt::Debug {
     /// The addresses of a host name.
     fn lookup<'a>(&'a self, host: &'a str) -> BoxFuture<'a, io::Result<Vec<IpAddr>>>;
@@ -37,7 +37,7 @@ impl Lookup for SystemLookup {
 #[derive(Clone, Debug)]
 pub(crate) struct Network {
     pub(crate) policy: Arc<AddressPolicy>,
-    /// Certificates in PEM that are trusted besides the system's.
+    /// Trusted certificates in PEM, in addition to the system's.
     pub(crate) trusted: Option<Arc<[u8]>>,
     lookup: Arc<dyn Lookup>,
 }
@@ -55,11 +55,11 @@ impl Network {
         }
     }
 
-    /// Addresses of a host. One denied address denies the host: a name with a public and a private
-    /// address is a typical rebinding attack.
+    /// Resolves a host. One denied address denies the whole host: a name with both public and
+    /// private addresses is typical of a rebinding attack.
     async fn resolve(&self, host: &str) -> io::Result<Vec<IpAddr>> {
         let found = match host.parse() {
-            // An address needs no lookup, but the same check as a name.
+            // An address needs no lookup, but the same check.
             Ok(address) => vec![address],
             Err(_) => self.lookup.lookup(host).await?,
         };
@@ -74,7 +74,7 @@ impl Network {
         Ok(found)
     }
 
-    /// Connects to the first address of a host that answers.
+    /// Connects to the first address of a host that accepts a connection.
     pub(crate) async fn connect(&self, host: &str, port: u16) -> io::Result<TcpStream> {
         // A URI has brackets around IPv6 addresses, which the address parser rejects.
         let host = host.trim_start_matches('[').trim_end_matches(']');
@@ -110,7 +110,7 @@ pub(crate) fn denied(error: &(dyn std::error::Error + 'static)) -> Option<Addres
         if let Some(denied) = error.downcast_ref::<AddressError>() {
             return Some(denied.clone());
         }
-        // An io::Error returns its payload's source, and not the payload itself, as its source.
+        // An `io::Error` returns the source of its payload as its source, not the payload itself.
         let inner = error
             .downcast_ref::<io::Error>()
             .and_then(io::Error::get_ref);

@@ -1,5 +1,5 @@
-//! Arguments against the schema of a definition: the three shapes in which
-//! authors write schemas, defaults, and errors that name the argument.
+//! Validates arguments against the schema of a definition. Reads the three forms in which authors
+//! write schemas, applies defaults, and names the invalid argument in errors.
 
 use std::sync::Arc;
 
@@ -12,22 +12,22 @@ use serde_json::{Map as Object, Value as Json, json};
 
 use crate::reader::{DefinitionReader, ObjectReader};
 
-/// The schema of a tool that takes nothing.
+/// The schema of a tool without parameters.
 pub(crate) fn nothing() -> Json {
     json!({"type": "object", "properties": {}})
 }
 
-/// The parameter of an undeclared tool that takes the positional arguments.
+/// Parameter that holds the positional arguments of a tool without declared parameters.
 pub(crate) const REST: &str = "arguments";
 
-/// The schema of a tool whose definition says nothing of its parameters: the list of positional
-/// arguments, as ai-prompt-shell sends it, or anything by name.
+/// The schema of a tool without declared parameters: a list of positional arguments, as in
+/// ai-prompt-shell, or any named ones.
 pub(crate) fn undeclared() -> Json {
     let list = json!({"type": "array", "description": "The arguments in order; the tool declares none by name."});
     json!({"type": "object", "properties": {REST: list}})
 }
 
-/// Whether a definition says nothing of its parameters. An empty list says that there are none.
+/// Whether a definition declares no parameters. An empty list is a declaration.
 pub(crate) fn says_nothing(part: ObjectReader<'_>, key: &str) -> bool {
     match part.get(key) {
         None => true,
@@ -40,14 +40,14 @@ pub(crate) fn says_nothing(part: ObjectReader<'_>, key: &str) -> bool {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum CallArguments<'a> {
     Named(&'a Map),
-    /// Of a tool whose definition says nothing of its parameters.
+    /// Positional arguments of a tool without declared parameters.
     InOrder(&'a [Value]),
 }
 
-/// The positional arguments of an undeclared tool, if that is what it got.
+/// Returns the positional arguments of a tool without declared parameters, if there are any.
 ///
 /// # Errors
-/// It got named ones as well.
+/// There are named arguments as well.
 pub(crate) fn positional<'a>(
     tool: &str,
     arguments: &'a Map,
@@ -62,10 +62,10 @@ pub(crate) fn positional<'a>(
     Ok(Some(list.as_slice()))
 }
 
-/// Positional arguments under the names that the other side has for them.
+/// Assigns names of the remote side to positional arguments.
 ///
 /// # Errors
-/// There are more than names.
+/// There are more arguments than names.
 pub(crate) fn named<'a>(
     tool: &str,
     positional: &[Value],
@@ -84,9 +84,9 @@ pub(crate) fn named<'a>(
     Ok(names.into_iter().zip(positional.iter().cloned()).collect())
 }
 
-/// The schema under a key, if there is one. Authors write a JSON Schema, ai-prompt-shell's list of
-/// `{name, type, default, description, required}`, or an object of name to schema; the last two
-/// become a JSON Schema of an object.
+/// Reads the schema in a field, if there is one. Authors write a JSON Schema, a list of `{name,
+/// type, default, description, required}` as in ai-prompt-shell, or an object that maps names to
+/// schemas. The last two are converted to a JSON Schema of an object.
 pub(crate) fn schema(
     reader: &mut DefinitionReader<'_>,
     part: ObjectReader<'_>,
@@ -107,7 +107,7 @@ pub(crate) fn schema(
     }
 }
 
-/// Whether an object is a schema rather than a table of name to schema.
+/// Whether an object is a schema, as opposed to a map from names to schemas.
 fn is_schema(fields: &Object<String, Json>) -> bool {
     let keyword = [
         "$schema",
@@ -183,7 +183,8 @@ fn without_name(item: &Json) -> Json {
     )
 }
 
-// `required` is a list in JSON Schema, and a mark on the parameter in the other shapes.
+// Removes `required` from a parameter: JSON Schema has it as a list in the object, the other forms
+// as a flag on each parameter.
 fn without_required(property: &Json) -> Json {
     let mut property = property.clone();
     if let Some(fields) = property.as_object_mut()
@@ -194,7 +195,7 @@ fn without_required(property: &Json) -> Json {
     property
 }
 
-/// Draft-07 where the schema does not name another.
+/// Compiles a schema, as Draft-07 unless the schema selects another version.
 pub(crate) fn compile(schema: &Json) -> Result<Validator, InvalidSchemaError> {
     let rules = Rules {
         draft: SchemaDraft::Seven,
@@ -234,7 +235,7 @@ impl Parameters {
         })
     }
 
-    /// Fills in defaults and checks the arguments.
+    /// Applies defaults and validates the arguments.
     pub(crate) fn prepare(&self, tool: &str, arguments: Map) -> Result<Map, ToolError> {
         let arguments = self.with_defaults(arguments);
         let tree = Json::from(&Value::Map(arguments.clone()));
@@ -296,7 +297,7 @@ impl Parameters {
     }
 }
 
-/// Validators quote the instance, which may be a whole document.
+/// Shortens a validation error, because it may quote a whole document.
 pub(crate) fn brief(text: &str) -> String {
     const MOST: usize = 200;
     match text.char_indices().nth(MOST) {

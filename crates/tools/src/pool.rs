@@ -1,4 +1,4 @@
-//! Pool of MCP servers that are kept between requests and closed after some idle time.
+//! Pool of MCP servers that stay open between requests and are closed when idle.
 
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::mcp::McpServer;
 /// is evicted.
 const MOST: usize = 128;
 
-/// The servers that are kept.
+/// The pool.
 #[derive(Debug)]
 pub(crate) struct Pool {
     idle: Duration,
@@ -23,14 +23,14 @@ pub(crate) struct Pool {
 
 #[derive(Debug, Default)]
 struct PoolState {
-    /// The servers and when they were last seen in use, longest ago first.
+    /// Servers with the time of their last known use, oldest first.
     servers: Vec<(Arc<McpServer>, Instant)>,
-    /// Lets go of them; runs while there are any.
+    /// Task that closes idle servers; runs while the pool is not empty.
     sweeper: Option<AbortOnDropHandle<()>>,
 }
 
 impl Pool {
-    /// Creates a pool that keeps servers for `idle` after their last use.
+    /// Creates a pool that closes servers after being idle for `idle`.
     pub(crate) fn new(idle: Duration) -> Self {
         Pool {
             idle,
@@ -48,7 +48,7 @@ impl Pool {
             kept.servers.remove(0);
         }
         kept.servers.push((server.clone(), Instant::now()));
-        // The sweeper ends when the pool is empty, so it may have to be started again.
+        // The sweeper ends when the pool is empty, and may have to be restarted.
         let running = kept
             .sweeper
             .as_ref()

@@ -1,12 +1,11 @@
-//! Reads fields out of the JSON of a definition and collects everything that
-//! is wrong with them, each with its place.
+//! Reads fields from the JSON of a definition, and collects all errors with their locations.
 
 use quillet_core::{Diagnostic, Span, nearest};
 use serde_json::{Map as Object, Value as Json};
 
 use crate::field_location;
 
-/// The text of one definition and what has been found wrong with it so far.
+/// Text of a definition, with its diagnostics so far.
 #[derive(Debug)]
 pub(crate) struct DefinitionReader<'t> {
     source: &'t str,
@@ -15,11 +14,11 @@ pub(crate) struct DefinitionReader<'t> {
     pub(crate) warnings: Vec<Diagnostic>,
 }
 
-/// An object in the definition and the path that leads to it.
+/// An object of the definition with its path.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ObjectReader<'t> {
     pub(crate) fields: &'t Object<String, Json>,
-    /// The key of this object in the definition; empty for the definition itself.
+    /// The object's key in the definition; empty for the definition itself.
     pub(crate) key: &'t str,
 }
 
@@ -49,7 +48,7 @@ impl<'t> DefinitionReader<'t> {
         }
     }
 
-    /// The text as a tree.
+    /// Parses the text.
     pub(crate) fn tree(&mut self) -> Option<Json> {
         match serde_json::from_str(self.text) {
             Ok(tree) => Some(tree),
@@ -60,7 +59,7 @@ impl<'t> DefinitionReader<'t> {
                     end: byte,
                 };
                 let text = error.to_string();
-                // The text of serde ends in the position, which the diagnostic shows itself.
+                // serde's message ends with the position, which the diagnostic already has.
                 let text = text.split(" at line ").next().unwrap_or_default();
                 let message = format!("the definition is not JSON: {text}");
                 let finding = Diagnostic::error("tool.syntax", self.source, message);
@@ -70,7 +69,7 @@ impl<'t> DefinitionReader<'t> {
         }
     }
 
-    /// Something is wrong with the value at a path.
+    /// Adds an error about the value at a path.
     pub(crate) fn error(&mut self, path: &[&str], message: impl std::fmt::Display) {
         let message = match path {
             [] => message.to_string(),
@@ -81,7 +80,7 @@ impl<'t> DefinitionReader<'t> {
         self.errors.push(finding.at(self.text, span));
     }
 
-    /// Something about the key at a path is probably not what its author meant.
+    /// Adds a warning about the key at a path.
     pub(crate) fn warn(&mut self, path: &[&str], message: impl Into<String>, help: Option<String>) {
         let span = field_location::of_key(self.text, path);
         let mut finding =
@@ -90,7 +89,7 @@ impl<'t> DefinitionReader<'t> {
         self.warnings.push(finding);
     }
 
-    /// Warns of keys that mean nothing here.
+    /// Warns about unknown keys.
     pub(crate) fn only(&mut self, part: ObjectReader<'_>, known: &[&str]) {
         for key in part.fields.keys() {
             if known.contains(&key.as_str()) {
@@ -123,7 +122,7 @@ impl<'t> DefinitionReader<'t> {
         }
     }
 
-    /// A whole number above 0.
+    /// An integer of at least 1.
     pub(crate) fn count(&mut self, part: ObjectReader<'_>, key: &str) -> Option<u64> {
         let value = part.get(key)?;
         match value.as_u64().filter(|count| *count > 0) {
@@ -148,7 +147,7 @@ impl<'t> DefinitionReader<'t> {
         }
     }
 
-    /// An object whose values are strings, as name and value.
+    /// An object of strings, as pairs of name and value.
     pub(crate) fn pairs(&mut self, part: ObjectReader<'_>, key: &str) -> Vec<(String, String)> {
         let Some(value) = part.get(key) else {
             return Vec::new();
@@ -183,8 +182,8 @@ impl<'t> DefinitionReader<'t> {
     }
 }
 
-/// The byte at a line and column as `serde_json` counts them: both from 1, the
-/// column in bytes, and 0 for "before the first".
+/// Converts line and column of `serde_json` to a byte offset. Both start at 1. Columns count bytes;
+/// column 0 is the position before the first byte.
 fn offset(text: &str, line: usize, column: usize) -> usize {
     let lines = text.split_inclusive('\n');
     let start: usize = lines.take(line.saturating_sub(1)).map(str::len).sum();

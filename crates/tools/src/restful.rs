@@ -1,6 +1,6 @@
-//! Tools behind HTTP addresses: POST, PUT and PATCH send a JSON object, GET and DELETE a query
-//! string, `{argument}` in the url is filled in, and a tool that asks for it, or declares no
-//! parameters, gets the list of arguments that ai-prompt-shell sends.
+//! Tools at HTTP addresses. POST, PUT and PATCH send a JSON object, GET and DELETE a query string,
+//! and `{argument}` in the URL is replaced. A tool that requests it or declares no parameters sends
+//! its arguments as a list, like ai-prompt-shell.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::module::Module;
 use crate::parameters::CallArguments;
 use crate::returns::{self, Returns};
 
-/// A tool behind an HTTP address.
+/// A tool at an HTTP address.
 #[derive(Debug)]
 pub(crate) struct RestTool {
     pub(crate) http: Arc<Http>,
@@ -100,8 +100,7 @@ fn request_headers(context: &ToolContext) -> HeaderMap {
     headers
 }
 
-/// The arguments as a list in the declared order; those that are missing at
-/// the end are left out, as in a call with fewer arguments.
+/// Arguments as a list in their declared order, without missing ones at the end.
 fn array_body(order: &[Arc<str>], arguments: &Map) -> String {
     let mut items: Vec<Value> = order
         .iter()
@@ -112,8 +111,8 @@ fn array_body(order: &[Arc<str>], arguments: &Map) -> String {
     json::to_string(&items.into())
 }
 
-/// Adds arguments to the query: lists repeat the name, objects become JSON,
-/// null is left out.
+/// Adds arguments to the query. Each list item repeats the name, objects become JSON, and null is
+/// omitted.
 fn add_query(url: &mut Url, arguments: &Map) {
     if arguments.is_empty() {
         return;
@@ -138,8 +137,8 @@ fn text_of(value: &Value) -> String {
     }
 }
 
-/// The content type decides; without a specific one, valid JSON is JSON and other text is text.
-/// other text is text.
+/// Decodes a body by its content type. Without a specific content type, valid JSON is decoded as
+/// JSON, and anything else is text.
 fn decode(tool: &str, kind: &str, body: &[u8], returns: &Returns) -> Result<Value, ToolError> {
     // An empty answer, such as 204, is not JSON whatever its content type says.
     if body.iter().all(u8::is_ascii_whitespace) {
@@ -159,10 +158,10 @@ fn decode(tool: &str, kind: &str, body: &[u8], returns: &Returns) -> Result<Valu
     json::parse(text).or_else(|_| returns.text(tool, text))
 }
 
-/// A url in which `{name}` stands for an argument.
+/// A URL with `{name}` placeholders for arguments.
 #[derive(Debug)]
 pub(crate) struct UrlTemplate {
-    /// Texts and the names between them, from the start; one more text than names.
+    /// The texts between placeholders: one more than there are names.
     texts: Vec<String>,
     names: Vec<String>,
 }
@@ -206,7 +205,7 @@ impl UrlTemplate {
         !is_absolute(&self.sample())
     }
 
-    /// The url with its arguments, and the arguments that are left.
+    /// Returns the URL with its placeholders replaced, and the unused arguments.
     fn fill(&self, tool: &str, arguments: &Map) -> Result<(String, Map), ToolError> {
         if self.names.is_empty() {
             return Ok((self.texts.concat(), arguments.clone()));
@@ -216,7 +215,8 @@ impl UrlTemplate {
         for (text, name) in self.texts.iter().zip(&self.names) {
             url.push_str(text);
             url.push_str(&path_text(tool, name, arguments.get(name))?);
-            // Not sent again in the query or the body; the order of the others stays.
+            // Not sent again in the query or body. `shift_remove` preserves the order of the
+            // others.
             rest.shift_remove(name.as_str());
         }
         url.push_str(self.texts.last().map_or("", String::as_str));
@@ -233,7 +233,7 @@ impl UrlTemplate {
     }
 }
 
-/// Whether what follows this beginning of a url could still be part of the host.
+/// Whether text appended to this prefix of a URL could still change the host.
 fn authority_is_open(text: &str) -> bool {
     match text.split_once("//") {
         Some((_, rest)) => !rest.contains(['/', '?', '#']),

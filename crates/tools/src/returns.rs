@@ -7,12 +7,12 @@ use serde_json::Value as Json;
 
 use crate::parameters::{brief, compile};
 
-/// What a definition says about results.
+/// Declaration of a tool's results.
 #[derive(Debug, Default)]
 pub(crate) struct Returns {
     schema: Option<Json>,
     validator: Option<Validator>,
-    /// The only property of the schema; an object prints as its value.
+    /// The only property of the schema, if it has exactly one. Objects display as its value.
     printed: Option<String>,
     path: Vec<String>,
 }
@@ -21,7 +21,7 @@ impl Returns {
     pub(crate) fn new(schema: Option<&Json>, path: Vec<String>) -> Self {
         Returns {
             schema: schema.cloned(),
-            // A schema that does not compile only loses the warning about misfits.
+            // If a schema does not compile, only the warning about mismatches is lost.
             validator: schema.and_then(|schema| compile(schema).ok()),
             printed: schema.filter(|_| path.is_empty()).and_then(only_property),
             path,
@@ -38,8 +38,8 @@ impl Returns {
         self.pick(tool, &answer)
     }
 
-    /// What a text without a type of its own is: itself, unless the schema
-    /// promises something that is not text.
+    /// Converts a text without a content type: parsed as JSON if the schema declares another type
+    /// than string, otherwise unchanged.
     pub(crate) fn text(&self, tool: &str, text: &str) -> Result<Value, ToolError> {
         let kind = self.schema.as_ref().and_then(kind_of);
         if !self.path.is_empty() || kind.is_some_and(|kind| kind != "string") {
@@ -48,18 +48,18 @@ impl Returns {
         Ok(Value::from(text))
     }
 
-    /// Whether the definition says nothing of results.
+    /// Whether the definition declares nothing about results.
     pub(crate) fn says_nothing(&self) -> bool {
         self.schema.is_none() && self.path.is_empty()
     }
 
-    /// Whether the definition promises a text, a number or a boolean.
+    /// Whether the declared type is a string, number or boolean.
     pub(crate) fn is_scalar(&self) -> bool {
         let kind = self.schema.as_ref().and_then(kind_of);
         self.path.is_empty() && matches!(kind, Some("string" | "integer" | "number" | "boolean"))
     }
 
-    /// What an answer without content is: the empty value of its type.
+    /// Result of an empty answer: the empty value of the declared type.
     pub(crate) fn nothing(&self) -> Value {
         self.schema
             .as_ref()
@@ -121,7 +121,7 @@ impl Returns {
     }
 }
 
-/// Reads an answer that must be JSON.
+/// Parses an answer that must be JSON.
 pub(crate) fn json(tool: &str, text: &str) -> Result<Value, ToolError> {
     quillet_core::json::parse(text).map_err(|error| {
         let start = brief(text.get(..text.len().min(80)).unwrap_or_default());
@@ -154,7 +154,7 @@ fn only_property(schema: &Json) -> Option<String> {
     }
 }
 
-/// The schema of the part of an answer that a path leads to.
+/// Returns the schema at a path within the answer.
 fn part<'s>(schema: &'s Json, path: &[String]) -> Option<&'s Json> {
     path.iter().try_fold(schema, |schema, step| {
         schema
@@ -164,7 +164,7 @@ fn part<'s>(schema: &'s Json, path: &[String]) -> Option<&'s Json> {
     })
 }
 
-/// The declared type; the first that is not null, where there are several.
+/// Returns the declared type, or the first non-null one of several.
 fn kind_of(schema: &Json) -> Option<&str> {
     match schema.get("type") {
         Some(Json::String(kind)) => Some(kind),

@@ -1,6 +1,6 @@
-//! Connections that tools share: tools of one server use one connection, one descriptor set or one
-//! session. A server lives as long as a tool refers to it, so that reloading definitions keeps what
-//! is still used.
+//! Connections that tools share. All tools of a server use the same connection, descriptor set or
+//! session. A server stays open while a tool refers to it, so reloading definitions keeps the
+//! servers that are still used.
 
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
@@ -44,7 +44,7 @@ impl ToolServers {
         }
     }
 
-    /// The MCP server at an endpoint.
+    /// Returns the MCP server at an endpoint.
     pub(crate) fn mcp(&self, endpoint: mcp::Endpoint) -> Arc<mcp::McpServer> {
         let mut servers = lock(&self.mcp);
         // Closed servers are removed here, so no task has to clean up.
@@ -62,7 +62,7 @@ impl ToolServers {
         let server = Arc::new(server);
         servers.push(Arc::downgrade(&server));
         drop(servers);
-        // Definitions may also be loaded outside a runtime, where nothing can be spawned.
+        // Definitions may also be loaded outside a runtime, where tasks cannot be spawned.
         if self.patience.looks_ahead() && tokio::runtime::Handle::try_current().is_ok() {
             server.connect_ahead();
         }
@@ -83,7 +83,7 @@ impl ToolServers {
         servers.iter().for_each(mcp::McpServer::connect_ahead);
     }
 
-    /// Keeps a server for as long as there are servers at all, greeted ahead.
+    /// Connects to a server in advance, and keeps it open as long as `self` exists.
     pub(crate) fn keep(&self, endpoint: mcp::Endpoint) {
         let server = self.mcp(endpoint);
         let mut kept = lock(&self.kept);
@@ -92,8 +92,8 @@ impl ToolServers {
         }
     }
 
-    /// As [`Servers::mcp`], and held for a while after its last tool is gone: the next request
-    /// usually names the same servers.
+    /// Like [`ToolServers::mcp`], but the server stays open for a while after its last use: the
+    /// next request usually has the same servers.
     pub(crate) fn pooled(&self, endpoint: mcp::Endpoint) -> Arc<mcp::McpServer> {
         let server = self.mcp(endpoint);
         self.pool.keep(&server);

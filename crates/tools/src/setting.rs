@@ -1,4 +1,4 @@
-//! Common parts of settings: durations in milliseconds, and the error of an invalid setting.
+//! Shared parts of settings: durations in milliseconds, and the error for an invalid setting.
 
 use std::time::Duration;
 

@@ -18,8 +18,8 @@ use crate::network::{Lookup, Network, SystemLookup};
 use crate::servers::ToolServers;
 use crate::setting::ConfigError;
 
-/// The builder of all tools, and the owner of what they share. Cheap to clone
-/// behind an `Arc`; dropping it and its tools ends every session and program.
+/// Builder of all tools and owner of the resources that they share. Share it in an `Arc`. Dropping
+/// it and its tools ends every session and program.
 #[derive(Debug)]
 pub struct Tools {
     pub(crate) config: ToolsConfig,
@@ -37,7 +37,7 @@ pub struct Tools {
 }
 
 impl Tools {
-    /// Creates tools with these settings. Connects to nothing yet.
+    /// Creates tools with these settings. Does not connect to any server.
     ///
     /// # Errors
     /// A setting is invalid: a base URL that the address policy denies, an invalid header, or an
@@ -46,10 +46,10 @@ impl Tools {
         Tools::with_lookup(config, Arc::new(SystemLookup))
     }
 
-    /// As [`Tools::new`], with a custom name resolver.
+    /// Like [`Tools::new`], but with a custom name resolver.
     ///
     /// # Errors
-    /// As [`Tools::new`].
+    /// Like [`Tools::new`].
     pub fn with_lookup(config: ToolsConfig, lookup: Arc<dyn Lookup>) -> Result<Self, ConfigError> {
         // The first installed provider wins; an error means that the program has chosen one.
         let _ = rustls::crypto::ring::default_provider().install_default();
@@ -102,9 +102,9 @@ impl Tools {
         })
     }
 
-    /// Sets the resolver of modules that are not configured. The first call counts; tools that are
-    /// built already use it too. Callers usually own both, so `urls` must not own the tools in
-    /// turn.
+    /// Sets the resolver of modules that are not configured. Only the first call has an effect, but
+    /// tools that are already built use the resolver too. Callers usually own both objects, so
+    /// `urls` must not own the tools.
     pub fn find_modules_with(&self, urls: Arc<dyn ModuleUrls>) {
         let _ = self.elsewhere.set(urls);
     }

@@ -12,7 +12,7 @@ use crate::address::parse_url;
 use crate::deadline::CallTimeout;
 use crate::http::{HttpRequest, address_error, without_query};
 
-/// Methods that may be sent.
+/// Allowed methods.
 const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 
 /// Headers that the client sets itself.
@@ -25,8 +25,8 @@ const OWN: [&str; 5] = [
 ];
 
 impl Tools {
-    /// Fetches an address within the limits of tools on time, size and redirects. Every hop is
-    /// checked, with all addresses of its name.
+    /// Sends a request within the limits of tools on time, size and redirects. At every hop, all
+    /// addresses of the host are checked.
     ///
     /// # Errors
     /// The request is invalid, an address is denied, or the answer is incomplete.

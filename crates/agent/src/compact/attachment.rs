@@ -1,7 +1,7 @@
-//! Locations of attachments in a text.
+//! Finds attachments in a text.
 //!
-//! Front ends put the text of files into messages in one of these forms:
-//! `<attachment>…</attachment>`, and what follows a line that begins with `[Attachment 1 …]`,
+//! Front ends embed the text of files in messages in one of two forms: as
+//! `<attachment>…</attachment>`, or as the text after a line that begins with `[Attachment 1 …]`,
 //! `[File Content…]` or `[Document…]`.
 
 use std::ops::Range;
@@ -10,10 +10,10 @@ use super::shorten::shorten;
 
 const OPEN: &str = "<attachment";
 const CLOSE: &str = "</attachment>";
-/// A longer bracketed text is not a marker.
+/// Maximum length of a marker in brackets.
 const MARKER_BYTES: usize = 512;
 
-/// Contents of all attachments of a text, as byte ranges in order.
+/// Returns the byte ranges of all attachment contents in a text, in order.
 pub(super) fn find(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut open: Option<usize> = None;
@@ -23,7 +23,7 @@ pub(super) fn find(text: &str) -> Vec<Range<usize>> {
         if let Some(start) = element(text, next) {
             found.extend(open.take().map(|from| from..next));
             let end = text[start..].find(CLOSE).map(|step| start + step);
-            // An element that is never closed reaches to the end of the text.
+            // An unclosed element extends to the end of the text.
             found.push(start..end.unwrap_or(text.len()));
             at = end.map_or(text.len(), |end| end + CLOSE.len());
         } else if let Some((start, opens)) = marker(text, next) {
@@ -36,20 +36,20 @@ pub(super) fn find(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// Start of the content of the element that begins here.
+/// Returns the start of the content, if an element begins at `at`.
 fn element(text: &str, at: usize) -> Option<usize> {
     let rest = text.get(at..)?.strip_prefix(OPEN)?;
-    // Rejects longer names, such as `<attachments>`.
+    // Excludes longer names, such as `<attachments>`.
     if !rest.starts_with(['>', ' ', '\n']) {
         return None;
     }
-    // Bounded: many unclosed tags would otherwise take quadratic time.
+    // Bounded, because many unclosed tags would otherwise take quadratic time.
     let inside = clip(rest, MARKER_BYTES).find('>')?;
     Some(at + OPEN.len() + inside + 1)
 }
 
-/// Start of the content after the marker that begins here, and whether it has content: a marker may
-/// also close the previous attachment.
+/// If a marker begins at `at`, returns the end of the marker and whether content follows. A marker
+/// may also only close the previous attachment.
 fn marker(text: &str, at: usize) -> Option<(usize, bool)> {
     // Brackets in running text are not markers.
     let begins_line = at == 0 || text.as_bytes().get(at - 1) == Some(&b'\n');
@@ -78,13 +78,13 @@ fn is_opening(inside: &str) -> bool {
         || inside.starts_with("Document")
 }
 
-/// Prefix of the text that fits into this many bytes, cut between characters.
+/// Returns the longest prefix of the text within this number of bytes, cut at a character boundary.
 fn clip(text: &str, bytes: usize) -> &str {
     text.get(..text.floor_char_boundary(bytes)).unwrap_or(text)
 }
 
-/// Cuts each attachment to `keep` characters, and returns the text with the number of removed
-/// characters. `None` if none is longer.
+/// Cuts each attachment to `keep` characters. Returns the text and the number of removed
+/// characters; `None` if all attachments are short enough.
 pub(super) fn cut(text: &str, keep: usize) -> Option<(String, usize)> {
     let mut cut = String::new();
     let mut missing = 0;

@@ -1,5 +1,4 @@
-//! Conversation with token counts. Counts are cached by message, so that a turn costs the counting
-//! of new messages only.
+//! Conversation with cached token counts, so that a turn only counts new messages.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,22 +10,22 @@ use super::cut::MessageCaps;
 use super::pair_repair;
 use crate::AgentError;
 
-/// Messages of a run, each counted at most once, and what was removed from them.
+/// Messages of a run, each counted at most once, with notices for removed ones.
 ///
-/// The system prompt and the tools may change between calls of the model; the
-/// messages only grow at the end, and are only cut by this module.
+/// The system prompt and the tools may change between model calls. Messages are appended at the
+/// end, and only this module cuts or removes them.
 pub struct Conversation {
     pub(super) counter: Arc<dyn TokenCounter>,
     system: CountedText,
     tools: CountedText,
     pub(super) items: Vec<CountedMessage>,
-    /// Index of the last user message; it is cut last.
+    /// Index of the last user message, which is cut last.
     pub(super) question: Option<usize>,
-    /// Where messages were removed: before the question, and after it.
+    /// Removed messages before and after the question.
     pub(super) gaps: [Option<RemovedMessages>; 2],
 }
 
-/// Text that is sent with every call.
+/// Text that every request contains.
 #[derive(Default)]
 struct CountedText {
     text: String,
@@ -35,12 +34,13 @@ struct CountedText {
 }
 
 impl CountedText {
-    /// Replaces the text if it differs. Until counted, its bytes are the upper bound of its tokens.
+    /// Replaces the text if it differs. Its byte length is the upper bound of its tokens until it
+    /// is counted.
     fn set(&mut self, text: String) {
         if text == self.text {
             return;
         }
-        // An empty text is not sent, so it costs nothing and needs no count.
+        // An empty text is not sent, so it has no tokens.
         let exact = text.is_empty();
         *self = CountedText {
             tokens: if exact { 0 } else { text.len() as u64 + AROUND },
@@ -57,25 +57,25 @@ impl CountedText {
     }
 }
 
-/// Tokens around the system prompt and around the tools.
+/// Overhead in tokens for the system prompt and for the tools.
 const AROUND: u64 = 4;
 
-/// Message with its sent form and token counts.
+/// Message with its sent form and its token counts.
 #[derive(Debug)]
 pub(super) struct CountedMessage {
     pub(super) message: Message,
-    /// The message with its text cut. The original is kept, so that another cut reports the right
-    /// number and text that turns out to fit can be restored.
+    /// The message with its text cut; `None` if it is sent unchanged. The original remains, so that
+    /// further cuts report the total and text that fits after all can be restored.
     pub(super) cut: Option<Message>,
-    /// Tokens of the message as sent; an upper bound until counted.
+    /// Tokens of the message as sent; an upper bound until they are counted.
     pub(super) tokens: u64,
     /// Whether the tokens were counted.
     exact: bool,
     /// Tokens of the original message.
     pub(super) whole_tokens: u64,
-    /// Levels that it is cut to.
+    /// Current limits on its texts.
     pub(super) caps: MessageCaps,
-    /// Number of attachment characters that were cut.
+    /// Number of removed attachment characters.
     pub(super) missing: usize,
     /// State at the start of the current compaction.
     pub(super) before: MessageSnapshot,
@@ -95,27 +95,27 @@ impl CountedMessage {
     }
 }
 
-/// Place where messages were removed.
+/// Messages that were removed at one position.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RemovedMessages {
-    /// Index of the message after it.
+    /// Index of the next remaining message.
     pub(super) at: usize,
     /// Number of removed messages.
     pub(super) removed: u64,
     /// Their tokens.
     pub(super) removed_tokens: u64,
-    /// The model's summary of them, or of the first of them.
+    /// The model's summary of these messages, or of the first of them.
     pub(super) summary: Option<String>,
-    /// Notice that replaces them.
+    /// Notice that is sent instead of them.
     pub(super) notice: String,
     /// Tokens of the notice.
     pub(super) tokens: u64,
 }
 
 impl Conversation {
-    /// Creates a conversation from the system prompt (none if empty), the earlier messages and the
-    /// question. Results without a call are dropped, and a call without a result gets a
-    /// placeholder: providers reject both.
+    /// Creates a conversation from the system prompt (which may be empty), the earlier messages and
+    /// the question. Drops results without a call, and adds a placeholder for missing results,
+    /// because providers reject both.
     #[must_use]
     pub fn new(
         counter: Arc<dyn TokenCounter>,
@@ -136,7 +136,7 @@ impl Conversation {
             conversation.push(message);
         }
         let said = |item: &CountedMessage| item.message.role == Role::User;
-        // Set once: messages that are pushed later do not become the question.
+        // Set only here: messages that are added later do not become the question.
         conversation.question = conversation.items.iter().rposition(said);
         conversation
     }
@@ -165,15 +165,15 @@ impl Conversation {
         self.system.set(system);
     }
 
-    /// Replaces the offered tools, whose schemas count too.
+    /// Replaces the offered tools, whose schemas are counted too.
     pub fn set_tools(&mut self, tools: &[ToolOffer]) {
         let write = |tool| serde_json::to_string(tool).unwrap_or_default();
         self.tools.set(tools.iter().map(write).collect());
     }
 
-    /// Upper bound of the tokens of system prompt, tools and messages; exact once counted. Most
-    /// conversations are short, and for those the bound is enough without loading a vocabulary; see
-    /// [`Conversation::count`].
+    /// Returns an upper bound of the tokens of system prompt, tools and messages; exact after
+    /// counting. The bound is enough for most conversations, which are short, and needs no
+    /// vocabulary. See [`Conversation::count`].
     #[must_use]
     pub fn tokens(&self) -> u64 {
         let messages: u64 = self.items.iter().map(|item| item.tokens).sum();
@@ -181,12 +181,12 @@ impl Conversation {
         self.system.tokens + self.tools.tokens + messages + notices
     }
 
-    /// Counts what is not counted yet, and returns the total.
+    /// Counts all uncounted texts, and returns the total.
     pub fn count(&mut self) -> u64 {
         self.system.count(&*self.counter);
         self.tools.count(&*self.counter);
         for item in self.items.iter_mut().filter(|item| !item.exact) {
-            // Messages are only cut after they were counted, so this is still the whole message.
+            // Messages are cut only after counting, so this is still the full message.
             item.tokens = self.counter.count_message(&item.message);
             item.whole_tokens = item.tokens;
             item.exact = true;
@@ -194,10 +194,10 @@ impl Conversation {
         self.tokens()
     }
 
-    /// The messages to send, the system prompt first.
+    /// Returns the messages to send, starting with the system prompt.
     #[must_use]
     pub fn messages(&self) -> Vec<Message> {
-        // Room for the system prompt and for a notice in each of the two gaps.
+        // Space for the system prompt, and for a notice in each of the two gaps.
         let mut messages = Vec::with_capacity(self.items.len() + 3);
         messages.extend(self.system_message());
         for (index, item) in self.items.iter().enumerate() {
@@ -219,7 +219,7 @@ impl Conversation {
         (!system.is_empty()).then(|| Message::new(Role::System, system))
     }
 
-    /// Messages before the question were removed: later indexes move up.
+    /// Shifts indexes after messages before the question were removed.
     pub(super) fn shift(&mut self, removed: usize) {
         self.question = self.question.map(|index| index.saturating_sub(removed));
         if let [_, Some(after)] = &mut self.gaps {
@@ -227,7 +227,7 @@ impl Conversation {
         }
     }
 
-    /// Updates the notice of the first gap.
+    /// Adds removed messages to the gap of a zone, and updates its notice.
     pub(super) fn widen_gap(&mut self, zone: usize, more: RemovedMessages) {
         let counter = self.counter.clone();
         let Some(gap) = self.gaps.get_mut(zone) else {
@@ -237,11 +237,11 @@ impl Conversation {
             at: more.at,
             ..RemovedMessages::default()
         });
-        // A later round may remove earlier messages than the first one did.
+        // A later round may remove messages before those of the first round.
         gap.at = gap.at.min(more.at);
         gap.removed += more.removed;
         gap.removed_tokens += more.removed_tokens;
-        // A new summary was made from the previous one too, so it replaces it.
+        // A new summary includes the previous one, so it replaces it.
         gap.summary = more.summary.or(gap.summary.take());
         gap.notice = notice(gap);
         gap.tokens = counter.count_message(&Message::new(Role::User, gap.notice.as_str()));
@@ -274,9 +274,9 @@ fn notice(gap: &RemovedMessages) -> String {
     }
 }
 
-/// Puts a notice before a message, as text of the user. Some providers require alternating roles,
-/// so it is added to an adjacent user message if there is one; many reject a system message in the
-/// middle of a conversation.
+/// Inserts a notice before a message, as text of the user. Some providers require alternating
+/// roles, so it is added to an adjacent user message if possible. A system message is not used,
+/// because many providers reject one within a conversation.
 fn insert_notice(notice: &str, messages: &mut Vec<Message>, mut next: Message) {
     if next.role == Role::User {
         add_text(&mut next, notice, true);
@@ -289,7 +289,7 @@ fn insert_notice(notice: &str, messages: &mut Vec<Message>, mut next: Message) {
 }
 
 fn add_text(message: &mut Message, text: &str, first: bool) {
-    // The provider's own form of the message no longer matches its text.
+    // The provider's own form of the message does not include the notice.
     message.native = None;
     match &mut message.content {
         MessageContent::Text(said) if first => *said = format!("{text}\n\n{said}"),

@@ -1,4 +1,4 @@
-//! Cutting the long texts of a message.
+//! Cuts long texts of a message.
 
 use quillet_core::{ContentPart, Message, MessageContent, Role};
 
@@ -25,7 +25,7 @@ impl MessageCaps {
         texts: usize::MAX,
     };
 
-    /// Applies another level if it is lower.
+    /// Lowers the limit of one kind of text.
     pub(super) fn lowered(self, piece: CutTarget, level: usize) -> Self {
         match piece {
             CutTarget::Attachments => MessageCaps {
@@ -39,7 +39,7 @@ impl MessageCaps {
         }
     }
 
-    /// Takes one kind's level from `other`.
+    /// Returns these limits with one kind replaced by that of `other`.
     pub(super) fn with(self, other: MessageCaps, piece: CutTarget) -> Self {
         match piece {
             CutTarget::Attachments => MessageCaps {
@@ -55,9 +55,9 @@ impl MessageCaps {
 }
 
 /// Returns the message with its long texts cut, and the number of removed attachment characters.
-/// `None` if nothing is too long.
+/// The message is `None` if all texts are short enough.
 pub(super) fn cut(whole: &Message, caps: MessageCaps) -> (Option<Message>, usize) {
-    // Byte lengths bound character counts, so most messages are passed without a copy.
+    // Byte lengths are upper bounds of character counts, so most messages are not copied.
     let most = match whole.role {
         Role::User => caps.attachments.min(caps.texts),
         _ => caps.texts,
@@ -74,7 +74,7 @@ pub(super) fn cut(whole: &Message, caps: MessageCaps) -> (Option<Message>, usize
     let mut missing = 0;
     let mut changed = false;
     for text in texts_mut(&mut message.content) {
-        // Front ends put attachments into user messages only.
+        // Only user messages contain attachments of front ends.
         if whole.role == Role::User
             && let Some((short, characters)) = attachment::cut(text, caps.attachments)
         {
@@ -85,7 +85,7 @@ pub(super) fn cut(whole: &Message, caps: MessageCaps) -> (Option<Message>, usize
             (*text, changed) = (short, true);
         }
     }
-    // Partial reasoning is useless, and providers verify it, so it is never cut.
+    // Reasoning is removed as a whole: partial reasoning is useless, and providers verify it.
     if message
         .reasoning
         .as_ref()
@@ -96,7 +96,7 @@ pub(super) fn cut(whole: &Message, caps: MessageCaps) -> (Option<Message>, usize
     if !changed {
         return (None, 0);
     }
-    // The provider's own form still holds the text that was cut.
+    // The provider's own form still contains the full text.
     message.native = None;
     (Some(message), missing)
 }
@@ -114,7 +114,7 @@ fn texts_mut(content: &mut MessageContent) -> Vec<&mut String> {
     }
 }
 
-/// Texts of a message.
+/// Returns the texts of a message.
 pub(super) fn texts(message: &Message) -> Vec<&str> {
     match &message.content {
         MessageContent::Text(text) => vec![text],

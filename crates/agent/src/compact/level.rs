@@ -1,8 +1,8 @@
-//! Cutting several texts to one length, the longest that lets everything fit.
+//! Cuts several texts to a common maximum length, the longest that lets the conversation fit.
 //!
-//! Cutting to one length takes from the longest texts first and leaves short ones
-//! alone. Tokens are only known after a cut, so the length is searched: first by
-//! estimate, then between what fitted and what did not.
+//! A common length shortens the longest texts first and leaves short ones unchanged. Tokens are
+//! only known after a cut, so the length is searched: first by an estimate, then between the
+//! longest length that fits and the shortest that does not.
 
 use quillet_core::Role;
 use quillet_core::chat::TokenCounter;
@@ -12,15 +12,15 @@ use super::conversation::{Conversation, CountedMessage};
 use super::cut::{CutTarget, MessageCaps, cut, texts};
 use super::window::percent;
 
-/// Further attempts gain little: the second is usually within the tolerance.
+/// Maximum number of attempts. The second is usually within the tolerance.
 const ATTEMPTS: usize = 10;
-/// A result from this percentage of the target on is accepted.
+/// Minimum percentage of the target for a result to be accepted.
 const GOOD: u64 = 93;
 /// Percentage of the target that an attempt aims at.
 const AIM: u64 = 97;
 
 impl CountedMessage {
-    /// Cuts the whole message again.
+    /// Cuts the original message to new limits.
     pub(super) fn set_caps(&mut self, caps: MessageCaps, counter: &dyn TokenCounter) {
         if caps == self.caps {
             return;
@@ -33,10 +33,10 @@ impl CountedMessage {
     }
 }
 
-/// Message that may be cut.
+/// A message that may be cut.
 struct CutCandidate {
     index: usize,
-    /// Current characters of each text.
+    /// Current length of each text, in characters.
     pieces: Vec<usize>,
     tokens_per_character: f64,
 }
@@ -44,7 +44,7 @@ struct CutCandidate {
 impl CutCandidate {
     fn of(index: usize, item: &CountedMessage, piece: CutTarget, floor: usize) -> Option<Self> {
         let sent = item.sent();
-        // Byte lengths bound character counts: most messages are too short to cut.
+        // Byte lengths are upper bounds of character counts, so most messages can be skipped.
         let bytes: usize = texts(sent).iter().map(|text| text.len()).sum();
         let reasoning = sent.reasoning.as_deref().unwrap_or_default();
         if bytes.max(reasoning.len()) <= floor {
@@ -56,7 +56,7 @@ impl CutCandidate {
             CutTarget::Attachments if sent.role != Role::User => Vec::new(),
             CutTarget::Attachments => texts(sent).into_iter().flat_map(attachments).collect(),
         };
-        // Reasoning counts as one more text: `cut` removes it if it is too long.
+        // Reasoning counts as an additional text, which `cut` removes if it is too long.
         if piece == CutTarget::Texts && sent.role == Role::Assistant {
             pieces.push(characters(reasoning));
         }
@@ -65,7 +65,8 @@ impl CutCandidate {
         (!pieces.is_empty()).then(|| CutCandidate {
             index,
             pieces,
-            // An average is enough for the first estimate: the search counts each attempt exactly.
+            // An average is enough for the first estimate, because the search counts each attempt
+            // exactly.
             tokens_per_character: item.tokens as f64 / all.max(1) as f64,
         })
     }
@@ -86,7 +87,7 @@ fn attachments(text: &str) -> Vec<usize> {
         .collect()
 }
 
-/// Cuts texts of these messages to one common length, not below `floor`, so that the conversation
+/// Cuts texts of these messages to one common length of at least `floor`, so that the conversation
 /// is just below `target`, or as close as the floor allows.
 pub(super) fn lower(
     conversation: &mut Conversation,
@@ -106,7 +107,7 @@ pub(super) fn lower(
         return;
     };
     let mut search = LengthSearch {
-        // The floor is accepted without a measurement: nothing shorter may be tried.
+        // The floor is accepted without counting, because no shorter length may be tried.
         fits: (floor, None),
         over: (longest, before),
         target,
@@ -119,7 +120,7 @@ pub(super) fn lower(
             None => break,
         }
     }
-    // The last attempt may have been too long, so the best length that fitted is applied again.
+    // The last attempt may have been too long, so the longest length that fits is applied again.
     apply(conversation, &candidates, piece, search.fits.0);
 }
 
@@ -133,7 +134,7 @@ fn apply(
     for candidate in candidates {
         if let Some(item) = conversation.items.get_mut(candidate.index) {
             item.set_caps(
-                // From the state before this compaction, so that attempts do not add up.
+                // Starts from the state before this compaction, so that attempts do not accumulate.
                 item.before
                     .caps
                     .lowered(piece, level)
@@ -144,7 +145,7 @@ fn apply(
     }
 }
 
-/// Estimated length that reaches the target.
+/// Estimates the length that reaches the target.
 fn estimate(
     candidates: &[CutCandidate],
     floor: usize,
@@ -169,8 +170,8 @@ fn estimate(
     low
 }
 
-/// Bounds of the search: the longest length that fitted and the shortest that did not, with the
-/// tokens of the conversation for each.
+/// Bounds of the search: the longest length that fits and the shortest that does not, each with the
+/// tokens of the conversation.
 struct LengthSearch {
     fits: (usize, Option<u64>),
     over: (usize, u64),
@@ -178,7 +179,7 @@ struct LengthSearch {
 }
 
 impl LengthSearch {
-    /// Next length to try; `None` if the search is over.
+    /// Returns the next length to try; `None` at the end of the search.
     fn next(&mut self, level: usize, tokens: u64, attempt: usize) -> Option<usize> {
         if tokens > self.target {
             self.over = (level, tokens);
@@ -193,7 +194,8 @@ impl LengthSearch {
             return None;
         }
         let step = match self.fits.1 {
-            // Every other attempt bisects, so that a bad slope cannot keep the search on one side.
+            // Every other attempt bisects, so that a misleading slope cannot keep the search on one
+            // side.
             Some(tokens) if attempt.is_multiple_of(2) => self.along(between, tokens),
             _ => between / 2,
         };

@@ -1,4 +1,4 @@
-//! Repair of call/result pairs, and of a conversation that begins with the assistant.
+//! Repairs call/result pairs, and conversations that begin with the assistant.
 
 use std::collections::HashSet;
 
@@ -7,34 +7,35 @@ use quillet_core::{Message, Role};
 /// Placeholder for a missing result.
 const NO_RESULT: &str = "[No result of this call was kept.]";
 
-/// Notice before a conversation that begins with the assistant: a greeting, or the rest of a
-/// truncated history. Anthropic and some templates of local models reject a conversation that does
-/// not begin with a user.
+/// Notice before a conversation that begins with the assistant, because of a greeting or a
+/// truncated history. Anthropic and some templates of local models require that a conversation
+/// begins with a user.
 const BEGINNING: &str = "[NOTICE: The conversation begins with the assistant.]";
 
-/// Returns the messages with complete pairs: a result without its call is dropped, and a call
-/// without its result gets a placeholder. Histories from clients and truncated ones may have
-/// either.
+/// Returns the messages with complete pairs. A result without its call is dropped, and a call
+/// without its result gets a placeholder. Both occur in histories from clients and in truncated
+/// ones.
 pub(super) fn pairs(messages: impl Iterator<Item = Message>) -> Vec<Message> {
     let mut mended = Vec::new();
     let mut open = OpenCalls::default();
     let mut begun = false;
     for message in messages {
         if message.role == Role::Tool {
-            // A second result of the same call is dropped as well: the first one removed the id.
+            // Also drops a second result of the same call, because the first one has removed the
+            // id.
             if open.answer(message.tool_call_id.as_deref()) {
                 mended.push(message);
             }
             continue;
         }
         open.close(&mut mended);
-        // Results must follow the turn with their calls, so older calls cannot be answered any
-        // more.
+        // Results must follow the turn with their calls, so earlier calls can no longer be
+        // answered.
         open = OpenCalls::of(&message);
         if message.role == Role::Assistant && !begun {
             mended.push(Message::new(Role::User, BEGINNING));
         }
-        // System messages do not begin a conversation.
+        // System messages do not count as the beginning.
         begun |= !matches!(message.role, Role::System | Role::Developer);
         mended.push(message);
     }
@@ -42,7 +43,7 @@ pub(super) fn pairs(messages: impl Iterator<Item = Message>) -> Vec<Message> {
     mended
 }
 
-/// Calls of the last turn without a result, in order.
+/// Calls of the last turn that have no result yet, in order.
 #[derive(Default)]
 struct OpenCalls {
     ids: Vec<String>,

@@ -1,13 +1,12 @@
-//! Removal of the middle of a text.
+//! Removes the middle of a text.
 
-/// Approximate length of a notice. A text that is hardly longer than the limit would not get
-/// shorter.
+/// Approximate length of a notice. A text that exceeds the limit by less would not become shorter.
 const NOTICE_CHARACTERS: usize = 120;
 
-/// Keeps `keep` characters of a text, 60 % from its head and 40 % from its tail, with a notice
-/// between them; also returns the number of removed characters. `None` if the text is not longer.
+/// Retains `keep` characters of a text, 60 % from its start and 40 % from its end, with a notice in
+/// between. Also returns the number of removed characters. `None` if the text is short enough.
 pub(super) fn shorten(text: &str, keep: usize) -> Option<(String, usize)> {
-    // Byte lengths bound character counts, so most texts are passed without counting.
+    // Byte lengths are upper bounds of character counts, so most texts need no counting.
     if text.len() <= keep.saturating_add(NOTICE_CHARACTERS) {
         return None;
     }

@@ -1,4 +1,4 @@
-//! One compaction: the strategies in order, each only as far as the target requires.
+//! A compaction: applies the strategies in order, each only as far as the target requires.
 
 use quillet_core::{Message, Role};
 
@@ -9,35 +9,35 @@ use super::units::{MessageGroup, middle, units};
 use super::window::percent;
 use crate::{CompactionReport, RunLimits};
 
-/// Attachments are not cut below this many characters to meet the target, as in Chat Shell.
+/// Minimum length to which attachments are cut to meet the target, as in Chat Shell.
 const LEAST_ATTACHMENT: usize = 10_000;
-/// Results and messages are not cut below this.
+/// Minimum length to which results and messages are cut.
 const LEAST_TEXT: usize = 400;
-/// The question is not cut below this.
+/// Minimum length to which the question is cut.
 const LEAST_QUESTION: usize = 1_000;
-/// A result below this percentage of the target was cut too much. The target tolerance is 85 %; the
-/// rest allows for the notice.
+/// A result below this percentage of the target was cut too much. The tolerance is 85 %; one
+/// percent is reserved for the notice.
 const LEAST_PERCENT: u64 = 86;
-/// Estimated tokens of a notice before it is written.
+/// Estimated tokens of a notice that is not written yet.
 const NOTICE_TOKENS: u64 = 40;
 
-/// Messages before the question: index of [`Conversation::gaps`].
+/// Index of [`Conversation::gaps`] for messages before the question.
 const BEFORE: usize = 0;
-/// Messages after the question.
+/// Index for messages after the question.
 const AFTER: usize = 1;
 
-/// How much of the middle one round may remove.
+/// Messages that one round may remove.
 struct CompactionRound {
-    /// Messages kept at the beginning.
+    /// Number of messages retained at the beginning.
     first: usize,
-    /// Messages kept at the end.
+    /// Number of messages retained at the end.
     last: usize,
-    /// Whether a unit is kept if its removal would cut too much: its texts are cut instead.
+    /// Whether a unit is retained if its removal would cut too much. Its texts are cut instead.
     spare: bool,
 }
 
-/// The first round is the usual one (2 messages at the beginning and 10 at the end are kept, as in
-/// Chat Shell); the others are for conversations that are still too long.
+/// The first round is the usual one and, as in Chat Shell, retains 2 messages at the beginning and
+/// 10 at the end. The others are for conversations that are still too long.
 const ROUNDS: [CompactionRound; 4] = [
     CompactionRound {
         first: 2,
@@ -68,19 +68,20 @@ pub(super) struct Compactor<'a> {
     ceiling: u64,
     limits: &'a RunLimits,
     report: CompactionReport,
-    /// Whether more of the middle was removed than the first of [`ROUNDS`] allows.
+    /// Whether more messages were removed than the first of [`ROUNDS`] allows.
     emptied: bool,
 }
 
 impl<'a> Compactor<'a> {
-    /// Compacts down to `target`; the question is only cut if everything else exceeds `ceiling`.
+    /// Prepares a compaction to `target`. The question is cut only if the other messages alone
+    /// exceed `ceiling`.
     pub(super) fn new(
         conversation: &'a mut Conversation,
         target: u64,
         ceiling: u64,
         limits: &'a RunLimits,
     ) -> Self {
-        // With these snapshots cuts can start over, and the report covers this compaction only.
+        // The snapshots let cuts start over, and limit the report to this compaction.
         for item in &mut conversation.items {
             item.before = MessageSnapshot {
                 caps: item.caps,
@@ -103,9 +104,9 @@ impl<'a> Compactor<'a> {
         }
     }
 
-    /// Runs the strategies and reports what was done.
+    /// Applies the strategies and returns the report.
     pub(super) fn run(mut self) -> CompactionReport {
-        // Attachments first, so that messages are only removed if that is not enough.
+        // Attachments are cut first, because removing messages may then be unnecessary.
         self.attachments();
         self.trim();
         self.finish()
@@ -115,7 +116,7 @@ impl<'a> Compactor<'a> {
         self.conversation.tokens() <= self.target
     }
 
-    /// Cuts all attachments to the limit, and those of older messages further if needed.
+    /// Cuts all attachments to the limit, and those of older messages further if necessary.
     pub(super) fn attachments(&mut self) {
         let most = self.limits.attachment_characters;
         let counter = self.conversation.counter.clone();
@@ -145,15 +146,15 @@ impl<'a> Compactor<'a> {
             self.emptied |= number > 0 && self.report.removed_messages > removed;
             self.cut_texts();
         }
-        // Compared with the ceiling: missing the target alone does not justify cutting the
+        // Compared with the ceiling, because missing the target alone does not justify cutting the
         // question.
         if self.conversation.tokens() > self.ceiling {
             self.cut_what_is_left();
         }
     }
 
-    /// Last resort before an error: cuts the other turns of this run, system messages within the
-    /// conversation, and then the question.
+    /// Last resort before an error: cuts the other turns of this run, then system messages within
+    /// the conversation, and then the question.
     fn cut_what_is_left(&mut self) {
         let question = self.conversation.question;
         self.cut(CutTarget::Texts, LEAST_TEXT, |index, _| {
@@ -176,7 +177,7 @@ impl<'a> Compactor<'a> {
         self.cut(CutTarget::Texts, LEAST_TEXT, |index, message| {
             match message.role {
                 Role::User => Some(index) != question,
-                // Some providers require the turns with calls of a running loop unchanged.
+                // Some providers require that turns with calls in a running loop are unchanged.
                 Role::Assistant => message.tool_calls.is_empty() || Some(index) < question,
                 _ => false,
             }
@@ -193,8 +194,8 @@ impl<'a> Compactor<'a> {
         lower(self.conversation, &indexes, piece, floor, self.target);
     }
 
-    /// Restores texts that this compaction cut: after more messages are removed, the cuts need not
-    /// be as deep.
+    /// Restores texts that this compaction cut. After more messages are removed, less has to be
+    /// cut.
     fn restore(&mut self) {
         let counter = self.conversation.counter.clone();
         for item in &mut self.conversation.items {
@@ -216,8 +217,8 @@ impl<'a> Compactor<'a> {
         }
     }
 
-    /// Messages that the first round would remove from one side, and the side: what a summary can
-    /// replace.
+    /// Returns the messages that the first round would remove from one side, with the side. A
+    /// summary can replace them.
     pub(super) fn oldest(&self) -> Option<(usize, Vec<MessageGroup>)> {
         if self.fits() {
             return None;
@@ -242,7 +243,7 @@ impl<'a> Compactor<'a> {
         self.conversation
     }
 
-    /// Units of one side of the question that this round may remove.
+    /// Returns the units on one side of the question that this round may remove.
     fn loose(&self, round: &CompactionRound, zone: usize) -> Vec<MessageGroup> {
         let mut units = units(self.conversation);
         let middle = middle(self.conversation, &units, round.first, round.last);
@@ -254,8 +255,8 @@ impl<'a> Compactor<'a> {
         loose
     }
 
-    /// Number of oldest units to remove. Removes more than necessary where possible, up to the next
-    /// of ten marks: when the conversation has grown by a turn, the cut is still at the same place
+    /// Returns the number of oldest units to remove. If possible, it is rounded up to one of ten
+    /// steps: the cut then stays at the same position while the conversation grows by a few turns,
     /// and the provider's prompt cache stays valid.
     fn removal_count(&self, loose: &[MessageGroup], zone: usize, spare: bool) -> usize {
         let now = self.conversation.tokens() + NOTICE_TOKENS;
@@ -269,7 +270,7 @@ impl<'a> Compactor<'a> {
             gone += unit.tokens;
             let too_much = now.saturating_sub(gone) < least;
             match enough {
-                // Removing this large unit would cut too much, so its texts are cut instead.
+                // Removing this large unit would remove too much, so its texts are cut instead.
                 None if gone >= needed && too_much && spare => return index,
                 None if gone >= needed => enough = Some(index + 1),
                 Some(count) if too_much => return count,
@@ -301,7 +302,7 @@ impl<'a> Compactor<'a> {
             index += 1;
             !goes
         });
-        // The question and the later gap are indexes into the list that became shorter.
+        // The question and the later gap are indexes into the shortened list.
         if zone == BEFORE {
             self.conversation.shift(removed);
         }

@@ -28,27 +28,27 @@ anything. Write at most 600 words, as a list, without an introduction.";
 
 /// Maximum length of a summary in tokens; an eighth of the target if that is less.
 const SUMMARY_TOKENS: u64 = 1_500;
-/// Characters of one message that the model reads for the summary.
+/// Maximum characters of each message that the model reads for the summary.
 const MESSAGE_CHARACTERS: usize = 4_000;
-/// Characters of a summary that enter the conversation.
+/// Maximum characters of a summary.
 const SUMMARY_CHARACTERS: usize = 8_000;
 
 /// Suffix of a summary that was truncated.
 const CUT: &str = "\n[the summary was cut here: more was said than it has]";
 
-/// Result of a summary attempt, and its cost.
+/// Result of an attempt to summarize, with its cost.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SummaryResult {
     /// Report of the compaction.
     pub report: CompactionReport,
-    /// Cost of the model call, if there was one and the provider reported it.
+    /// Usage of the model call, if there was one and the provider reported it.
     pub usage: Option<Usage>,
 }
 
-/// Has the model summarize the messages of the middle if the conversation is over the trigger, and
-/// replaces them. `None` if there is nothing to do, `limits.summarize` is off, or the model failed
-/// or exceeded `limits.call_time`. Call [`super::fit`] afterwards in any case: it does nothing if
-/// the summary was enough, and trims otherwise.
+/// Replaces messages of the middle with a summary by the model, if the conversation exceeds the
+/// trigger. `None` if no summary is needed, `limits.summarize` is off, or the model failed or
+/// exceeded `limits.call_time`. Always call [`super::compact_to_target`] afterwards: it does
+/// nothing if the summary was enough.
 pub async fn summarize(
     conversation: &mut Conversation,
     window: Window,
@@ -61,7 +61,7 @@ pub async fn summarize(
     }
     let target = target(window);
     let room = SUMMARY_TOKENS.min(target / 8);
-    // The summary takes room itself, so more than usual has to be removed.
+    // The summary needs space too, so more than usual has to be removed.
     let mut squeeze = Compactor::new(conversation, target - room, available(window), limits);
     squeeze.attachments();
     let Some((zone, gone)) = squeeze.oldest() else {
@@ -69,7 +69,8 @@ pub async fn summarize(
     };
     let removed = gone.iter().map(|unit| unit.range.clone());
     let transcript = transcript(squeeze.conversation(), zone, removed.flatten());
-    // A character is rarely more than one token and never more than two, so this leaves room.
+    // A character is rarely more than one token and never more than two, so this leaves enough
+    // space.
     let most = usize::try_from(available(window)).unwrap_or(usize::MAX) / 2;
     let transcript = match shorten(&transcript, most) {
         Some((short, _)) => short,
@@ -84,7 +85,7 @@ pub async fn summarize(
             let text = shorten(&text, SUMMARY_CHARACTERS).map_or(text, |(short, _)| short);
             finished(squeeze.replace(&gone, zone, &text), usage)
         }
-        // The attempt was paid for, so its usage is reported although there is no summary.
+        // The attempt was paid for, so its usage is reported even without a summary.
         Ok(SummaryReply { text: None, usage }) => finished(squeeze.finish(), usage),
         Err(_) => finished(squeeze.finish(), None),
     }
@@ -104,24 +105,24 @@ fn request(transcript: &str, room: u64, model_name: Option<&str>) -> ChatRequest
             Message::new(Role::User, asked),
         ],
         options: ChatOptions {
-            // In a tiny window the share for the summary would be too short to say anything.
+            // In a tiny window, the share for the summary would be too short for a useful text.
             max_tokens: Some(room.max(256)),
             ..ChatOptions::default()
         },
     }
 }
 
-/// Result of a summary request.
+/// Reply to a request for a summary.
 #[derive(Default)]
 struct SummaryReply {
-    /// The summary, if usable.
+    /// The summary, if it is usable.
     text: Option<String>,
-    /// Its cost, usable or not.
+    /// Usage, even if the summary is not usable.
     usage: Option<Usage>,
 }
 
-/// Requests a summary. A truncated one is marked at its end, so that its reader does not take the
-/// missing rest for never said.
+/// Requests a summary. A truncated one is marked at its end, so that the model does not mistake it
+/// for complete.
 async fn ask(model: &dyn ChatModel, request: ChatRequest) -> SummaryReply {
     let mut reply = Reply::default();
     let Ok(mut stream) = model.stream(request).await else {
@@ -147,7 +148,7 @@ async fn ask(model: &dyn ChatModel, request: ChatRequest) -> SummaryReply {
     SummaryReply { text, usage }
 }
 
-/// Messages for the model to read, after the previous summary.
+/// Formats messages for the model, after the previous summary.
 fn transcript(
     conversation: &Conversation,
     zone: usize,
@@ -185,8 +186,8 @@ fn write_message(text: &mut String, message: &Message) {
     text.push('\n');
 }
 
-/// Escapes a text so that it cannot close the element around it.
+/// Escapes a text so that it cannot close the surrounding element.
 fn safe(text: &str) -> String {
-    // Without the closing bracket, so that `</conversation >` is covered too.
+    // The bracket is not included, so that `</conversation >` is escaped too.
     text.replace("</conversation", "&lt;/conversation")
 }

@@ -1,4 +1,5 @@
-//! Units that are kept or removed together: a message, or a turn with its calls and their results.
+//! Units that are retained or removed as a whole: a message, or a turn with its calls and their
+//! results.
 
 use std::ops::Range;
 
@@ -6,23 +7,23 @@ use quillet_core::Role;
 
 use super::conversation::{Conversation, CountedMessage};
 
-/// Messages that are kept or removed together.
+/// Messages that are retained or removed together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct MessageGroup {
     /// Indexes of its messages.
     pub(super) range: Range<usize>,
     /// Their tokens.
     pub(super) tokens: u64,
-    /// Whether it is always kept: the question, and system messages.
+    /// Whether it must not be removed: the question, and system messages.
     pub(super) pinned: bool,
 }
 
-/// Units of a conversation, in order.
+/// Returns the units of a conversation, in order.
 pub(super) fn units(conversation: &Conversation) -> Vec<MessageGroup> {
     let mut units: Vec<MessageGroup> = Vec::with_capacity(conversation.items.len());
     for (index, item) in conversation.items.iter().enumerate() {
         match units.last_mut() {
-            // A result stays with its call: providers reject one without the other.
+            // A result stays with its call, because providers reject one without the other.
             Some(unit) if item.message.role == Role::Tool => {
                 unit.range.end = index + 1;
                 unit.tokens += item.tokens;
@@ -41,8 +42,8 @@ pub(super) fn is_system(item: &CountedMessage) -> bool {
     matches!(item.message.role, Role::System | Role::Developer)
 }
 
-/// Units between the first and the last kept messages, not counting system messages. A unit is kept
-/// if one of its messages is.
+/// Returns the units between the first and the last retained messages. System messages do not
+/// count. A unit is retained if one of its messages is.
 pub(super) fn middle(
     conversation: &Conversation,
     units: &[MessageGroup],
@@ -69,6 +70,6 @@ pub(super) fn middle(
     };
     let start = count(&mut units.iter().enumerate(), first).map_or(0, |index| index + 1);
     let end = count(&mut units.iter().enumerate().rev(), last).unwrap_or(units.len());
-    // In a short conversation the kept ends overlap, and the middle is empty.
+    // In a short conversation the retained ends overlap, and the middle is empty.
     start..end.max(start)
 }

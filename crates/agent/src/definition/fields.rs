@@ -5,10 +5,10 @@ use std::time::Duration;
 use quillet_core::{Diagnostic, Span, Value, nearest};
 use quillet_yaml::{MapEntry, Node, NodeData};
 
-/// Longest time that can be set, in seconds: a day.
+/// Maximum duration in seconds: a day.
 const MOST_SECONDS: f64 = 86_400.0;
 
-/// Source text with its diagnostics so far.
+/// Source text with the diagnostics so far.
 pub(super) struct DefinitionDiagnostics<'t> {
     source: &'t str,
     text: &'t str,
@@ -24,7 +24,7 @@ impl<'t> DefinitionDiagnostics<'t> {
         }
     }
 
-    /// Adds an error at a byte.
+    /// Adds an error at a byte offset.
     pub(super) fn add(&mut self, at: usize, message: impl Into<String>, help: Option<String>) {
         let mut found = Diagnostic::error("agent.definition", self.source, message)
             .at(self.text, Span { start: at, end: at });
@@ -32,7 +32,7 @@ impl<'t> DefinitionDiagnostics<'t> {
         self.list.push(found);
     }
 
-    /// The value, if there are no errors.
+    /// Returns the value if there are no errors.
     pub(super) fn finish<T>(self, value: T) -> Result<T, Vec<Diagnostic>> {
         if self.list.is_empty() {
             Ok(value)
@@ -42,9 +42,9 @@ impl<'t> DefinitionDiagnostics<'t> {
     }
 }
 
-/// Fields of one object, by camelCase name.
+/// Fields of an object by camelCase name.
 pub(super) struct ObjectFields<'n> {
-    /// Prefix of names in messages: empty, or `limits.`.
+    /// Prefix of field names in messages: empty, or `limits.`.
     prefix: &'static str,
     entries: Vec<(String, &'n MapEntry)>,
 }
@@ -86,14 +86,14 @@ impl<'n> ObjectFields<'n> {
         fields
     }
 
-    /// Value of a field; `null` counts as missing.
+    /// Returns a field; `null` counts as missing.
     pub(super) fn get(&self, name: &str) -> Option<&'n Node> {
         let mut entries = self.entries.iter();
         let (_, entry) = entries.find(|(other, _)| other == name)?;
         Some(&entry.value).filter(|value| !value.is_null())
     }
 
-    /// All fields by camelCase name.
+    /// Returns all fields by camelCase name.
     pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &'n MapEntry)> {
         self.entries
             .iter()
@@ -124,7 +124,7 @@ impl<'n> ObjectFields<'n> {
         }
     }
 
-    /// Integer of at least `least`.
+    /// Reads an integer of at least `least`.
     pub(super) fn count(
         &self,
         name: &str,
@@ -142,7 +142,7 @@ impl<'n> ObjectFields<'n> {
         }
     }
 
-    /// Seconds, with fractions.
+    /// Reads a duration in seconds, which may have a fraction.
     pub(super) fn seconds(
         &self,
         name: &str,
@@ -161,7 +161,7 @@ impl<'n> ObjectFields<'n> {
         }
     }
 
-    /// List; a single value counts as a list of one.
+    /// Reads a list. A single value counts as a list of one.
     pub(super) fn list(&self, name: &str) -> Vec<&'n Node> {
         match self.get(name) {
             None => Vec::new(),
@@ -190,7 +190,7 @@ impl<'n> ObjectFields<'n> {
     }
 }
 
-/// Source text of a number; the type name of anything else.
+/// Returns the source text of a number, or the type name of another node.
 fn shown(node: &Node) -> String {
     match number(node).and_then(|_| node.text()) {
         Some(written) => written.to_owned(),
@@ -198,7 +198,7 @@ fn shown(node: &Node) -> String {
     }
 }
 
-/// Number of a node.
+/// Returns the number of a node.
 #[expect(
     clippy::cast_precision_loss,
     reason = "the caller rejects seconds beyond 2^53"
@@ -225,7 +225,7 @@ fn unknown(
         Some(near) => format!("did you mean {near}?"),
         None => format!("expected one of {}", known.join(", ")),
     };
-    // Bounded: the name comes from the file and could fill the message.
+    // Bounded, because the name comes from the file and could be very long.
     let key: String = entry.name().chars().take(80).collect();
     let at = entry.key.span.start;
     findings.add(at, format!("unknown field {prefix}{key}"), Some(help));
@@ -237,7 +237,7 @@ pub(super) fn camel_case(name: &str) -> String {
     let mut raise = false;
     for c in name.chars() {
         match c {
-            // A leading underscore separates no words, so it stays.
+            // A leading underscore does not separate words, so it is not removed.
             '_' if !out.is_empty() => raise = true,
             _ if raise => {
                 out.extend(c.to_uppercase());

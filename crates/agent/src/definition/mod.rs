@@ -74,7 +74,7 @@ const FEATURES: &[&str] = &[
     "messageCompression",
     "summarize",
 ];
-/// Options with another name in provider requests; all others keep theirs.
+/// Names of options that are different in provider requests.
 const OPTIONS: &[(&str, &str)] = &[
     ("topP", "top_p"),
     ("maxTokens", "max_tokens"),
@@ -86,15 +86,16 @@ const OPTIONS: &[(&str, &str)] = &[
     ("reasoningEffort", "reasoning_effort"),
 ];
 
-/// Options that limit calls: a misspelling of one of them is an error and not passed through.
+/// Options that restrict tool calls. A misspelling of one of them is an error instead of being
+/// passed through.
 const CALLING: [&str; 2] = ["toolChoice", "parallelToolCalls"];
 
-/// Stored agent. It holds no keys: those belong to the configuration.
+/// A stored agent. It contains no API keys, which belong to the configuration.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AgentDefinition {
     /// Description, for people and model lists.
     pub description: Option<String>,
-    /// Name of the model; the configured one if `None`.
+    /// Name of the model; the configured default if `None`.
     pub model: Option<String>,
     /// The provider: `openai`, `gpt`, `claude`, `anthropic`, `google`, `gemini`; derived from the
     /// model's name if `None`.
@@ -107,13 +108,14 @@ pub struct AgentDefinition {
     pub max_output_tokens: Option<u64>,
     /// Source of its instructions.
     pub instructions: Instructions,
-    /// Patterns of stored tools that it may call. None if the field is missing.
+    /// Patterns of stored tools that the agent may call. No tools are allowed if the field is
+    /// missing.
     pub tools: Permissions,
-    /// Of these, and of tools of MCP servers and skills, those that are not called before a person
-    /// has agreed. None where the field is missing.
+    /// Patterns of tools whose calls need approval, including tools of MCP servers and skills. No
+    /// tools need approval if the field is missing.
     pub ask: Permissions,
-    /// MCP servers of the agent as written: a list of objects with a `name`, or an object by name.
-    /// `null` if there are none.
+    /// MCP servers of the agent, unvalidated: a list of objects with a `name`, or an object by
+    /// name. `null` if there are none.
     pub mcp_servers: Json,
     /// Skills of the agent.
     pub skills: Vec<SkillChoice>,
@@ -141,7 +143,7 @@ pub enum Instructions {
     Prompt {
         /// Id of the prompt.
         id: String,
-        /// Variables of the prompt; those of a request win.
+        /// Variables of the prompt. Those of a request take precedence.
         variables: Map<String, Json>,
     },
 }
@@ -168,7 +170,7 @@ pub struct LimitSettings {
     pub run_timeout: Option<Duration>,
     /// Maximum tokens of a result that the model reads.
     pub result_tokens: Option<u64>,
-    /// Maximum number of equal consecutive calls; 0 for no limit.
+    /// Maximum number of equal consecutive calls; 0 means no limit.
     pub repeated_calls: Option<u32>,
     /// Maximum characters of each attachment.
     pub attachment_characters: Option<usize>,
@@ -228,7 +230,7 @@ pub struct FeatureSettings {
 }
 
 impl AgentDefinition {
-    /// All fields of a definition in camelCase; nested ones as `limits.toolTimeout`.
+    /// Returns all field names of a definition in camelCase, nested ones as `limits.toolTimeout`.
     ///
     /// ```
     /// let names = quillet_agent::AgentDefinition::field_names();
@@ -246,7 +248,7 @@ impl AgentDefinition {
         let inner = inner.into_iter().flat_map(|(object, fields)| {
             fields.iter().map(move |field| format!("{object}.{field}"))
         });
-        // `limits`, `budget` and `features` have no value except their fields.
+        // `limits`, `budget` and `features` only contain other fields.
         let outer = FIELDS
             .iter()
             .filter(|field| !matches!(**field, "limits" | "budget" | "features"));
@@ -256,7 +258,7 @@ impl AgentDefinition {
             .collect()
     }
 
-    /// Reads a definition. `source` is its name in diagnostics.
+    /// Parses a definition. `source` is its name in diagnostics.
     ///
     /// # Errors
     /// All errors of the definition, with their locations.
@@ -292,7 +294,7 @@ impl AgentDefinition {
             features: features(&fields, &mut found),
             metadata: fields.get("metadata").map(json).unwrap_or_default(),
         };
-        // Only its type is checked: the definition does not keep the name.
+        // The definition does not contain the name, so only its type is checked.
         fields.text("name", &mut found);
         found.finish(definition)
     }
@@ -385,7 +387,7 @@ fn permissions(
     })
 }
 
-/// Only the shape is checked here; the code that connects to the servers validates their settings.
+/// Only checks the type. The code that connects to the servers validates their settings.
 fn mcp_servers(fields: &ObjectFields<'_>, found: &mut DefinitionDiagnostics<'_>) -> Json {
     match fields.get("mcpServers") {
         None => Json::Null,
@@ -438,10 +440,10 @@ fn limits(fields: &ObjectFields<'_>, found: &mut DefinitionDiagnostics<'_>) -> L
     let tool_timeout = limits.seconds("toolTimeout", found);
     let run_timeout = limits.seconds("runTimeout", found);
     LimitSettings {
-        // 0 is valid: the first turn is then the last one, without calls.
+        // 0 is valid: the only turn is then the last one, without calls.
         max_tool_calls: limits.count("maxToolCalls", 0, found).map(saturated),
         max_concurrent_calls: limits.count("maxConcurrentCalls", 1, found).map(sized),
-        // The long names are accepted too; the short ones win.
+        // Long field names are accepted too, but the short ones take precedence.
         tool_timeout: tool_timeout.or_else(|| limits.seconds("toolTimeoutSeconds", found)),
         run_timeout: run_timeout.or_else(|| limits.seconds("runTimeoutSeconds", found)),
         result_tokens: limits.count("resultTokens", 1, found),
@@ -484,7 +486,7 @@ fn sized(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
 
-/// Options are read one by one, so that an error has the location of its option.
+/// Options are read one by one, so that each error has the location of its option.
 fn options(fields: &ObjectFields<'_>, found: &mut DefinitionDiagnostics<'_>) -> ChatOptions {
     let mut options = ChatOptions::default();
     for name in ["options", "modelSettings"] {
@@ -493,7 +495,8 @@ fn options(fields: &ObjectFields<'_>, found: &mut DefinitionDiagnostics<'_>) -> 
         };
         for (camel, entry) in ObjectFields::of(node, "options.", None, found).iter() {
             let known = OPTIONS.iter().find(|(other, _)| *other == camel);
-            // Unknown options are passed through, but a misspelt limit would have no effect.
+            // Unknown options are passed through, but a misspelled restriction would have no
+            // effect.
             if let Some(near) = nearest(camel, CALLING).filter(|_| !CALLING.contains(&camel)) {
                 let message = format!("options: unknown field {:?}", entry.name());
                 found.add(

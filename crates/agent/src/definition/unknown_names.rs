@@ -1,4 +1,4 @@
-//! Warnings about names in a definition that match nothing.
+//! Warnings about unknown names in a definition.
 
 use quillet_core::{Diagnostic, nearest};
 use quillet_yaml::Node;
@@ -11,7 +11,7 @@ use crate::permission::{pattern_matches, unasked, unmatched};
 /// Code of these diagnostics.
 const CODE: &str = "agent.unmatched";
 
-/// Known names that a definition may refer to.
+/// Known names to which a definition may refer.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct KnownNames<'a> {
     /// Names of each tool: its function name and its targets, such as `prompt/ID`.
@@ -23,8 +23,8 @@ pub struct KnownNames<'a> {
 }
 
 impl AgentDefinition {
-    /// Returns warnings for names that match nothing: patterns of `tools` that match no known tool,
-    /// patterns of `ask` that match no allowed tool, and unknown skills.
+    /// Returns warnings about patterns of `tools` that match no known tool, patterns of `ask` that
+    /// match no allowed tool, and unknown skills.
     ///
     /// ```
     /// use quillet_agent::{AgentDefinition, KnownNames};
@@ -40,7 +40,7 @@ impl AgentDefinition {
     /// ```
     #[must_use]
     pub fn doubts(source: &str, text: &str, known: KnownNames<'_>) -> Vec<Diagnostic> {
-        // `parse` reports syntax errors; there are no names to compare.
+        // `parse` reports the syntax error, and there are no names to compare.
         let Ok(root) = tree(source, text) else {
             return Vec::new();
         };
@@ -104,10 +104,10 @@ impl AgentDefinition {
     }
 }
 
-/// Tools that the agent may call.
+/// Tools that an agent may call.
 struct CallableTools<'a> {
     tools: Vec<&'a Vec<String>>,
-    /// Whether there may be others: those of its servers and skills, and global ones.
+    /// Whether it may have other tools: those of its servers and skills, and global ones.
     has_more: bool,
 }
 
@@ -116,7 +116,7 @@ impl<'a> CallableTools<'a> {
         let patterns: Vec<&str> = texts(fields, "tools").map(|(_, pattern)| pattern).collect();
         let permitted = Permissions::parse(&patterns).unwrap_or_default();
         let searches = |features: &Node| {
-            // A raw node keeps the written spelling, so both are looked up.
+            // A raw node has the original spelling, so both spellings are looked up.
             let names = ["webSearch", "web_search"];
             names.iter().any(|name| features.get(name).is_some())
         };

@@ -1,4 +1,4 @@
-//! Definition of a skill, from a file or from a request.
+//! Definition of a skill in a file or a request.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,10 +10,10 @@ use serde_json::{Map, Value};
 use super::front_matter::FrontMatter;
 use crate::run::Skill;
 
-/// Maximum characters of a name (as in agentskills.io).
+/// Maximum characters of a name, as in agentskills.io.
 const MOST_NAME: usize = 64;
 
-/// Fields that Chat Shell or agentskills.io define. Others are reported as unknown.
+/// Fields defined by Chat Shell or agentskills.io. Other fields are reported as unknown.
 const KNOWN: &[&str] = &[
     "name",
     "description",
@@ -37,18 +37,18 @@ const KNOWN: &[&str] = &[
     "allowed-tools",
 ];
 
-/// Fields that declare what the skill may use.
+/// Fields that grant permissions to the skill.
 const GRANTS: [&str; 3] = ["tools", "mcpServers", "allowed-tools"];
 
-/// Skill as written. Its tools are names: code that knows the catalogue and the MCP servers turns
-/// it into a [`Skill`] with [`SkillDefinition::into_skill`].
+/// Parsed skill whose tools are names. Code that knows the catalogue and the MCP servers converts
+/// it to a [`Skill`] with [`SkillDefinition::into_skill`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SkillDefinition {
     /// Its name.
     pub name: String,
     /// Display name; empty if it has none.
     pub display_name: String,
-    /// Description of when to load it; a skill without one is not listed.
+    /// Description of when to load it. A skill without a description is not listed.
     pub description: String,
     /// Its version; empty if it has none.
     pub version: String,
@@ -60,19 +60,19 @@ pub struct SkillDefinition {
     pub prompt: String,
     /// Names of its tools.
     pub tools: Vec<ToolReference>,
-    /// Its MCP servers: name to server object.
+    /// Its MCP servers: an object of server settings by name.
     pub mcp_servers: Map<String, Value>,
-    /// Whether it is loaded when a run begins.
+    /// Whether it is loaded at the start of a run.
     pub preload: bool,
     /// Settings of its tools; `null` if there are none.
     pub config: Value,
-    /// Host tools that it asks for (agentskills.io).
+    /// Host tools that it requests (agentskills.io).
     pub allowed_tools: Vec<String>,
     /// Its folder, if it has one.
     pub folder: Option<Arc<Path>>,
 }
 
-/// Tool that a skill names.
+/// Reference to a tool in a skill.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ToolReference {
     /// Name in the catalogue.
@@ -84,7 +84,7 @@ pub struct ToolReference {
 }
 
 impl SkillDefinition {
-    /// Converts the definition into a skill with these tools.
+    /// Converts the definition to a skill with these tools.
     #[must_use]
     pub fn into_skill(self, tools: Vec<Arc<dyn Tool>>) -> Skill {
         Skill {
@@ -96,11 +96,11 @@ impl SkillDefinition {
         }
     }
 
-    /// Reads a skill from a request, an object of `metadata.skill_configs`. `source` is its
+    /// Reads a skill from an object of `metadata.skill_configs` in a request. `source` is its
     /// location in the request.
     ///
     /// # Errors
-    /// Description of the error.
+    /// The problem.
     pub fn from_request(
         source: &str,
         object: &Map<String, Value>,
@@ -112,13 +112,13 @@ impl SkillDefinition {
         read.map_err(|(_, message)| vec![Diagnostic::error("skill.field", source, message)])
     }
 
-    /// Builds a definition from these fields and its body.
+    /// Builds a definition from front matter and body.
     pub(super) fn read(
         front: &FrontMatter,
         folder: &str,
         body: String,
     ) -> Result<Self, OffsetError> {
-        // First, so that nothing is read of a skill whose permissions are unclear.
+        // Checked first, because a skill with unclear permissions must not be used at all.
         no_misspelt_grants(front)?;
         let text = |name: &str| Ok(front.text(name)?.unwrap_or_default());
         let name = front.text("name")?.filter(|name| !name.is_empty());
@@ -146,9 +146,10 @@ impl SkillDefinition {
     }
 }
 
-/// Rejects misspelled permission fields: ignoring one would change what the author meant.
+/// Rejects misspelled permission fields, because ignoring one would change the meaning of the
+/// skill.
 fn no_misspelt_grants(front: &FrontMatter) -> Result<(), OffsetError> {
-    // Spellings such as `allowed_tools` or `AllowedTools` are found as well.
+    // Spellings such as `allowed_tools` or `AllowedTools` are detected too.
     let plain = |name: &str| name.to_lowercase().replace(['-', '_'], "");
     for (name, at) in front.unknown(KNOWN) {
         let near = |grant: &&&str| nearest(&plain(name), [plain(grant).as_str()]).is_some();
@@ -164,10 +165,10 @@ fn no_misspelt_grants(front: &FrontMatter) -> Result<(), OffsetError> {
     Ok(())
 }
 
-/// Location and problem.
+/// Byte offset and problem.
 pub(super) type OffsetError = (usize, String);
 
-/// Warnings about fields that do not prevent the use of a skill.
+/// Returns warnings about fields that do not prevent the use of a skill.
 pub(super) fn doubts(
     front: &FrontMatter,
     definition: &SkillDefinition,
@@ -206,7 +207,7 @@ fn checked_name(name: String, at: usize) -> Result<String, OffsetError> {
             format!("skill name too long: at most {MOST_NAME} characters"),
         ));
     }
-    // Names appear in paths, in tags and in Markdown of the system prompt.
+    // Names are used in paths, in tags and in the Markdown of the system prompt.
     let bad = |c: &char| c.is_control() || "/\\<>`*\"'".contains(*c);
     match name.chars().find(bad) {
         Some(found) => Err((
@@ -217,7 +218,7 @@ fn checked_name(name: String, at: usize) -> Result<String, OffsetError> {
     }
 }
 
-/// List of strings, or one string of words.
+/// Reads a list of strings, or one string with several words.
 fn words(front: &FrontMatter, field: &str) -> Result<Vec<String>, OffsetError> {
     match front.value(field) {
         None => Ok(Vec::new()),

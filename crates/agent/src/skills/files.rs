@@ -1,6 +1,6 @@
-//! Tool `read_skill_file`: a loaded skill has files (`references/…`, `scripts/…`) that its text
-//! refers to, and the model reads those it needs. It is separate from the workspace tools, which do
-//! not know skills.
+//! Tool `read_skill_file`, with which the model reads files of a loaded skill (`references/…`,
+//! `scripts/…`) that its text refers to. It is separate from the workspace tools, which do not
+//! depend on skills.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -14,15 +14,15 @@ use serde_json::json;
 
 /// Name of the tool.
 pub const READ_FILE: &str = "read_skill_file";
-/// Maximum bytes of a file; results are cut for the model anyway.
+/// Maximum bytes of a file. Results are also cut for the model.
 const MOST_BYTES: u64 = 1024 * 1024;
 
-/// Reads files below the folders of the loaded skills, and nowhere else.
+/// Reads files within the folders of loaded skills only.
 #[derive(Debug)]
 pub(super) struct ReadSkillFile {
     spec: ToolSpec,
-    /// Names and folders of loaded skills. They grow during a run, while the model keeps the tool
-    /// that it was offered.
+    /// Names and folders of loaded skills. The model keeps using the same tool while further skills
+    /// are loaded.
     folders: RwLock<Vec<(String, Arc<Path>)>>,
 }
 
@@ -42,7 +42,7 @@ impl ReadSkillFile {
         folders.push((skill.to_owned(), folder));
     }
 
-    /// Whether there are files to read.
+    /// Whether no skill with files is loaded.
     pub(super) fn is_empty(&self) -> bool {
         let folders = lock::read(&self.folders);
         folders.is_empty()
@@ -105,7 +105,7 @@ impl Tool for ReadSkillFile {
                 _ => Err(wrong(format!("{name} must be a string"))),
             };
             let (folder, path) = (self.folder(&text("skill")?)?, text("path")?);
-            // File access blocks, and would hold up other runs of this thread.
+            // File access blocks, and would delay other runs on this thread.
             let read = tokio::task::spawn_blocking(move || read(&folder, &path)).await;
             let failed = |error| ToolError::new(ToolErrorKind::Transport, format!("{error}"));
             read.map_err(failed)?.map(Value::from)
@@ -113,7 +113,7 @@ impl Tool for ReadSkillFile {
     }
 }
 
-/// Reads a file below a folder; neither `..` nor a symbolic link may leave the folder.
+/// Reads a file in a folder. Neither `..` nor a symbolic link may lead out of the folder.
 fn read(folder: &Path, path: &str) -> Result<String, ToolError> {
     let relative = Path::new(path);
     let inside = |part: Component| matches!(part, Component::Normal(_) | Component::CurDir);
@@ -126,7 +126,7 @@ fn read(folder: &Path, path: &str) -> Result<String, ToolError> {
             listing(folder)
         ))
     };
-    // Both paths are resolved: the folder itself may be reached through a link.
+    // The folder is resolved too, because its own path may contain a link.
     let root = fs::canonicalize(folder).map_err(missing)?;
     let real = fs::canonicalize(root.join(relative)).map_err(missing)?;
     if !real.starts_with(&root) {
@@ -139,7 +139,7 @@ fn read(folder: &Path, path: &str) -> Result<String, ToolError> {
     let unreadable = |error| wrong(format!("{path:?} cannot be read: {error}"));
     let mut bytes = Vec::new();
     let file = File::open(&real).map_err(unreadable)?;
-    // One byte more than allowed is enough to notice a file that is too long.
+    // One byte beyond the limit shows that the file is too long.
     file.take(MOST_BYTES + 1)
         .read_to_end(&mut bytes)
         .map_err(unreadable)?;
@@ -150,7 +150,7 @@ fn read(folder: &Path, path: &str) -> Result<String, ToolError> {
     String::from_utf8(bytes).map_err(|_| wrong(format!("{path:?} is not UTF-8 text")))
 }
 
-/// Entries of a folder, for a model that guessed a name.
+/// Lists the entries of a folder, for a model that requested an unknown name.
 fn listing(folder: &Path) -> String {
     let Ok(entries) = fs::read_dir(folder) else {
         return String::new();
@@ -158,7 +158,7 @@ fn listing(folder: &Path) -> String {
     let shown = entries.flatten().take(50).filter_map(|entry| {
         let name = entry.file_name().into_string().ok()?;
         let folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-        // Hidden files are not part of a skill's documentation.
+        // Hidden files are not part of a skill.
         (!name.starts_with('.')).then(|| if folder { format!("{name}/") } else { name })
     });
     let mut names: Vec<String> = shown.collect();

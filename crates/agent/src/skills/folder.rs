@@ -1,4 +1,4 @@
-//! Skills in a folder: each has a subfolder with a `SKILL.md`.
+//! Skills in a folder, each in a subfolder with a `SKILL.md`.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -10,16 +10,17 @@ use quillet_core::{Diagnostic, Severity, Span};
 use super::definition::{self, SkillDefinition};
 use super::front_matter::{self, FrontMatter};
 
-/// The file that makes a folder a skill.
+/// Name of the file that makes a folder a skill.
 const FILE: &str = "SKILL.md";
-/// Maximum bytes: a longer one would fill the window of most models.
+/// Maximum bytes of a `SKILL.md`. A longer one would fill the window of most models.
 const MOST_BYTES: u64 = 256 * 1024;
-/// Maximum number of entries; the rest is skipped.
+/// Maximum number of entries. Further entries are skipped.
 const MOST_ENTRIES: usize = 1_000;
 
-/// Reads all skills of a folder, in the order of their folder names, with all diagnostics; an
-/// invalid skill does not hide the others. A folder without a `SKILL.md` is not a skill; symbolic
-/// links that leave the folder are rejected. If `folder` itself has a `SKILL.md`, it is one skill.
+/// Reads all skills of a folder, in the order of their folder names, with all diagnostics. An
+/// invalid skill does not affect the others. Folders without a `SKILL.md` are ignored, and symbolic
+/// links that lead out of the folder are rejected. If `folder` itself has a `SKILL.md`, it counts
+/// as a single skill.
 #[must_use]
 pub fn read_folder(folder: &Path) -> (Vec<SkillDefinition>, Vec<Diagnostic>) {
     let mut reader = SkillReader {
@@ -52,14 +53,15 @@ impl SkillReader {
             .push(Diagnostic::error("skill.file", &source, message));
     }
 
-    /// `root` is the real path of the folder, `shown` its name in messages.
+    /// Reads one skill. `root` is the canonical path of the folder, and `shown` its name in
+    /// messages.
     fn folder(&mut self, root: &Path, shown: &Path) {
         let entries = match fs::read_dir(root) {
             Ok(entries) => entries,
             Err(error) => return self.wrong(shown, format!("cannot read the folder: {error}")),
         };
         let mut names: Vec<_> = entries.flatten().map(|entry| entry.file_name()).collect();
-        // Sorted before the cut: the order of `read_dir` is arbitrary.
+        // Sorted before truncation, because the order of `read_dir` is arbitrary.
         names.sort();
         if names.len() > MOST_ENTRIES {
             self.wrong(
@@ -71,7 +73,7 @@ impl SkillReader {
         for name in names {
             let shown = shown.join(&name);
             match name.to_str() {
-                // Hidden folders belong to tools, such as `.git`.
+                // Hidden folders, such as `.git`, belong to other programs.
                 Some(name) if name.starts_with('.') => {}
                 Some(name) => self.entry(root, &root.join(name), &shown),
                 None => self.wrong(&shown, "the name of the folder is not UTF-8"),
@@ -80,7 +82,7 @@ impl SkillReader {
     }
 
     fn entry(&mut self, root: &Path, path: &Path, shown: &Path) {
-        // A dangling link is not a skill, and neither is a file.
+        // Dangling links and files are not skills.
         let Ok(real) = fs::canonicalize(path) else {
             return;
         };
@@ -141,7 +143,7 @@ fn read_file(root: &Path, path: &Path) -> Result<String, String> {
     }
     let file = File::open(&real).map_err(|error| format!("cannot be read: {error}"))?;
     let mut bytes = Vec::new();
-    // One byte more than allowed is enough to notice a file that is too long.
+    // One byte beyond the limit shows that the file is too long.
     let read = file.take(MOST_BYTES + 1).read_to_end(&mut bytes);
     read.map_err(|error| format!("cannot be read: {error}"))?;
     if bytes.len() as u64 > MOST_BYTES {
@@ -157,8 +159,8 @@ fn read_file(root: &Path, path: &Path) -> Result<String, String> {
     })
 }
 
-/// Reads the text of a `SKILL.md`. `source` is its name in messages, `folder` the name of the skill
-/// if the front matter has none.
+/// Parses a `SKILL.md`. `source` is its name in messages. `folder` is the name of the skill if the
+/// front matter has none.
 ///
 /// ```
 /// use quillet_agent::skills::parse;

@@ -1,4 +1,4 @@
-//! Front matter of a `SKILL.md`: YAML between two lines of three dashes.
+//! Front matter of a `SKILL.md`: YAML between two lines with three dashes.
 
 use std::collections::BTreeMap;
 
@@ -6,12 +6,12 @@ use quillet_core::{Diagnostic, Span};
 use quillet_yaml::{MapEntry, Node, NodeData, Options};
 use serde_json::{Map, Value};
 
-/// Maximum number of YAML nodes; aliases count each time they are used.
+/// Maximum number of YAML nodes. Aliases count at each use.
 const MOST_NODES: usize = 5_000;
-/// Maximum nesting.
+/// Maximum nesting depth.
 const MOST_DEPTH: usize = 40;
 
-/// Parsed front matter, with fields of Chat Shell's skills and of agentskills.io.
+/// Parsed front matter with the fields of Chat Shell and agentskills.io.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FrontMatter {
     /// Fields with their byte offsets in the file.
@@ -20,7 +20,7 @@ pub(super) struct FrontMatter {
 }
 
 impl FrontMatter {
-    /// Fields of an object in a request, which have no locations.
+    /// Creates front matter from an object in a request, which has no locations.
     pub(super) fn of_object(object: &Map<String, Value>) -> Self {
         let field = |(name, value): (&String, &Value)| (name.clone(), (value.clone(), 0));
         FrontMatter {
@@ -34,12 +34,12 @@ impl FrontMatter {
         self.start
     }
 
-    /// Offset of a field; otherwise that of the front matter.
+    /// Returns the offset of a field, or that of the front matter if the field is missing.
     pub(super) fn place(&self, name: &str) -> usize {
         self.fields.get(name).map_or(self.start, |(_, at)| *at)
     }
 
-    /// String field; a number or a boolean counts as its source text.
+    /// Returns a string field. A number or boolean counts as its source text.
     pub(super) fn text(&self, name: &str) -> Result<Option<String>, (usize, String)> {
         match self.fields.get(name) {
             None | Some((Value::Null, _)) => Ok(None),
@@ -49,12 +49,12 @@ impl FrontMatter {
         }
     }
 
-    /// Field of any type, with its offset.
+    /// Returns a field of any type, with its offset.
     pub(super) fn value(&self, name: &str) -> Option<&(Value, usize)> {
         self.fields.get(name).filter(|(value, _)| !value.is_null())
     }
 
-    /// Unknown names with their offsets.
+    /// Returns unknown fields with their offsets.
     pub(super) fn unknown<'a>(
         &'a self,
         known: &'a [&str],
@@ -66,13 +66,13 @@ impl FrontMatter {
     }
 }
 
-/// Splits a file into front matter and body, as byte ranges. Without front matter the whole file is
-/// the body.
+/// Splits a file into the byte ranges of front matter and body. Without front matter, the whole
+/// file is the body.
 ///
 /// # Errors
-/// The front matter has no end.
+/// The front matter is not closed.
 pub(super) fn divide(text: &str) -> Result<(Option<Span>, usize), usize> {
-    // Some editors write a byte order mark, which has three bytes.
+    // Some editors write a byte order mark, which is three bytes long.
     let start = if text.starts_with('\u{feff}') { 3 } else { 0 };
     let mut lines = text.get(start..).unwrap_or_default().split_inclusive('\n');
     let first = lines.next().unwrap_or_default();
@@ -99,7 +99,7 @@ pub(super) fn divide(text: &str) -> Result<(Option<Span>, usize), usize> {
 /// Parses a front matter.
 ///
 /// # Errors
-/// It is not YAML, or not a mapping; with the location.
+/// The front matter is not valid YAML or not a mapping. The error includes its location.
 pub(super) fn read(source: &str, text: &str, range: Span) -> Result<FrontMatter, Vec<Diagnostic>> {
     let options = Options {
         code: "skill.yaml",

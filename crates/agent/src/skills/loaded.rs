@@ -1,4 +1,4 @@
-//! Tool `load_skill`: answers the model's call and tracks which skills are loaded.
+//! Tool `load_skill`, and the skills that are loaded.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::run::{Skill, Skills};
 /// Name of the tool.
 pub const TOOL_NAME: &str = "load_skill";
 
-/// Skills of a run, and which of them are loaded.
+/// Skills of a run, including which of them are loaded.
 #[derive(Debug, Default)]
 pub struct LoadedSkills {
     available: Vec<Skill>,
@@ -23,7 +23,7 @@ pub struct LoadedSkills {
     reader: Arc<ReadSkillFile>,
 }
 
-/// Answer to a call of `load_skill`.
+/// Result of a call of `load_skill`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SkillLoadResult {
     /// The text.
@@ -35,8 +35,8 @@ pub struct SkillLoadResult {
 }
 
 impl LoadedSkills {
-    /// Skills of a new run. Unknown names are ignored: a skill that an earlier turn loaded may have
-    /// been removed.
+    /// Creates the skills of a new run. Unknown names are ignored, because a skill that an earlier
+    /// turn loaded may have been removed.
     #[must_use]
     pub fn new(skills: Skills) -> Self {
         let mut loaded = LoadedSkills {
@@ -51,7 +51,7 @@ impl LoadedSkills {
         loaded
     }
 
-    /// Loads a skill; its tools are available from the next model call on.
+    /// Loads a skill. Its tools are available from the next model call on.
     ///
     /// ```
     /// use quillet_agent::skills::LoadedSkills;
@@ -78,7 +78,7 @@ impl LoadedSkills {
         if newly {
             self.loaded.push(index);
             let folder = self.available.get(index).and_then(|s| s.folder.clone());
-            // Only now: the model may not read files of a skill that it has not loaded.
+            // Added only now, because the model must not read files of a skill before loading it.
             if let Some(folder) = folder {
                 self.reader.add(name, folder);
             }
@@ -118,7 +118,7 @@ impl LoadedSkills {
         }
     }
 
-    /// Names of the loaded skills, in loading order.
+    /// Returns the names of the loaded skills, in loading order.
     #[must_use]
     pub fn names(&self) -> Vec<String> {
         self.active().map(|skill| skill.name.clone()).collect()
@@ -129,8 +129,8 @@ impl LoadedSkills {
         loaded.filter_map(|index| self.available.get(*index))
     }
 
-    /// Tools of all loaded skills, and one that reads their files. Of two tools with one name, that
-    /// of the skill loaded first wins.
+    /// Returns the tools of all loaded skills, and the tool that reads their files. If several
+    /// skills have a tool with the same name, that of the first loaded skill is used.
     #[must_use]
     pub fn tools(&self) -> Vec<Arc<dyn Tool>> {
         let mut tools: Vec<Arc<dyn Tool>> = Vec::new();
@@ -146,7 +146,7 @@ impl LoadedSkills {
         tools
     }
 
-    /// Definition of `load_skill`; `None` if there are no skills.
+    /// Returns the declaration of `load_skill`; `None` if there are no skills.
     #[must_use]
     pub fn tool(&self) -> Option<ToolSpec> {
         (!self.available.is_empty()).then(|| ToolSpec {
@@ -166,11 +166,11 @@ impl LoadedSkills {
         })
     }
 
-    /// Skills section of the system prompt; empty if there are no skills.
+    /// Returns the skills section of the system prompt; empty if there are no skills.
     #[must_use]
     pub fn block(&self) -> String {
         let mut block = String::new();
-        // The model decides by the description, so a skill without one is not listed.
+        // The model decides by description, so a skill without one is not listed.
         let listed = self.available.iter().filter(|s| !s.description.is_empty());
         for skill in listed {
             let chosen = if self.chosen.contains(&skill.name) {
@@ -208,7 +208,7 @@ fn one_line(text: &str) -> String {
     contained(&words.join(" "), "skill")
 }
 
-/// The skill's name as a tag name.
+/// Converts the skill's name to a tag name.
 fn tag(name: &str) -> String {
     let safe = |c: char| {
         if c.is_alphanumeric() || c == '-' {

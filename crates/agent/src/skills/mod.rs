@@ -1,9 +1,9 @@
-//! Skills: instructions that a model loads when it needs them, with their tools.
+//! Skills: instructions that a model loads on demand, with their tools.
 //!
-//! A [`SkillDefinition`] comes from a folder with a `SKILL.md` ([`read_folder`]) or from a request
-//! ([`SkillDefinition::from_request`]). Code that knows the tools it names turns it into a
-//! [`Skill`](crate::Skill). [`LoadedSkills`] tracks the skills of a run; [`LoadedSkills::block`]
-//! writes their section of the system prompt.
+//! A [`SkillDefinition`] is read from a folder with a `SKILL.md` ([`read_folder`]) or from a
+//! request ([`SkillDefinition::from_request`]). Code that knows its tools converts it to a
+//! [`Skill`](crate::Skill). [`LoadedSkills`] tracks the skills of a run, and
+//! [`LoadedSkills::block`] writes their section of the system prompt.
 
 mod definition;
 mod files;

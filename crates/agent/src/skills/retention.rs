@@ -1,19 +1,19 @@
-//! Retention of loaded skills over turns.
+//! Retention of loaded skills across turns.
 
 use std::collections::HashMap;
 
 use quillet_core::Role;
 use quillet_core::session::StoredMessage;
 
-/// Number of turns that a skill stays loaded after the one that loaded it, as in Chat Shell.
+/// Number of further turns for which a skill stays loaded, as in Chat Shell.
 pub const RETAINED_TURNS: usize = 5;
 
 /// Returns skills of earlier turns that are still loaded, in loading order, each with its remaining
 /// turns after the current one. A turn is a user message with all of its answers.
 ///
-/// An answer names all skills that were loaded at that time. So a skill counts from the first turn
-/// of an unbroken sequence that names it; if the sequence is longer than the retention, it was
-/// loaded again.
+/// An answer names all skills that were loaded at the time. A skill therefore counts as loaded in
+/// the first turn of an unbroken sequence that names it. If the sequence is longer than the
+/// retention, the skill was loaded again.
 #[must_use]
 pub fn retained(history: &[StoredMessage]) -> Vec<(String, usize)> {
     let mut lives: HashMap<&str, SkillLifetime> = HashMap::new();
@@ -33,7 +33,7 @@ pub fn retained(history: &[StoredMessage]) -> Vec<(String, usize)> {
         .into_iter()
         .filter(|(_, life)| now <= life.loaded + RETAINED_TURNS)
         .collect();
-    // A map has no order, and the system prompt must be the same each time.
+    // Sorted, because a map has no order and the system prompt must be deterministic.
     alive.sort_by_key(|(name, life)| (life.message, *name));
     let left =
         |(name, life): (&str, SkillLifetime)| (name.to_owned(), life.loaded + RETAINED_TURNS - now);
@@ -42,11 +42,11 @@ pub fn retained(history: &[StoredMessage]) -> Vec<(String, usize)> {
 
 #[derive(Clone, Copy)]
 struct SkillLifetime {
-    /// Turn that loaded it.
+    /// Turn in which it was loaded.
     loaded: usize,
     /// Last turn that named it.
     named: usize,
-    /// Message that named it first, for the order.
+    /// First message that named it, which determines the order.
     message: usize,
 }
 

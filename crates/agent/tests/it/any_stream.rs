@@ -1,5 +1,5 @@
-//! Whatever a model streams: every call has one result, every start has an end, and
-//! the last event is the only one that ends the run.
+//! Properties that hold for any model stream: every call has one result, every start event has an
+//! end event, and only the last event ends the run.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -70,7 +70,7 @@ fn reason() -> impl Strategy<Value = FinishReason> {
     ]
 }
 
-/// How an answer goes on after its events.
+/// How the stream of an answer ends.
 #[derive(Clone, Debug)]
 enum Close {
     Finish(FinishReason),
@@ -127,7 +127,7 @@ fn assert_text_is_what_was_streamed(events: &[AgentEvent], outcome: &AgentOutcom
     assert_eq!(pieces.collect::<String>(), outcome.text);
 }
 
-/// What the client would bring for the calls that it is to make.
+/// Results that the client would send for the calls required from it.
 fn results_of_the_client(events: &[AgentEvent]) -> Vec<Message> {
     let last = events.iter().rev();
     let required = last.map_while(|event| match event {

@@ -1,4 +1,4 @@
-//! Calls that somebody is asked about before they are made.
+//! Approval of calls before they are made.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::scripted::{Scripted, asked, brief, calls, echo, finished, history, last_words};
 
-/// Says of each call what its id asks for.
+/// Approver that picks its decision by the id of the call.
 #[derive(Debug)]
 struct ById;
 
@@ -32,7 +32,7 @@ fn call(id: &str) -> (&str, &str, &str) {
 #[tokio::test]
 async fn calls_are_made_changed_denied_and_answered() {
     let model = Scripted::new(vec![
-        // Of equal calls in one turn only three are made.
+        // The fourth call has other arguments: a turn makes at most three equal calls.
         calls(&[
             call("make"),
             call("edit"),
@@ -81,7 +81,7 @@ async fn a_call_that_waits_ends_the_run_when_the_others_are_made() {
         ]
     );
     assert_eq!(model.asked().len(), 1);
-    // The call that waits is open: nobody has said what became of it.
+    // The pending call stays open, because no decision has been made.
     assert_eq!(
         history(&outcome.messages),
         ["assistant calls wait,make", "tool make [mine]"]
@@ -108,7 +108,7 @@ async fn nobody_is_asked_about_calls_that_are_not_made_anyway() {
     );
 }
 
-/// A run that is gone through once more has to find its calls again.
+/// A resumed run replays its turns and matches calls by id.
 #[tokio::test]
 async fn ids_that_the_run_gives_are_the_same_each_time() {
     let mut seen = Vec::new();

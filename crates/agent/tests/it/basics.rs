@@ -1,4 +1,4 @@
-//! Text, calls, results, and the end.
+//! Basic runs: text, calls, results and the end.
 
 use futures_util::{FutureExt, StreamExt};
 use quillet_agent::{AgentEvent, EndReason, run};
@@ -35,8 +35,8 @@ async fn an_answer_is_streamed_as_it_comes() {
     assert_eq!(history(&request.messages), ["system Be brief.", "user hi"]);
 }
 
-/// No task stands between the model and the reader: what the model has said is there
-/// without waiting.
+/// The reader drives the run directly, without a task in between, so each delta is ready on the
+/// next poll.
 #[tokio::test]
 async fn pieces_are_handed_over_at_once() {
     let pieces = (0..500).map(|n| text(&format!("{n} ")));

@@ -1,4 +1,4 @@
-//! Calls: side by side, in order, and everything that can be wrong with one.
+//! Concurrency, order and errors of calls.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,7 +17,7 @@ use crate::scripted::{
     text, tool, tool_with,
 };
 
-/// What the model reads of the only call of a first turn.
+/// Makes one call in the first turn. Returns the events and the result as the model reads it.
 async fn answer_to(call: (&str, &str), tools: Vec<Arc<dyn Tool>>) -> (Vec<AgentEvent>, String) {
     let model = Scripted::new(vec![calls(&[("a", call.0, call.1)]), last_words("ok")]);
     let (events, outcome) = finished(asked(&model, tools)).await;
@@ -28,7 +28,7 @@ async fn answer_to(call: (&str, &str), tools: Vec<Arc<dyn Tool>>) -> (Vec<AgentE
     (events, error)
 }
 
-/// A tool that finds three pictures.
+/// A tool whose result for the model has three pictures.
 #[derive(Debug)]
 struct Camera(Arc<dyn Tool>);
 
@@ -175,7 +175,7 @@ async fn no_more_calls_run_at_once_than_may() {
     let (events, _) = finished(run).await;
     assert_eq!(most.load(Ordering::SeqCst), 3);
     assert_eq!(begun.elapsed(), Duration::from_millis(30));
-    // A call that waits for its turn has not started.
+    // A call beyond the concurrency limit has not started, so it has no start event yet.
     assert_eq!(
         brief(&events)[..5],
         [
@@ -254,7 +254,7 @@ async fn a_schema_that_is_no_use_holds_nobody_back() {
             json!({"properties": {"q": {"type": "string", "pattern": "("}}}),
             true,
         ),
-        // Would try more ways than there are atoms.
+        // Catastrophic backtracking: matching would take exponential time.
         (
             json!({"properties": {"q": {"pattern": r"^(?=a)(a|aa)+\1$"}}}),
             false,
@@ -342,14 +342,14 @@ async fn long_results_are_cut_for_the_model_alone() {
     let (note, end) = rest.split_once(" …]\n").expect("its end");
     assert!(note.ends_with("of 1900007 characters left out: the limit on result_tokens is 100"));
     assert!(begin.starts_with("0123456789 ünïcode\n") && end.ends_with("the end"));
-    // Four bytes are a token here.
+    // The counter assumes four bytes per token.
     assert!(
         (380..=400).contains(&(begin.len() + end.len())),
         "{for_model}"
     );
 }
 
-/// Counts as four bytes a token, and keeps how many bytes it was shown.
+/// Counts four bytes per token, and records the total number of bytes counted.
 #[derive(Debug, Default)]
 struct Watching(AtomicUsize);
 
@@ -435,7 +435,7 @@ async fn a_turn_may_not_make_any_number_of_calls() {
     assert_eq!(results[2], refused);
 }
 
-/// A turn whose last call the limit on tokens cut.
+/// A turn whose last call was truncated by the limit on output tokens.
 fn cut_turn() -> Answer {
     says(vec![
         call(0, "a", "echo", r#"{"q":"x"}"#),
@@ -494,7 +494,7 @@ async fn calls_that_are_cut_again_and_again_end_the_run() {
     assert_every_call_has_its_result(&outcome);
 }
 
-/// Every call of the history has one result, right after its turn.
+/// Asserts that every call in the history has one result, right after its turn.
 pub(crate) fn assert_every_call_has_its_result(outcome: &AgentOutcome) {
     let mut open: Vec<&str> = Vec::new();
     for message in &outcome.messages {

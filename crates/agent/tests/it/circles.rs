@@ -1,4 +1,4 @@
-//! A model that goes round in circles is stopped; one that waits for something is not.
+//! Runs whose model repeats itself are stopped; a model that polls for a changing result is not.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -11,7 +11,8 @@ use quillet_core::{Role, Value};
 use crate::calls::assert_every_call_has_its_result;
 use crate::scripted::{Answer, Scripted, asked, call, calls, echo, finish, finished, says, tool};
 
-/// A turn with these calls of these arguments, which a limit on tokens may have cut.
+/// A turn with these calls, given as name and arguments. `Length` as its reason means that it was
+/// truncated.
 fn turn(made: &[(&str, &str)], reason: FinishReason) -> Answer {
     let events = (0..).zip(made);
     let mut events: Vec<_> = events
@@ -21,7 +22,7 @@ fn turn(made: &[(&str, &str)], reason: FinishReason) -> Answer {
     says(events)
 }
 
-/// A tool whose answer is another one each time.
+/// A tool that returns a different result each time.
 fn changing(name: &str) -> Arc<dyn Tool> {
     let count = Arc::new(AtomicU32::new(0));
     tool(name, move |_| {

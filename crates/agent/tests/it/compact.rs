@@ -1,4 +1,4 @@
-//! Compaction: what is cut, in which order, and what always holds.
+//! Compaction: order of the cuts, and properties of every result.
 
 use std::sync::Arc;
 
@@ -8,8 +8,8 @@ use quillet_agent::{AgentError, CompactionReport, RunLimits, Window};
 use quillet_core::chat::Bytes4;
 use quillet_core::{Message, Role, ToolCall};
 
-/// The window of gpt-4: 8,192 tokens less 4,096 of output, so that 3,686 (90 % of the rest)
-/// triggers and 2,867 (70 %) is the target.
+/// The window of gpt-4: 8,192 tokens, of which 4,096 are reserved for output. Of the other 4,096
+/// tokens, compaction is triggered at 90 % (3,686) and cuts to 70 % (2,867).
 pub(crate) const GPT_4: Window = Window {
     context: 8192,
     output: 4096,
@@ -49,7 +49,7 @@ pub(crate) fn calls(ids: &[&str]) -> Message {
     message
 }
 
-/// What every provider asks of a conversation.
+/// Asserts the rules that every provider has for a conversation.
 pub(crate) fn assert_valid(messages: &[Message]) {
     let mut waiting: Vec<&str> = Vec::new();
     let mut spoken = messages.iter().filter(|m| m.role != Role::System);
@@ -147,9 +147,9 @@ fn a_long_question_is_cut_to_the_target_and_not_below() {
 enum Step {
     User(usize),
     Assistant(usize),
-    /// Length of the text, and of each result; `None` where the result is missing.
+    /// Length of the text and of each result; `None` for a missing result.
     Calls(usize, Vec<Option<usize>>),
-    /// A result that nobody called for.
+    /// A result without a call.
     Orphan(usize),
     System(usize),
 }
@@ -214,7 +214,7 @@ proptest! {
         let window = Window { context, output: 1_000, known };
         let question = user("What does all of that mean?");
         let mut talk = conversation(history(&before), vec![question.clone()]);
-        // What a run adds: turns of the model, and a result for each call.
+        // A running agent only adds turns of the model and one result per call.
         for message in history(&whole_rounds(since)).into_iter().skip(1) {
             talk.push(message);
         }

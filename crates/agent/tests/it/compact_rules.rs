@@ -1,5 +1,5 @@
-//! Compaction, rule by rule: what is cut first, what stays where it was, and what the
-//! model is asked where it summarizes.
+//! Single compaction rules: what is cut first, what stays in place, and the model's request for a
+//! summary.
 
 use quillet_agent::compact::{self, Conversation};
 use quillet_agent::{AgentError, CompactionReport, RunLimits};
@@ -29,7 +29,7 @@ fn texts(conversation: &Conversation) -> Vec<String> {
 #[test]
 fn pairs_are_made_whole() {
     let result = |id: &str| Message::tool(id, "found");
-    // What came, and the ids of the results that are sent for the last turn with calls.
+    // The history, and the ids of the results sent for its last turn with calls.
     let cases = [
         (
             vec![calls(&["a", "b"]), result("a"), result("b")],

@@ -1,4 +1,4 @@
-//! Agents as they are stored.
+//! Stored agent definitions.
 
 use std::time::Duration;
 
@@ -249,7 +249,7 @@ fn patterns_that_ask_about_nothing_are_told() {
         tools: &tools,
         ..KnownNames::default()
     };
-    // The agent, what it may call, and how the finding's help begins.
+    // The definition, and the start of the diagnostic's help.
     for (text, help) in [
         (
             "tools: ['*']\nask: [search, prompt_greet, script/*]\n",
@@ -269,7 +269,7 @@ fn patterns_that_ask_about_nothing_are_told() {
             "tools: ['*', '!prompt/greet']\nask: [prompt_greet]\n",
             Some("also add it to `tools`"),
         ),
-        // Nobody knows what these bring.
+        // The tools of MCP servers, skills and features are unknown here, so any name may match.
         ("mcpServers: [{name: x}]\nask: [mail]\n", None),
         ("skills: [pdf]\nask: [mail]\n", None),
         ("features: {webSearch: true}\nask: [web_search]\n", None),

@@ -1,6 +1,5 @@
-//! Tests of the agent through its public face: the loop stands against a scripted
-//! model and scripted tools.
-// A test fails by panicking.
+//! Tests of the agent's public API, with a scripted model and scripted tools.
+// Tests report failures by panicking.
 #![allow(clippy::unwrap_used)]
 
 mod any_stream;

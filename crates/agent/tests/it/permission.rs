@@ -1,4 +1,4 @@
-//! Which tools may be called.
+//! Permission patterns for tools.
 
 use quillet_agent::{BadPermissions, Permissions};
 

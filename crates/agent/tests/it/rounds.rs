@@ -1,5 +1,5 @@
-//! How rounds follow each other, and what ends them: the limit, the client's calls, a
-//! silent exit, skills.
+//! Order of rounds, and the events that end them: the limit, client calls, a silent exit and
+//! skills.
 
 use quillet_agent::{AgentEvent, EndReason, Skill, Skills};
 use quillet_core::chat::{ChatRequest, FinishReason, ModelErrorKind, ToolChoice, ToolOffer};
@@ -62,10 +62,10 @@ async fn after_the_last_round_the_model_answers_with_all_results_before_it() {
         results[8].starts_with("user [系统通知] 达到工具调用限制。"),
         "{results:?}"
     );
-    // The same tools, so that what the provider has cached holds.
+    // The tools stay the same, so that the provider's prompt cache stays valid.
     assert_eq!(last.options.tools, requests[0].options.tools);
     assert_eq!(last.options.tool_choice, Some(ToolChoice::None));
-    // Later turns are not to be held back by the notice.
+    // The notice must not affect later turns, so the outcome does not contain it.
     assert!(
         outcome
             .messages
@@ -314,7 +314,7 @@ async fn a_skill_that_is_loaded_before_is_there_from_the_beginning() {
     assert_eq!(outcome.loaded_skills, ["weather"]);
 }
 
-/// A conversation that is longer than its window, and grows inside the loop.
+/// A conversation that exceeds its window and grows during the run.
 #[tokio::test]
 async fn a_conversation_is_cut_before_every_call_of_the_model() {
     let long = |n: usize| {
@@ -347,7 +347,7 @@ async fn a_conversation_is_cut_before_every_call_of_the_model() {
                 .any(|message| message.content == "hi")
         );
     }
-    // What the conversation keeps is whole.
+    // The outcome has the original messages: only requests are compacted.
     assert_eq!(outcome.messages.len(), 17);
     assert!(outcome.messages[1].content.to_string().len() > 2_000);
 }

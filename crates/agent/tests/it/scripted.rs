@@ -1,5 +1,4 @@
-//! A model that answers from a script and keeps what it was asked; tools that do
-//! what a test says.
+//! A scripted model that records its requests, and tools with scripted results.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -15,21 +14,21 @@ use quillet_core::tool::{Tool, ToolContext, ToolError, ToolSpec};
 use quillet_core::{BoxFuture, Map, Message, Role, Value};
 use serde_json::json;
 
-/// What a scripted model does when it is asked.
+/// Scripted response of the model to one request.
 pub(crate) enum Answer {
-    /// Refuses before it has begun.
+    /// Returns an error instead of a stream.
     Refuse(ModelError),
-    /// Streams.
+    /// Streams these items.
     Stream(Vec<Result<ChatEvent, ModelError>>),
-    /// Streams and then says nothing more, for ever.
+    /// Streams these events, then stays pending forever.
     Hang(Vec<ChatEvent>),
-    /// Streams what it likes for as long as it likes.
+    /// Streams events without an end.
     Endless(Box<dyn Iterator<Item = Result<ChatEvent, ModelError>> + Send>),
-    /// Does not even begin.
+    /// Never returns a stream.
     Silence,
 }
 
-/// A model that answers from a script.
+/// A model whose answers come from a script.
 #[derive(Default)]
 pub(crate) struct Scripted {
     answers: Mutex<VecDeque<Answer>>,
@@ -51,12 +50,12 @@ impl Scripted {
         })
     }
 
-    /// What it was asked, oldest first.
+    /// Recorded requests, oldest first.
     pub(crate) fn asked(&self) -> Vec<ChatRequest> {
         self.asked.lock().expect("nobody panicked").clone()
     }
 
-    /// Answers that somebody still holds.
+    /// Number of answers that are still being streamed.
     pub(crate) fn open_streams(&self) -> usize {
         Arc::strong_count(&self.alive) - 1
     }
@@ -135,17 +134,17 @@ pub(crate) fn usage(input_tokens: u64, output_tokens: u64) -> ChatEvent {
     })
 }
 
-/// An answer of these events, all of which come.
+/// An answer with these events and no error.
 pub(crate) fn says(events: Vec<ChatEvent>) -> Answer {
     Answer::Stream(events.into_iter().map(Ok).collect())
 }
 
-/// A text and the end.
+/// A text answer that ends the run.
 pub(crate) fn last_words(words: &str) -> Answer {
     says(vec![text(words), finish(FinishReason::Stop)])
 }
 
-/// A turn that makes these calls of `(id, name, arguments)`.
+/// A turn with these calls, each given as id, name and arguments.
 pub(crate) fn calls(calls: &[(&str, &str, &str)]) -> Answer {
     let numbered = (0..).zip(calls);
     let mut events: Vec<ChatEvent> = numbered
@@ -161,7 +160,7 @@ pub(crate) fn model_error(kind: ModelErrorKind) -> ModelError {
 
 type Body = dyn Fn(Map) -> BoxFuture<'static, Result<Value, ToolError>> + Send + Sync;
 
-/// A tool that does what a test says.
+/// A tool with a scripted body.
 pub(crate) struct TestTool {
     spec: ToolSpec,
     body: Box<Body>,
@@ -187,7 +186,7 @@ impl Tool for TestTool {
     }
 }
 
-/// A tool with one required text `q`.
+/// A tool with one required string parameter, `q`.
 pub(crate) fn tool<F>(name: &str, body: impl Fn(Map) -> F + Send + Sync + 'static) -> Arc<dyn Tool>
 where
     F: Future<Output = Result<Value, ToolError>> + Send + 'static,
@@ -221,7 +220,7 @@ where
     })
 }
 
-/// A tool that gives back its `q`, in brackets.
+/// A tool that returns its argument `q` in brackets.
 pub(crate) fn echo(name: &str) -> Arc<dyn Tool> {
     tool(name, |arguments| async move {
         let q = arguments.get("q").and_then(Value::as_str).unwrap_or("");
@@ -229,7 +228,7 @@ pub(crate) fn echo(name: &str) -> Arc<dyn Tool> {
     })
 }
 
-/// A run of this model with these tools, asked "hi".
+/// A run of this model with these tools and the question "hi".
 pub(crate) fn asked(model: &Arc<Scripted>, tools: Vec<Arc<dyn Tool>>) -> RunSpec {
     RunSpec {
         model_name: Some("m".to_owned()),
@@ -239,7 +238,7 @@ pub(crate) fn asked(model: &Arc<Scripted>, tools: Vec<Arc<dyn Tool>>) -> RunSpec
     }
 }
 
-/// Lets a run go to its end: its events without the last, and how it ended.
+/// Completes a run. Returns its events without the last one, and its outcome.
 pub(crate) async fn finished(asked: RunSpec) -> (Vec<AgentEvent>, AgentOutcome) {
     let mut events: Vec<AgentEvent> = run(asked).collect().await;
     let ended = |event: &&AgentEvent| matches!(event, AgentEvent::Ended(_));
@@ -250,7 +249,7 @@ pub(crate) async fn finished(asked: RunSpec) -> (Vec<AgentEvent>, AgentOutcome) 
     }
 }
 
-/// A short form of events: `text hi`, `start a search`, `done a ok`.
+/// Events in short form: `text hi`, `start a search`, `done a ok`.
 pub(crate) fn brief(events: &[AgentEvent]) -> Vec<String> {
     events.iter().map(in_brief).collect()
 }
@@ -274,7 +273,7 @@ fn in_brief(event: &AgentEvent) -> String {
     }
 }
 
-/// A short form of messages: `assistant hi calls a,b`, `tool a [x]`, `tool a !why`.
+/// Messages in short form: `assistant hi calls a,b`, `tool a [x]`, `tool a !why`.
 pub(crate) fn history(messages: &[Message]) -> Vec<String> {
     let short = |message: &Message| {
         let mut out = message.role.as_str().to_owned();

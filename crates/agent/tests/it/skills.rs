@@ -1,4 +1,4 @@
-//! Skills: what the model is told of them, and what loading one does.
+//! Skills: their section of the system prompt, and loading them.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -12,7 +12,7 @@ use quillet_core::tool::{Tool, ToolContext};
 use quillet_core::{Diagnostic, Map, Message, Role, Value};
 use serde_json::json;
 
-/// A folder that goes when the test ends.
+/// A temporary folder that is deleted at the end of the test.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -366,7 +366,7 @@ fn files_of_a_loaded_skill_can_be_read_and_no_others() {
         let answer = read(skill, path).unwrap_err();
         assert!(answer.contains(expected), "{answer}");
     }
-    // The tool that the model has already reads files of what is loaded later.
+    // The model keeps its instance of the tool, which must read the files of skills loaded later.
     skills.load("other");
     assert!(read("other", "SKILL.md").is_ok());
 }
@@ -383,8 +383,8 @@ fn turn(role: Role, skills: &[&str]) -> StoredMessage {
 
 #[test]
 fn a_loaded_skill_stays_for_five_turns() {
-    // The skills that the answer of each turn names; those loaded in the next, with
-    // the turns that they have left after it.
+    // Skills named in the answer of each turn; then the skills loaded in the next turn, each with
+    // its remaining turns after that one.
     let cases = [
         (vec![], ""),
         (vec![""], ""),

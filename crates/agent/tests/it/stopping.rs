@@ -1,5 +1,4 @@
-//! Everything that ends a run early: somebody cancels it, the reader goes away, it
-//! takes too long, the model fails.
+//! Causes that end a run early: cancellation, a dropped reader, a timeout, an error of the model.
 
 use std::future::{pending, ready};
 use std::sync::Arc;
@@ -17,7 +16,7 @@ use crate::scripted::{
     tool,
 };
 
-/// A tool that never returns, and a handle that is shared while it runs.
+/// A tool that never returns, and a handle that is shared while the tool runs.
 fn endless() -> (Arc<dyn Tool>, Arc<()>) {
     let alive = Arc::new(());
     let held = alive.clone();

@@ -1,4 +1,4 @@
-//! What a run leaves in its trace.
+//! Traces of runs.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -22,7 +22,7 @@ impl TraceSink for Kept {
     }
 }
 
-/// The spans of a run that calls `echo`, then answers.
+/// Returns the spans of a run whose model may call `echo` and `hang`.
 async fn spans(texts: bool, answers: Vec<Answer>, cancel_after: Option<u64>) -> Vec<Span> {
     let kept = Arc::new(Kept::default());
     let model = Scripted::new(answers);

@@ -1,4 +1,4 @@
-//! Splits an uploaded file into chunks of complete lines while it arrives.
+//! Splits an uploaded file into chunks of complete lines during the upload.
 
 use std::mem;
 
@@ -6,10 +6,10 @@ use memchr::memchr;
 
 use super::FileChunk;
 
-/// Maximum lines of a chunk, the unit that a worker leases. Small enough to spread a small batch
-/// over several workers, large enough that a large batch does not lease row by row.
+/// Maximum lines of a chunk, the unit that a worker leases. It is small enough to spread a small
+/// batch over several workers, and large enough that a large batch is not leased row by row.
 const LINES: u64 = 16;
-/// A chunk of this many bytes takes no more lines.
+/// A chunk is closed once it has this many bytes.
 const BYTES: usize = 64 << 10;
 
 /// Collects lines and splits them into chunks.
@@ -55,7 +55,7 @@ pub struct RowSplitter {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LongLine {
-    /// Its number, from 1.
+    /// Line number, from 1.
     pub line: u64,
 }
 
@@ -104,7 +104,7 @@ impl RowSplitter {
     /// Returns the last chunk, at the end of the file.
     #[must_use]
     pub fn end(mut self) -> Option<FileChunk> {
-        // The last line of a file may have no line break.
+        // The last line of a file may lack a line break.
         (!self.held.is_empty()).then(|| self.piece())
     }
 
@@ -127,7 +127,7 @@ impl RowSplitter {
     }
 }
 
-/// Lines of a chunk with their numbers, without line ends and blank lines.
+/// Returns the lines of a chunk with their numbers, without line ends and blank lines.
 pub fn lines(piece: &FileChunk) -> impl Iterator<Item = (u64, &[u8])> {
     let numbered = (piece.number..).zip(piece.bytes.split(|byte| *byte == b'\n'));
     numbered.filter_map(|(number, line)| {

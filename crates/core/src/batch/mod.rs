@@ -1,10 +1,10 @@
-//! Batches: files of many requests, whose rows any worker may process.
+//! Batches: files with many requests, whose rows are distributed over workers.
 //!
-//! A file is a list of chunks, numbered by their first line, so writing or reading takes only the
-//! memory of one chunk. A *unit* of a batch is one chunk of its input; a worker owns it while it
-//! renews its lease. The result of a row is a chunk of the batch's output or error file under the
-//! row's number. Each row has at most one result, even if several workers write it, and results are
-//! stored before their unit counts as done.
+//! A file is a list of chunks, numbered by their first line, so reading or writing it takes the
+//! memory of one chunk only. A *unit* of a batch is one chunk of its input. A worker owns it while
+//! it renews its lease. The result of a row is a chunk of the batch's output or error file, under
+//! the row's number. Each row has at most one result, even if several workers write it, and results
+//! are stored before their unit counts as done.
 
 mod cut;
 
@@ -24,7 +24,7 @@ pub use cut::{LongLine, RowSplitter, lines};
 pub struct FileInfo {
     /// Its id: `file-…`.
     pub id: String,
-    /// The owner, who alone may see the file.
+    /// Owner; only the owner may see the file.
     pub owner: String,
     /// File name given by the owner.
     pub name: String,
@@ -32,16 +32,16 @@ pub struct FileInfo {
     pub purpose: String,
     /// Bytes of all chunks.
     pub bytes: u64,
-    /// When it was made.
+    /// Creation time.
     pub created: u64,
-    /// When the file expires.
+    /// Expiry time.
     pub expires: u64,
 }
 
 /// A chunk of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileChunk {
-    /// The number of its first line, from 1.
+    /// Number of its first line, from 1.
     pub number: u64,
     /// Complete lines.
     pub bytes: Vec<u8>,
@@ -150,9 +150,9 @@ pub struct LineError {
     pub code: String,
     /// The problem and its fix.
     pub message: String,
-    /// The line of the file, from 1.
+    /// Line of the file, from 1.
     pub line: Option<u64>,
-    /// The field of the line.
+    /// Field of the line.
     pub param: Option<String>,
 }
 
@@ -161,7 +161,7 @@ pub struct LineError {
 pub struct BatchOrder {
     /// Its id: `batch_…`.
     pub id: String,
-    /// The owner, who alone may see the batch and whose permissions its rows have.
+    /// Owner; only the owner may see the batch. Its rows run with the owner's permissions.
     pub owner: String,
     /// The file of its requests.
     pub input: String,
@@ -169,7 +169,7 @@ pub struct BatchOrder {
     pub endpoint: String,
     /// Completion window as the owner wrote it: `24h`.
     pub window: String,
-    /// When it was made, in seconds since 1970.
+    /// Creation time, in seconds since 1970.
     pub created: u64,
     /// The deadline.
     pub expires: u64,
@@ -234,7 +234,7 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// When a status began, if the batch had it.
+    /// Time at which a status began, if the batch has had that status.
     #[must_use]
     pub fn entered_at(&self, status: Status) -> Option<u64> {
         let found = self.times.iter().find(|(of, _)| *of == status);
@@ -283,7 +283,7 @@ pub struct BatchChunk {
 /// Result of a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RowResult {
-    /// The number of its line.
+    /// Line number of the row.
     pub row: u64,
     /// Whether it belongs to the error file.
     pub failed: bool,
@@ -307,7 +307,7 @@ pub struct Report {
 /// Storage of files, batches and leases: in memory, in an SQLite file for the processes of one
 /// machine, or in Redis for several machines.
 pub trait Batches: Send + Sync + fmt::Debug {
-    /// What and where it is, without secrets.
+    /// Describes the store and its location, without secrets.
     fn describe(&self) -> String;
 
     /// Adds chunks to a file without metadata. Unless [`Batches::keep_file`] registers the file, it
@@ -328,8 +328,8 @@ pub trait Batches: Send + Sync + fmt::Debug {
     /// Returns the files of an owner, newest first.
     fn files<'a>(&'a self, owner: &'a str) -> BoxFuture<'a, Result<Vec<FileInfo>, StoreError>>;
 
-    /// Returns chunks of a file, registered or not, from a line number on: at least one, and no
-    /// more after `bytes` bytes.
+    /// Returns chunks of a file, registered or not, starting at a line number: at least one, and at
+    /// most `bytes` bytes in total.
     fn pieces<'a>(
         &'a self,
         file: &'a str,
@@ -401,7 +401,7 @@ pub trait Batches: Send + Sync + fmt::Debug {
         at: u64,
     ) -> BoxFuture<'a, Result<Option<Status>, StoreError>>;
 
-    /// Releases a unit, so other workers need not wait until its lease expires.
+    /// Releases a unit, so that other workers do not have to wait until its lease expires.
     fn release_chunk<'a>(
         &'a self,
         id: &'a str,
@@ -409,7 +409,7 @@ pub trait Batches: Send + Sync + fmt::Debug {
         unit: u64,
     ) -> BoxFuture<'a, Result<(), StoreError>>;
 
-    /// Deletes expired files and batches. Workers call it from time to time.
+    /// Deletes expired files and batches. Workers call it periodically.
     fn sweep(&self, now: u64) -> BoxFuture<'_, Result<(), StoreError>>;
 }
 
@@ -422,8 +422,8 @@ pub struct BatchOptions {
     pub concurrency: usize,
     /// Lease duration: how long the units of a dead worker stay leased. Default 30 s.
     pub lease: Duration,
-    /// Retries of a row after a provider failure. Default 5. Rows that the provider asks to wait
-    /// are retried until the deadline of the batch.
+    /// Retries of a row after a provider failure. Default 5. If the provider asks to wait, the row
+    /// is retried until the deadline of the batch.
     pub retries: u32,
     /// Maximum rows of a batch. Default 1,000,000.
     pub rows: u64,

@@ -1,8 +1,8 @@
 //! Budget accounts that pay for the model calls of a future.
 //!
-//! The accounts belong to the future, not to each model call, so all calls that a request causes
-//! are charged to its caller. A spawned task has no accounts until they are passed to it
-//! ([`current`], [`paying`]).
+//! The accounts belong to the future, not to each model call, so all calls of a request are charged
+//! to its caller. A spawned task starts without accounts; use [`charge_to_current`] to pass them
+//! on.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -22,13 +22,13 @@ thread_local! {
     static PAYER: RefCell<Option<BudgetAccounts>> = const { RefCell::new(None) };
 }
 
-/// The accounts that a call is charged to: a key, daily budgets, and the budgets of the current
-/// run. Clones share them.
+/// Accounts that a call is charged to: those of a key, daily budgets, and the budgets of the
+/// current run. Clones share them.
 #[derive(Clone, Debug, Default)]
 pub struct BudgetAccounts {
-    /// The name of the key, where there are keys.
+    /// Name of the key, if there are keys.
     pub key: Option<Arc<str>>,
-    /// Limits set by the request; they only lower those of its key.
+    /// Limits set by the request. They can only lower those of its key.
     pub asked: Option<BudgetLimits>,
     accounts: Vec<Account>,
     runs: Vec<Arc<RunBudget>>,
@@ -44,8 +44,8 @@ impl BudgetAccounts {
         }
     }
 
-    /// Adds limits. `account` names the daily budget; `title` names the source of the limits in
-    /// errors: `budget`, `server.token.ci`, `agent writer`. The time of the run starts now.
+    /// Adds limits. `account` is the name of the daily budget. `title` is the source of the limits
+    /// in errors: `budget`, `server.token.ci`, `agent writer`. The time of the run starts now.
     #[must_use]
     pub fn with_limits(mut self, account: &str, title: &str, limits: &BudgetLimits) -> Self {
         if limits.day.is_set() && self.accounts.iter().all(|known| &*known.name != account) {
@@ -99,7 +99,7 @@ impl BudgetAccounts {
         days.chain(runs).any(|limit| limit.nano_usd.is_some())
     }
 
-    /// Remaining time of the run and the budget that limits it, if a time limit is set.
+    /// Returns the remaining time of the run with the budget that limits it, if any.
     #[must_use]
     pub fn time_left(&self) -> Option<(Duration, &Arc<RunBudget>)> {
         let left = |run: &'_ Arc<RunBudget>| run.left();
@@ -107,7 +107,7 @@ impl BudgetAccounts {
         timed.min_by_key(|(left, _)| *left)
     }
 
-    /// Adds the usage and time of a resumed run from before this process took over.
+    /// Adds usage and time from before this process resumed the run.
     pub fn add_previous_usage(&self, spent: Amount, time: Duration) {
         for run in &self.runs {
             let mut used = run.used();
@@ -153,9 +153,9 @@ impl BudgetAccounts {
 
 /// The budget of one run.
 pub struct RunBudget {
-    /// Source of the limit, as errors name it.
+    /// Source of the limit, as in errors.
     pub title: Arc<str>,
-    /// What the run may spend.
+    /// Maximum usage of the run.
     pub limit: BudgetLimit,
     /// Time limit of the run.
     pub time: Option<Duration>,
@@ -166,7 +166,7 @@ pub struct RunBudget {
 #[derive(Clone, Copy, Debug, Default)]
 struct RunUsage {
     seen: AccountUsage,
-    /// Time that the run took in other processes.
+    /// Running time in other processes.
     before: Duration,
 }
 
@@ -181,7 +181,7 @@ impl RunBudget {
         lock(&self.used)
     }
 
-    /// Time that the run has taken, in all processes.
+    /// Total running time, over all processes.
     #[must_use]
     pub fn elapsed(&self) -> Duration {
         self.began.elapsed().saturating_add(self.used().before)
@@ -193,8 +193,8 @@ impl RunBudget {
 
     fn hold(self: &Arc<Self>, amount: Amount) -> Result<(), RunBudgetExceeded> {
         if self.left().is_some_and(|left| left.is_zero()) {
-            // The lock is taken twice here on purpose: `left` needs it too, and it is not
-            // reentrant.
+            // Locked separately here and below: the lock is not reentrant, so it must not be held
+            // during `left`, which locks it too.
             return Err(self.over(BudgetUnit::Seconds, self.used().seen));
         }
         let mut used = self.used();
@@ -202,8 +202,8 @@ impl RunBudget {
             name: self.title.clone(),
             limit: self.limit,
         };
-        // Check and reservation happen under one lock, so concurrent calls cannot both take the
-        // rest.
+        // Check and reservation happen under one lock. Otherwise concurrent calls could both use
+        // the remaining amount.
         if let Some(unit) = exceeded_unit(&account, used.seen, amount) {
             return Err(self.over(unit, used.seen));
         }
@@ -220,7 +220,7 @@ impl RunBudget {
     }
 }
 
-/// Error: the budget of a run is exhausted.
+/// Error of an exhausted run budget.
 #[derive(Clone, Debug)]
 pub struct RunBudgetExceeded {
     /// The budget.
@@ -296,7 +296,7 @@ impl<F: Future> Future for InScope<F> {
     }
 }
 
-/// Runs a closure with the given accounts, such as polling a stream.
+/// Runs a closure, such as a poll of a stream, with the given accounts.
 ///
 /// # Examples
 ///
@@ -309,7 +309,7 @@ impl<F: Future> Future for InScope<F> {
 /// assert!(current_accounts().is_none());
 /// ```
 pub fn with_accounts<T>(payer: Option<BudgetAccounts>, work: impl FnOnce() -> T) -> T {
-    /// Restores the previous accounts, also if the closure panics.
+    /// Restores the previous accounts, even if the closure panics.
     struct PayerGuard(Option<BudgetAccounts>);
     impl Drop for PayerGuard {
         fn drop(&mut self) {
@@ -354,7 +354,7 @@ mod tests {
         drop(second);
         payer.reserve(tokens(25)).unwrap().settle(tokens(25));
         assert!(payer.reserve(tokens(1)).is_err());
-        // The wider budget was let go each time that the narrower one refused.
+        // Each rejection by the narrower budget also released the reservation in the wider one.
         assert_eq!(payer.runs[0].used().seen.spent, tokens(30));
         assert_eq!(payer.runs[0].used().seen.held, tokens(0));
     }

@@ -1,5 +1,5 @@
-//! Accounting of one day, in memory. The memory store uses it directly; tests compare other stores
-//! with it.
+//! Accounting of one day, in memory. The memory store is built on it, and tests compare other
+//! stores with it.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -87,7 +87,7 @@ impl Ledger {
         self.holds.retain(|_, (_, until)| *until > now);
     }
 
-    /// As [`super::Budgets::reserve`].
+    /// Implements [`super::Budgets::reserve`].
     pub fn reserve(
         &mut self,
         id: &str,
@@ -125,20 +125,20 @@ impl Ledger {
         ReserveResult::Held { hold, seen }
     }
 
-    /// As [`super::Budgets::settle`].
+    /// Implements [`super::Budgets::settle`].
     pub fn settle(&mut self, hold: &Reservation, spent: Amount, now: u64) {
         self.advance_to(now);
         if hold.day != self.day {
             return;
         }
-        // The reservation may have expired already. The money was spent anyway, so it is counted.
+        // The amount is counted even if the reservation has expired, because it was spent.
         self.holds.remove(&hold.id);
         for name in &*hold.accounts {
             *self.spent.entry(name.clone()).or_default() += spent;
         }
     }
 
-    /// As [`super::Budgets::used`].
+    /// Implements [`super::Budgets::used`].
     pub fn used(&mut self, accounts: &[Arc<str>], now: u64) -> (Vec<AccountUsage>, Duration) {
         self.advance_to(now);
         let used = accounts.iter().map(|name| self.of(name)).collect();

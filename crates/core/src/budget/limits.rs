@@ -1,4 +1,4 @@
-//! Budget limits, as settings, definitions and requests write them.
+//! Budget limits of settings, definitions and requests.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ pub struct BudgetLimit {
 }
 
 impl BudgetLimit {
-    /// Whether it limits anything.
+    /// Whether a limit is set.
     #[must_use]
     pub fn is_set(&self) -> bool {
         self.tokens.is_some() || self.nano_usd.is_some()
@@ -51,7 +51,7 @@ pub enum LimitsError {
 }
 
 impl BudgetLimits {
-    /// The names of all limits, as settings and definitions write them.
+    /// Names of all limits in settings and definitions.
     pub const NAMES: [&'static str; 5] =
         ["day_usd", "day_tokens", "run_usd", "run_tokens", "run_s"];
 
@@ -59,7 +59,7 @@ impl BudgetLimits {
     /// `run_tokens`, `run_s` in seconds.
     ///
     /// # Errors
-    /// There is no such limit, or the number is below 0, too large, or no whole number of tokens.
+    /// The name is unknown, or the number is negative, too large, or not a whole number of tokens.
     ///
     /// # Examples
     ///
@@ -89,13 +89,13 @@ impl BudgetLimits {
         Ok(())
     }
 
-    /// Whether anything is limited.
+    /// Whether any limit is set.
     #[must_use]
     pub fn is_set(&self) -> bool {
         self.day.is_set() || self.has_run()
     }
 
-    /// Whether a run is limited.
+    /// Whether any limit of a run is set.
     #[must_use]
     pub fn has_run(&self) -> bool {
         self.run.is_set() || self.run_time.is_some()

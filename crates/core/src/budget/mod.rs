@@ -5,8 +5,8 @@
 //! so two processes never spend the last cent twice. The reservation of a crashed process expires.
 //! Days are UTC days; a call counts on the day of its reservation.
 //!
-//! Money is counted in whole billionths of a US dollar, so that sums are exact; tokens are those of
-//! requests and answers together.
+//! Money is counted in whole billionths of a US dollar, so that sums are exact. Tokens include both
+//! requests and answers.
 
 mod account;
 mod ledger;
@@ -107,7 +107,7 @@ pub struct AccountUsage {
 pub struct Reservation {
     /// Unique id. Contains no line break.
     pub id: Arc<str>,
-    /// The day it counts on, in days since 1970.
+    /// Day to which it is charged, in days since 1970.
     pub day: u64,
     /// Names of the reserved accounts.
     pub accounts: Arc<[Arc<str>]>,
@@ -144,7 +144,7 @@ pub trait Budgets: Send + Sync + fmt::Debug {
     fn describe(&self) -> String;
 
     /// Reserves an amount in all accounts, or in none. The reservation expires after `time`, even
-    /// if its process has died.
+    /// if its process crashes.
     fn reserve<'a>(
         &'a self,
         id: &'a str,
@@ -153,8 +153,8 @@ pub trait Budgets: Send + Sync + fmt::Debug {
         time: Duration,
     ) -> BoxFuture<'a, Result<ReserveResult, StoreError>>;
 
-    /// Releases a reservation and records the actual amount, also if it is larger than reserved or
-    /// the reservation has expired. Does nothing after the day of the reservation.
+    /// Releases a reservation and records the actual amount, even if that is larger or the
+    /// reservation has expired. Does nothing after the day of the reservation.
     fn settle<'a>(
         &'a self,
         hold: &'a Reservation,
@@ -167,7 +167,7 @@ pub trait Budgets: Send + Sync + fmt::Debug {
         accounts: &'a [Arc<str>],
     ) -> BoxFuture<'a, Result<(Vec<AccountUsage>, Duration), StoreError>>;
 
-    /// Whether usage is shared with all replicas, if it should be.
+    /// Whether usage is shared with all replicas, if it is meant to be.
     fn health(&self) -> Health {
         Health::Ready
     }

@@ -1,4 +1,4 @@
-//! Error of a model call, the same for every provider. Its kind decides about retries, HTTP
+//! Error of a model call, in a form common to all providers. Its kind determines retries, HTTP
 //! statuses and exit codes.
 
 use std::time::Duration;
@@ -15,7 +15,7 @@ pub enum ModelErrorKind {
     Connect,
     /// No answer in time.
     Timeout,
-    /// The provider asks to slow down (its 429).
+    /// The provider's rate limit was reached (429).
     RateLimited,
     /// The configured rate limit of the provider or model is used up, or the provider's 429 asks
     /// for a longer wait than the request allows.
@@ -34,13 +34,13 @@ pub enum ModelErrorKind {
     ModelNotFound,
     /// The conversation does not fit into the model's window.
     ContextLength,
-    /// The provider's filter refused the request.
+    /// The provider's content filter rejected the request.
     ContentFilter,
-    /// The provider refused the request (its other 4xx).
+    /// The provider rejected the request (other 4xx).
     Refused,
     /// The provider reports that the model wrote an invalid tool call.
     MalformedToolCall,
-    /// The answer could not be understood.
+    /// The answer is invalid.
     Protocol,
     /// The stream ended before the answer was complete.
     Cut,
@@ -127,22 +127,22 @@ impl ModelErrorKind {
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct ModelError {
-    /// What kind of failure it was.
+    /// Kind of the failure.
     pub kind: ModelErrorKind,
-    /// Provider, address, cause and what to set: for the operator and the caller.
+    /// Provider, address, cause and the setting to change, for the operator and the caller.
     pub message: String,
     /// The provider's HTTP status, if it answered with one.
     pub status: Option<u16>,
     /// Wait time requested by the provider.
     pub retry_after: Option<Duration>,
-    /// The provider's own code of the failure.
+    /// The provider's own error code.
     pub provider_code: Option<String>,
-    /// The provider's id of the request, for its support.
+    /// The provider's request id, for its support.
     pub request_id: Option<String>,
 }
 
 impl ModelError {
-    /// An error without a provider's status.
+    /// Creates an error without details from the provider.
     pub fn new(kind: ModelErrorKind, message: impl Into<String>) -> Self {
         ModelError {
             kind,

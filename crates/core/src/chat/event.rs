@@ -1,4 +1,4 @@
-//! Events of a streamed answer, the same for every provider.
+//! Events of a streamed answer, in a form common to all providers.
 
 use std::fmt;
 
@@ -32,66 +32,66 @@ pub enum ChatEvent {
         /// Seconds since 1970.
         created: u64,
     },
-    /// A piece of text.
+    /// Text delta.
     Text {
-        /// Which of `n` answers, from 0.
+        /// Index among the `n` answers, from 0.
         choice: u32,
-        /// The piece.
+        /// The delta.
         text: String,
     },
-    /// A piece of the model's visible reasoning.
+    /// Delta of the model's visible reasoning.
     Reasoning {
-        /// Which of `n` answers, from 0.
+        /// Index among the `n` answers, from 0.
         choice: u32,
-        /// The piece.
+        /// The delta.
         text: String,
     },
-    /// A piece of the text with which the model refuses to answer.
+    /// Delta of a refusal text.
     Refusal {
-        /// Which of `n` answers, from 0.
+        /// Index among the `n` answers, from 0.
         choice: u32,
-        /// The piece.
+        /// The delta.
         text: String,
     },
-    /// A piece of a tool call.
+    /// Delta of a tool call.
     ToolCall {
-        /// Which of `n` answers, from 0.
+        /// Index among the `n` answers, from 0.
         choice: u32,
-        /// Which call of that answer, from 0.
+        /// Index among the calls of that answer, from 0.
         index: u32,
-        /// The call's id, in its first piece. Where the provider sends none, the
-        /// adapter makes one: `call_` and 24 hexadecimal digits.
+        /// The call's id, in its first delta. If the provider does not send one, the adapter
+        /// generates it: `call_` and 24 hexadecimal digits.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         id: Option<String>,
-        /// The tool's name, in its first piece.
+        /// The tool's name, in its first delta.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         name: Option<String>,
-        /// A piece of the JSON text of the arguments.
+        /// Delta of the arguments' JSON text.
         arguments: String,
     },
-    /// The turn in the provider's own format, if text and calls alone would lose something
+    /// The turn in the provider's own format, if text and calls alone would lose information
     /// (signatures, encrypted reasoning, the order of blocks). Sent once per answer, before
     /// [`ChatEvent::Finish`].
     Native {
-        /// Which of `n` answers, from 0.
+        /// Index among the `n` answers, from 0.
         choice: u32,
         /// The turn.
         turn: NativeTurn,
     },
     /// An answer is complete.
     Finish {
-        /// Which of `n` answers, from 0.
+        /// Index among the `n` answers, from 0.
         choice: u32,
-        /// Why it ended.
+        /// Finish reason.
         reason: FinishReason,
-        /// The same in the provider's own word.
+        /// Finish reason in the provider's own term.
         raw: String,
     },
-    /// Token usage so far; the last event counts.
+    /// Token usage so far. Only the last such event counts.
     Usage(Usage),
 }
 
-/// Why an answer ended.
+/// Finish reason of an answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FinishReason {
@@ -113,7 +113,7 @@ pub enum FinishReason {
 }
 
 impl FinishReason {
-    /// Its name, as in OpenAI's Chat API if that has one.
+    /// Name of the reason: that of OpenAI's Chat API, if it has one.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -128,8 +128,8 @@ impl FinishReason {
     }
 }
 
-/// Error: an answer is incomplete and must not be executed, evaluated, parsed as a value or stored
-/// as a summary. `None` if the stream had no finish reason.
+/// Error of an incomplete answer, which must not be executed, evaluated, parsed as a value or
+/// stored as a summary. The reason is `None` if the stream had no finish reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.text())]
 pub struct IncompleteReply(pub Option<FinishReason>);
@@ -158,7 +158,7 @@ impl FinishReason {
     /// executed or evaluated.
     ///
     /// # Errors
-    /// The reason why it is incomplete.
+    /// The finish reason of the incomplete answer.
     ///
     /// # Examples
     ///

@@ -1,6 +1,7 @@
-//! Language models: one request returns one stream of events.
+//! Language models: each request returns one stream of events.
 //!
-//! A complete reply is the folded stream ([`Reply::fold`]); there is no second code path.
+//! A complete reply is the folded stream ([`Reply::fold`]), so streamed and complete replies share
+//! one code path.
 
 mod error;
 mod event;
@@ -44,8 +45,8 @@ pub trait ChatModel: Send + Sync + fmt::Debug {
     /// Short description: `mock`, `openai at https://…`.
     fn describe(&self) -> String;
 
-    /// Whether any model is configured. It is false for a router whose models all lack a key;
-    /// requests then fail with an error that names the settings.
+    /// Whether any model is configured. `false` for a router whose models all lack a key; requests
+    /// then fail with an error that names the settings.
     fn is_configured(&self) -> bool {
         true
     }
@@ -54,9 +55,9 @@ pub trait ChatModel: Send + Sync + fmt::Debug {
     /// means that nothing was generated.
     fn stream(&self, request: ChatRequest) -> BoxFuture<'_, Result<ChatStream, ModelError>>;
 
-    /// Passes a request through unchanged, if this model uses the same provider API. Returns `None`
-    /// if pass-through is not possible; nothing has been sent then, and [`ChatModel::stream`]
-    /// reports the problem, if any.
+    /// Passes a request through unchanged, if this model uses the same provider API. Otherwise
+    /// returns `None` without sending anything; [`ChatModel::stream`] then reports the problem, if
+    /// any.
     fn pass<'a>(
         &'a self,
         _request: &'a WireRequest,

@@ -1,13 +1,13 @@
-//! Generation options, in the format of OpenAI's Chat API. Other provider APIs are translated from
-//! it.
+//! Generation options in the format of OpenAI's Chat API. Encoders translate them to other provider
+//! APIs.
 
 use serde::de::{self, Deserializer};
 use serde::ser::Serializer;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// Generation parameters; `None` is not sent. The provider checks ranges, because they differ
-/// between models.
+/// Generation parameters; those with `None` are not sent. Providers check the ranges, because these
+/// differ between models.
 ///
 /// # Examples
 ///
@@ -31,10 +31,10 @@ pub struct ChatOptions {
     /// Maximum tokens to generate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u64>,
-    /// Usually -2 to 2.
+    /// Frequency penalty, usually -2 to 2.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frequency_penalty: Option<f64>,
-    /// Usually -2 to 2.
+    /// Presence penalty, usually -2 to 2.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub presence_penalty: Option<f64>,
     /// Stop sequences: a string or a list.
@@ -64,15 +64,14 @@ pub struct ChatOptions {
     /// supports them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning_effort: Option<String>,
-    /// Other parameters of providers (`seed`, `logit_bias`, `thinking`, `safetySettings` and so
-    /// on), sent unchanged. `"stream": false` requests an unstreamed answer from APIs that support
-    /// it.
+    /// Provider-specific parameters (`seed`, `logit_bias`, `thinking`, `safetySettings` and so on),
+    /// sent unchanged. `"stream": false` requests an unstreamed answer from APIs that support it.
     #[serde(flatten)]
     pub extra: serde_json::Map<String, Value>,
 }
 
 impl ChatOptions {
-    /// Returns these options, completed from `other` where they are unset.
+    /// Returns these options, with unset ones taken from `other`.
     ///
     /// # Examples
     ///
@@ -115,7 +114,7 @@ impl ChatOptions {
         }
     }
 
-    /// The schema that the answer must match, if one was requested.
+    /// Returns the schema that the answer must match, if any.
     ///
     /// # Examples
     ///
@@ -164,7 +163,7 @@ impl ChatOptions {
 pub struct JsonSchemaFormat<'a> {
     /// Its name; `answer` by default.
     pub name: &'a str,
-    /// What it is for.
+    /// Description of the answer, for the model.
     pub description: Option<&'a str>,
     /// The JSON Schema.
     pub schema: &'a Value,
@@ -195,23 +194,23 @@ pub enum ToolOffer {
     Function {
         /// Its name.
         name: String,
-        /// What it does, for the model.
+        /// Description of the function, for the model.
         description: String,
         /// JSON Schema of the arguments object; `null` if it takes none.
         parameters: Value,
-        /// Whether the provider has to hold the model to the schema.
+        /// Whether the provider must enforce the schema.
         strict: Option<bool>,
-        /// Other members that the client sent, for providers that know them (`cache_control`,
-        /// `defer_loading` and so on). In JSON next to `function`.
+        /// Other members from the client (`cache_control`, `defer_loading` and so on), for
+        /// providers that support them. In JSON they are next to `function`.
         extra: serde_json::Map<String, Value>,
     },
-    /// A tool that the provider runs itself (search, code interpreter) or that only it has, in its
-    /// own format. It is not sent to other providers.
+    /// A provider's own tool (search, code interpreter) in the provider's format. It is not sent to
+    /// other providers.
     Native(Value),
 }
 
 impl ToolOffer {
-    /// The name of the function.
+    /// Name of the function.
     #[must_use]
     pub fn name(&self) -> Option<&str> {
         match self {
@@ -287,7 +286,7 @@ impl<'de> Deserialize<'de> for ToolOffer {
     }
 }
 
-/// Whether a model may, must or must not call tools. In JSON as in OpenAI's Chat API.
+/// Whether a model may, must or must not call tools. JSON has the format of OpenAI's Chat API.
 ///
 /// # Examples
 ///
@@ -308,9 +307,9 @@ pub enum ToolChoice {
     None,
     /// At least one call.
     Required,
-    /// A call of this tool.
+    /// A call of the named tool.
     Named(String),
-    /// A value of one provider, in its own format.
+    /// A provider-specific value in the provider's format.
     Native(Value),
 }
 

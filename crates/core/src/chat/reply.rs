@@ -33,7 +33,7 @@ pub struct ChatChoice {
     pub native: Option<NativeTurn>,
     /// Finish reason; `None` if the stream had none.
     pub finish_reason: Option<FinishReason>,
-    /// The same in the provider's own word.
+    /// Finish reason in the provider's own term.
     pub finish_raw: String,
 }
 
@@ -42,7 +42,8 @@ impl ChatChoice {
     /// must use it.
     ///
     /// # Errors
-    /// The reason why it is incomplete: a token limit, a filter, a refusal, a pause, a failure, or a stream without a finish reason.
+    /// The reason why it is incomplete: a token limit, a filter, a refusal, a pause, a failure, or
+    /// a stream without a finish reason.
     pub fn ensure_complete(&self) -> Result<&Self, IncompleteReply> {
         self.finish_reason
             .ok_or(IncompleteReply(None))?
@@ -50,7 +51,7 @@ impl ChatChoice {
         Ok(self)
     }
 
-    /// The turn as a message of the conversation.
+    /// Converts the turn to a message of the conversation.
     ///
     /// # Examples
     ///
@@ -77,7 +78,7 @@ impl ChatChoice {
 }
 
 impl Reply {
-    /// Returns the first answer if it is complete; see [`ChatChoice::whole`].
+    /// Returns the first answer if it is complete; see [`ChatChoice::ensure_complete`].
     ///
     /// # Errors
     /// The reason why it is incomplete.
@@ -147,8 +148,8 @@ impl Reply {
         }
     }
 
-    // A provider's choice number is not trusted as a size: 128 is far above
-    // what any of them allows for `n`.
+    // The provider's index is not trusted as a size. 128 is far above the maximum `n` of any
+    // provider.
     fn choice(&mut self, index: u32) -> &mut ChatChoice {
         let index = index.min(127) as usize;
         if self.choices.len() <= index {

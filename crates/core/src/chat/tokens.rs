@@ -4,19 +4,18 @@ use std::fmt;
 
 use crate::{ContentPart, Message, MessageContent};
 
-/// Tokens around each message, as OpenAI documents it for its chat models.
+/// Overhead per message in tokens, as documented by OpenAI for its chat models.
 const PER_MESSAGE: u64 = 4;
-/// Tokens of an image, as Chat Shell counts them. Providers count by image size, which is unknown
-/// here.
+/// Tokens of an image, as in Chat Shell. Providers count by image size, which is unknown here.
 const PER_IMAGE: u64 = 170;
 
-/// Counts the tokens of texts as one family of models does, or estimates them.
+/// Token counter for one family of models, exact or estimated.
 pub trait TokenCounter: Send + Sync + fmt::Debug {
     /// Counts the tokens of a text. Special tokens in it count as ordinary text.
     fn count_text(&self, text: &str) -> u64;
 
-    /// Returns the token ids of a text in order, as `logit_bias` uses them; `None` if tokens are
-    /// only estimated.
+    /// Returns the token ids of a text in order, as in `logit_bias`. `None` if tokens are only
+    /// estimated.
     fn token_ids(&self, _text: &str) -> Option<Vec<u32>> {
         None
     }
@@ -37,8 +36,8 @@ pub trait TokenCounter: Send + Sync + fmt::Debug {
         PER_MESSAGE + content + calls + reasoning.map_or(0, |text| self.count_text(text))
     }
 
-    /// Returns an upper bound without counting: no tokenizer produces more tokens than bytes. A
-    /// caller whose limit exceeds the bound need not count.
+    /// Returns an upper bound without counting: no tokenizer produces more tokens than bytes. If
+    /// the bound is below a limit, counting is unnecessary.
     fn upper_bound(&self, message: &Message) -> u64 {
         let bytes = |text: &str| text.len() as u64;
         let content = match &message.content {
@@ -67,7 +66,7 @@ pub trait TokenCounter: Send + Sync + fmt::Debug {
     }
 }
 
-/// Estimates one token per four bytes, if no better counter is available.
+/// Estimates one token per four bytes. Used if there is no better counter.
 ///
 /// # Examples
 ///

@@ -23,19 +23,19 @@ pub struct Usage {
     pub input_tokens: u64,
     /// Generated tokens, including reasoning.
     pub output_tokens: u64,
-    /// Of the output: reasoning.
+    /// Reasoning tokens, included in the output.
     #[serde(default)]
     pub reasoning_tokens: u64,
-    /// Of the input: read from the provider's prompt cache.
+    /// Tokens read from the provider's prompt cache, included in the input.
     #[serde(default)]
     pub cache_read_tokens: u64,
-    /// Of the input: written to the provider's prompt cache.
+    /// Tokens written to the provider's prompt cache, included in the input.
     #[serde(default)]
     pub cache_write_tokens: u64,
 }
 
 impl Usage {
-    /// Input and output.
+    /// Sum of input and output tokens.
     #[must_use]
     pub fn total_tokens(&self) -> u64 {
         self.input_tokens.saturating_add(self.output_tokens)

@@ -1,5 +1,5 @@
-//! Pass-through of requests and answers in a provider's own format. It applies if client and model
-//! use the same provider API, and avoids parsing and writing each message.
+//! Pass-through of requests and answers in a provider's own format. Used if client and model have
+//! the same provider API, to avoid decoding and encoding each message.
 
 use std::pin::Pin;
 
@@ -7,19 +7,19 @@ use futures_core::Stream;
 
 use super::{ChatEvent, ModelError};
 
-/// A request in the format of a provider API, as a client sent it, with the properties found in it.
-/// Its constructor has checked that the encoder of that API would write an equivalent body.
+/// A client's request in the format of a provider API, with the properties found in it. Its
+/// constructor has checked that the encoder of that API would write an equivalent body.
 #[derive(Clone, Debug, Default)]
 pub struct WireRequest {
-    /// The provider API, as [`crate::NativeTurn::wire`] names it.
+    /// The provider API, named as in [`crate::NativeTurn::wire`].
     pub wire: &'static str,
     /// The body: one JSON object.
     pub body: Vec<u8>,
     /// The model in the body.
     pub model: Option<String>,
-    /// Whether a streamed answer is requested, if the body says so.
+    /// Whether a streamed answer is requested; `None` if the body does not specify it.
     pub stream: Option<bool>,
-    /// Whether it requests usage in a streamed answer.
+    /// Whether usage is requested in a streamed answer.
     pub asks_usage: bool,
     /// Whether it contains ids of tool calls or of their results.
     pub has_calls: bool,
@@ -35,14 +35,14 @@ impl WireRequest {
     }
 }
 
-/// A piece of a passed-through answer.
+/// Part of a passed-through answer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum WireItem {
     /// Bytes to send to the client unchanged: complete events of a stream, or a whole unstreamed
     /// answer.
     Words(Vec<u8>),
-    /// The rest follows as events, because the provider started to deviate from the format of its
-    /// API. Sent once, after bytes and before events.
+    /// State for the remaining answer, which follows as events, because the provider started to
+    /// deviate from the format of its API. Sent once, after bytes and before events.
     Turn(PassthroughState),
     /// An event.
     Event(ChatEvent),
@@ -57,7 +57,7 @@ pub struct PassthroughState {
     pub model: String,
     /// Seconds since 1970.
     pub created: u64,
-    /// Which of the `n` answers have started.
+    /// Indexes of the answers that have started.
     pub begun: Vec<u32>,
 }
 

@@ -30,7 +30,7 @@ impl Digest {
         Digest(Hash::hash(bytes))
     }
 
-    /// Reads 64 hexadecimal digits, with or without the prefix `sha256:`.
+    /// Parses 64 hexadecimal digits, with or without the prefix `sha256:`.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let digits = text.strip_prefix("sha256:").unwrap_or(text);
@@ -77,18 +77,17 @@ impl<'de> Deserialize<'de> for Digest {
 pub struct DefinitionContent {
     /// The stored text, byte for byte.
     pub text: Arc<str>,
-    /// The name of the file that a prompt file was read from, whose ending says how it is read.
-    /// Empty for everything else.
+    /// Name of the prompt file, whose extension determines the format. Empty for other definitions.
     #[serde(default, skip_serializing_if = "str::is_empty")]
     pub file: Arc<str>,
-    /// Name and text of a second file that belongs to it, as [`StoreEntry::companion`]; the name without
-    /// its folders, so that it is the same wherever the definition is.
+    /// Name and text of its companion file; see [`StoreEntry::companion`]. The name has no folders,
+    /// so that it does not depend on the location of the definition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub companion: Option<(Arc<str>, Arc<str>)>,
 }
 
 impl DefinitionContent {
-    /// Creates the content of a definition that is one text.
+    /// Creates the content of a definition with one text.
     pub fn new(text: impl Into<Arc<str>>) -> Self {
         DefinitionContent {
             text: text.into(),
@@ -96,8 +95,8 @@ impl DefinitionContent {
         }
     }
 
-    /// Returns the content of an entry. A text from a folder that is not a JSON object is a prompt
-    /// file.
+    /// Returns the content of an entry. A text from a folder is a prompt file unless it is a JSON
+    /// object.
     #[must_use]
     pub fn of(entry: &StoreEntry) -> Self {
         let is_file = entry.folder.is_some() && object(&entry.text).is_none();
@@ -116,9 +115,9 @@ impl DefinitionContent {
         self.text.len() + beside
     }
 
-    /// The digest of its canonical form. A JSON object counts as what it says: members sorted by
-    /// their names, no white space. Everything else counts byte for byte, with the ending of the
-    /// file's name, and with the file that belongs to it.
+    /// Returns the digest of the canonical form. For a JSON object this form has sorted members and
+    /// no white space. Other definitions count byte for byte, including the file extension and the
+    /// companion file.
     ///
     /// # Examples
     ///
@@ -131,7 +130,7 @@ impl DefinitionContent {
     /// ```
     #[must_use]
     pub fn digest(&self) -> Digest {
-        // A definition with a second file is a prompt folder, whose text is not JSON.
+        // A definition with a companion file is a prompt folder, whose text is not JSON.
         if self.companion.is_none()
             && let Some(object) = object(&self.text)
         {
@@ -142,7 +141,7 @@ impl DefinitionContent {
         let mut hash = Hash::new();
         if let Some((_, ending)) = self.file.split_once('.') {
             hash.update(ending.as_bytes());
-            // Separates the parts, so different splits of the same bytes have different digests.
+            // A separator, so that different splits of the same bytes have different digests.
             hash.update([0]);
         }
         hash.update(self.text.as_bytes());
@@ -155,7 +154,7 @@ impl DefinitionContent {
     }
 }
 
-/// The name of a file without its folders.
+/// Returns a file name without its folders.
 fn name(path: &str) -> &str {
     path.rsplit(['/', '\\']).next().unwrap_or_default()
 }
@@ -164,7 +163,7 @@ fn object(text: &str) -> Option<Map<String, Tree>> {
     serde_json::from_str(text).ok()
 }
 
-/// Writes canonical JSON. The recursion is bounded, because the JSON parser limits the nesting.
+/// Writes canonical JSON. The recursion is safe, because the JSON parser limits the nesting.
 fn write(value: &Tree, out: &mut String) {
     match value {
         Tree::Object(object) => write_object(object, out),
@@ -184,7 +183,7 @@ fn write(value: &Tree, out: &mut String) {
 
 fn write_object(object: &Map<String, Tree>, out: &mut String) {
     let mut members: Vec<(&String, &Tree)> = object.iter().collect();
-    // Sorted, so formatting and member order do not create new versions.
+    // Sorted, so that formatting and member order do not create new versions.
     members.sort_by_key(|(name, _)| *name);
     out.push('{');
     for (at, (name, value)) in members.into_iter().enumerate() {
@@ -209,7 +208,7 @@ mod tests {
 
     #[test]
     fn an_object_counts_as_what_it_says() {
-        // printf '{"a":1,"b":[{"x":"ü","y":2}]}' | sha256sum
+        // Computed with: printf '{"a":1,"b":[{"x":"ü","y":2}]}' | sha256sum
         let one = digest(r#"{"a":1,"b":[{"x":"ü","y":2}]}"#);
         assert_eq!(
             one,
@@ -238,7 +237,7 @@ mod tests {
                 "abc",
                 "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
             ),
-            // printf '{}' | sha256sum
+            // Computed with: printf '{}' | sha256sum
             (
                 "{ }",
                 "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a",

@@ -9,10 +9,10 @@ use serde_json::Value as Tree;
 
 use crate::store::{EntryKey, EntryKind};
 
-/// The implicit label of the stored definition. It is never stored itself.
+/// The implicit label of the stored definition. It is not stored.
 pub const LATEST: &str = "latest";
 
-/// The default label of readers.
+/// Default label for readers.
 pub const PRODUCTION: &str = "production";
 
 /// Maximum length of a label name, in bytes.
@@ -120,7 +120,7 @@ impl LabelTarget {
         one.into_iter().chain(several.copied())
     }
 
-    /// Returns why the target is invalid, if it is.
+    /// Returns the reason why the target is invalid, if it is.
     #[must_use]
     pub fn validation_error(&self) -> Option<String> {
         match self {
@@ -151,19 +151,19 @@ impl<'de> Deserialize<'de> for LabelTarget {
     }
 }
 
-/// Versions with weights. The version of a request depends only on a key of the request, so all
-/// replicas and later processes select the same one.
+/// Versions with weights. The choice depends only on a key of the request, so all replicas and
+/// later processes select the same version.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TrafficSplit {
-    /// Weights by version number; a share is the weight divided by the sum of all.
+    /// Weights by version number. A share is a weight divided by their sum.
     pub versions: BTreeMap<u64, u32>,
-    /// The key of a request that decides: `user`, `session`, or the name of a variable. Requests
-    /// without that key are assigned at random.
+    /// Key of the request that determines the version: `user`, `session`, or the name of a
+    /// variable. Requests without that key are assigned at random.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
-    /// Mixed into the hash. Labels with the same salt assign alike; by default the definition's key
-    /// and the label's name.
+    /// Salt of the hash. Labels with the same salt make the same assignments. The default is the
+    /// definition's key and the label's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub salt: Option<String>,
 }
@@ -176,15 +176,15 @@ impl TrafficSplit {
             .sum()
     }
 
-    /// Returns the version with the largest share, the newest of equal ones; 0 if there is none.
+    /// Returns the version with the largest share, or the newest of several; 0 if there is none.
     #[must_use]
     pub fn heaviest(&self) -> u64 {
         let most = self.versions.iter().max_by_key(|(_, weight)| **weight);
         most.map_or(0, |(number, _)| *number)
     }
 
-    /// Selects the version for a key of a request. Shares are arranged by version number, so a
-    /// growing newest version keeps the keys that it has.
+    /// Selects the version for a key of a request. Shares are arranged by version number, so the
+    /// newest version retains its keys while its share grows.
     ///
     /// # Examples
     ///
@@ -210,7 +210,7 @@ impl TrafficSplit {
         // 64 bits are enough: the rounding error is far below any weight.
         let first = hash.finalize().into_iter().take(8);
         let point = first.fold(0_u64, |number, byte| number << 8 | u64::from(byte));
-        // Scales by multiplication and not by modulo, which would favour small numbers.
+        // Scaled by multiplication; a modulo would favour small numbers.
         let place = (u128::from(point) * u128::from(self.total())) >> 64;
         let mut end = 0_u128;
         for (number, weight) in &self.versions {
@@ -227,7 +227,7 @@ impl TrafficSplit {
     }
 }
 
-/// Returns why a label name is invalid, if it is.
+/// Returns the reason why a label name is invalid, if it is.
 ///
 /// # Examples
 ///
@@ -312,7 +312,7 @@ mod tests {
         }
     }
 
-    /// What was drawn is drawn on every machine and in every later version of this program.
+    /// Assignments are the same on every machine and in every later version of this program.
     #[test]
     fn draws_are_fixed_for_all_time() {
         let label = split(&[(1, 1), (2, 1), (3, 2)]);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-/// What was done.
+/// Kind of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Action {
@@ -23,7 +23,7 @@ pub enum Action {
 }
 
 impl Action {
-    /// All of them.
+    /// All actions.
     pub const ALL: [Action; 6] = [
         Action::Write,
         Action::Remove,
@@ -33,7 +33,7 @@ impl Action {
         Action::Refused,
     ];
 
-    /// As it is stored and shown.
+    /// Name as stored and displayed.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -50,29 +50,29 @@ impl Action {
 /// One entry of the log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogEntry {
-    /// Number, increasing within one store; 0 before it is stored.
+    /// Number of the entry. It increases within a store, and is 0 before the entry is stored.
     #[serde(default)]
     pub number: u64,
-    /// When, in milliseconds since 1970-01-01 UTC.
+    /// Time in milliseconds since 1970-01-01 UTC.
     pub at_ms: u64,
     /// The author, as in [`Version::author`](super::Version::author).
     pub who: Arc<str>,
     /// The origin: a client address, or the interface that was used.
     pub from: Arc<str>,
-    /// What was done.
+    /// The action.
     pub action: Action,
-    /// The kind of the definition, as [`EntryKind::word`](crate::store::EntryKind::word) says it; empty where
-    /// it is about no single definition.
+    /// The kind of the definition, as in [`EntryKind::word`](crate::store::EntryKind::word). Empty
+    /// if the entry is not about a single definition.
     pub kind: Arc<str>,
-    /// The id of the definition; empty as `kind`.
+    /// The id of the definition; empty under the same condition as `kind`.
     pub id: Arc<str>,
-    /// The version that was made, or that a label points at now.
+    /// The created version, or the new target of a label.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<u64>,
     /// The label that was moved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<Arc<str>>,
-    /// The reason, or what was rejected, in one sentence.
+    /// Reason of the change, or the rejected change, in one sentence.
     #[serde(default, skip_serializing_if = "str::is_empty")]
     pub message: Arc<str>,
 }
@@ -80,11 +80,11 @@ pub struct LogEntry {
 /// Filter for log entries.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LogFilter {
-    /// Of definitions of this kind, as [`LogEntry::kind`] says it.
+    /// Kind of the definition, as in [`LogEntry::kind`].
     pub kind: Option<Arc<str>>,
-    /// Of the definition of this id.
+    /// Id of the definition.
     pub id: Option<Arc<str>>,
-    /// By this author.
+    /// Author.
     pub who: Option<Arc<str>>,
 }
 

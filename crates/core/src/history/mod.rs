@@ -1,9 +1,9 @@
 //! Version history of definitions: immutable versions, labels that point at them, and an audit log.
 //!
-//! The definition stays under its key, and any program may write it. The history records what was
-//! stored under that key: each text that differs from the previous one is a version with the next
-//! number. Versions are created in two ways: [`HistoryStore::commit`] writes the definition and its
-//! version, and [`HistoryStore::observe`] records what another program wrote.
+//! The definition stays under its key, where any program may write it. The history records the
+//! content under that key: each text that differs from the previous one becomes a version with the
+//! next number. [`HistoryStore::commit`] writes a definition and its version.
+//! [`HistoryStore::observe`] records content that another program wrote.
 //!
 //! The labels of a definition are an entry of [`EntryKind::Label`], which stores load, watch and
 //! report like any other entry.
@@ -28,22 +28,21 @@ pub use version::{
 };
 pub use version_selector::VersionSelector;
 
-/// The author of versions that were found in the store, whose real author is unknown.
+/// Author of versions that were found in the store, because the real author is unknown.
 pub const STORE: &str = "store";
 
 /// A store that keeps the history of its definitions.
 ///
-/// All changes are atomic and exclude all other writers of the definition, in other processes too.
-/// Only [`HistoryStore::collect`] deletes versions, and no label ever points at a version that does
-/// not exist.
+/// All changes are atomic, and exclude concurrent writers of the definition, in other processes
+/// too. Only [`HistoryStore::collect`] deletes versions. Labels always point at existing versions.
 pub trait HistoryStore: Send + Sync {
-    /// Writes a definition, keeps it as a version and moves labels to it.
+    /// Writes a definition, records it as a version and moves labels to it.
     ///
-    /// A stored definition that is not a version yet is recorded first, with the author [`STORE`].
+    /// Existing content without a version is recorded first, with the author [`STORE`].
     ///
     /// # Errors
-    /// `Conflict` where the definition is not what [`Commit::expect`] says; `Refused` for a text
-    /// over the store's limit.
+    /// `Conflict` if the definition does not match [`Commit::expect`]; `Refused` if a text exceeds
+    /// the store's limit.
     fn commit<'a>(&'a self, commit: &'a Commit) -> BoxFuture<'a, Result<CommitResult, StoreError>>;
 
     /// Records the stored definition of each key as a version unless it is the newest version, and
@@ -56,7 +55,7 @@ pub trait HistoryStore: Send + Sync {
         author: &'a str,
     ) -> BoxFuture<'a, Result<Vec<(EntryKey, Version)>, StoreError>>;
 
-    /// Versions below a number, newest first; from the newest where `before` is `None`.
+    /// Returns up to `limit` versions below number `before`, newest first.
     fn versions<'a>(
         &'a self,
         kind: EntryKind,
@@ -65,15 +64,15 @@ pub trait HistoryStore: Send + Sync {
         limit: usize,
     ) -> BoxFuture<'a, Result<Vec<Version>, StoreError>>;
 
-    /// Versions by key and number with what they hold, in the same order and in one round trip;
-    /// `None` for one that is not there.
+    /// Returns versions with their content, by key and number, in the same order and in one round
+    /// trip; `None` for unknown ones.
     fn load_versions<'a>(
         &'a self,
         kind: EntryKind,
         wanted: &'a [(EntryKey, u64)],
     ) -> BoxFuture<'a, Result<Vec<Option<VersionRecord>>, StoreError>>;
 
-    /// The newest version whose digest begins with these hexadecimal digits.
+    /// Returns the newest version whose digest begins with these hexadecimal digits.
     fn find<'a>(
         &'a self,
         kind: EntryKind,
@@ -81,11 +80,11 @@ pub trait HistoryStore: Send + Sync {
         digits: &'a str,
     ) -> BoxFuture<'a, Result<Option<Version>, StoreError>>;
 
-    /// Moves labels of a definition; gives all of its labels as they are then.
+    /// Moves labels of a definition, and returns all of its labels after the change.
     ///
     /// # Errors
-    /// `NoVersion` where a label would name a version that is not there, or that is a removal;
-    /// `Conflict` where a label is not at [`LabelMove::expect`].
+    /// `NoVersion` if the target of a label does not exist or is a removal; `Conflict` if a label
+    /// does not match [`LabelMove::expect`].
     fn relabel<'a>(
         &'a self,
         kind: EntryKind,
@@ -97,7 +96,7 @@ pub trait HistoryStore: Send + Sync {
     /// added versions. The newest imported version becomes the definition.
     ///
     /// # Errors
-    /// `Conflict` where the two histories differ.
+    /// `Conflict` if the two histories differ.
     fn import<'a>(&'a self, import: &'a HistoryImport) -> BoxFuture<'a, Result<usize, StoreError>>;
 
     /// Deletes all versions except the newest `keep` and those that labels point at, and returns
@@ -109,13 +108,14 @@ pub trait HistoryStore: Send + Sync {
         keep: usize,
     ) -> BoxFuture<'a, Result<Vec<u64>, StoreError>>;
 
-    /// The keys of a kind that have a history, those of removed definitions included, sorted.
+    /// Returns the keys of a kind that have a history, sorted, including those of removed
+    /// definitions.
     fn keys(&self, kind: EntryKind) -> BoxFuture<'_, Result<Vec<EntryKey>, StoreError>>;
 
     /// Appends to the log.
     fn note<'a>(&'a self, entry: &'a LogEntry) -> BoxFuture<'a, Result<(), StoreError>>;
 
-    /// Entries of the log below a number, newest first; from the newest where `before` is `None`.
+    /// Returns up to `limit` log entries below number `before`, newest first.
     fn log<'a>(
         &'a self,
         filter: &'a LogFilter,

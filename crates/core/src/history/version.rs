@@ -7,26 +7,27 @@ use serde::{Deserialize, Serialize};
 use super::{DefinitionContent, Digest, LabelTarget, Labels};
 use crate::store::{EntryKey, EntryKind};
 
-/// One version of a definition. It never changes.
+/// One immutable version of a definition.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Version {
-    /// From 1, one more for each version of this definition; never given twice.
+    /// Number, from 1, increasing by one for each version of this definition. Numbers are never
+    /// reused.
     pub number: u64,
-    /// Digest of its content; of a removal: that of the previous version.
+    /// Digest of its content. For a removal, the digest of the previous version.
     pub digest: Digest,
-    /// The version that it was made from; `None` for the first.
+    /// Previous version; `None` for the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<u64>,
-    /// Who made it: the name of a token, a user of this machine, or [`STORE`](super::STORE).
+    /// Author: the name of a token, a user of this machine, or [`STORE`](super::STORE).
     pub author: Arc<str>,
     /// Commit message; may be empty.
     #[serde(default, skip_serializing_if = "str::is_empty")]
     pub message: Arc<str>,
-    /// When, in milliseconds since 1970-01-01 UTC.
+    /// Creation time in milliseconds since 1970-01-01 UTC.
     pub created_ms: u64,
-    /// Bytes of its texts.
+    /// Total size of its texts in bytes.
     pub bytes: u64,
-    /// Whether the definition was removed: such a version holds nothing.
+    /// Whether the definition was removed. Such a version has no content.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub removed: bool,
 }
@@ -36,7 +37,7 @@ pub struct Version {
 pub struct VersionRecord {
     /// The version.
     pub version: Version,
-    /// What it holds; `None` of a removal.
+    /// Its content; `None` for a removal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<DefinitionContent>,
 }
@@ -44,10 +45,10 @@ pub struct VersionRecord {
 /// Precondition of a write.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WritePrecondition {
-    /// Nothing.
+    /// No precondition.
     #[default]
     Anything,
-    /// There is no such definition.
+    /// The definition does not exist.
     Absent,
     /// The newest version has this number, and the definition is that version.
     Version(u64),
@@ -58,26 +59,26 @@ pub enum WritePrecondition {
 /// A write of a definition.
 #[derive(Clone, Debug)]
 pub struct Commit {
-    /// Its kind, which is no [`EntryKind::Environ`] and no [`EntryKind::Label`].
+    /// Its kind, which must not be [`EntryKind::Environ`] or [`EntryKind::Label`].
     pub kind: EntryKind,
     /// Its key.
     pub key: EntryKey,
-    /// What it becomes; `None` removes it with all of its labels.
+    /// New content; `None` removes the definition with all of its labels.
     pub content: Option<DefinitionContent>,
-    /// Who writes.
+    /// Author.
     pub author: Arc<str>,
-    /// Why.
+    /// Commit message.
     pub message: Arc<str>,
     /// Required current state.
     pub expect: WritePrecondition,
-    /// Whether a definition that is the same as the newest version becomes a version, too.
+    /// Whether unchanged content also becomes a version.
     pub always: bool,
     /// Labels that are moved to the new version.
     pub labels: Vec<String>,
 }
 
 impl Commit {
-    /// A definition that is written whatever is there.
+    /// Creates a commit without a precondition.
     pub fn new(
         kind: EntryKind,
         key: EntryKey,
@@ -100,11 +101,11 @@ impl Commit {
 /// Result of a commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommitResult {
-    /// The newest version now.
+    /// The newest version after the commit.
     pub version: Version,
-    /// Whether this commit made it; `false` where the definition was the same before.
+    /// Whether this commit created the version; `false` if the content was unchanged.
     pub is_new: bool,
-    /// All labels of the definition now.
+    /// All labels of the definition after the commit.
     pub labels: Labels,
 }
 
@@ -113,9 +114,9 @@ pub struct CommitResult {
 pub struct LabelMove {
     /// Its name.
     pub name: String,
-    /// Where it goes; `None` takes it away.
+    /// New target; `None` removes the label.
     pub to: Option<LabelTarget>,
-    /// Where it has to be now; `None` where that does not matter, `Some(None)` where it must not be.
+    /// Expected current target; `None` for any, `Some(None)` if the label must not exist.
     pub expect: Option<Option<LabelTarget>>,
 }
 
@@ -128,6 +129,6 @@ pub struct HistoryImport {
     pub key: EntryKey,
     /// Versions in the order of their numbers, which may have gaps.
     pub versions: Vec<VersionRecord>,
-    /// Labels, in place of those that there are under these names.
+    /// Labels, which replace existing ones with the same names.
     pub labels: Labels,
 }

@@ -4,18 +4,17 @@ use std::fmt;
 
 use super::{LATEST, label_error};
 
-/// Fewest digits that stand for a digest.
-// Fewer digits would often match several versions.
+/// Minimum number of digits of a digest prefix. Fewer digits would often match several versions.
 const FEWEST_DIGITS: usize = 8;
 
 /// Selects a version of a definition.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum VersionSelector {
-    /// The one that a label points at; `latest` is what stands in the store.
+    /// The version that a label points at; `latest` is the content of the store.
     Label(String),
-    /// The one of this number.
+    /// The version with this number.
     Number(u64),
-    /// The newest whose digest begins with these lower-case hexadecimal digits.
+    /// The newest version whose digest begins with these lower-case hexadecimal digits.
     Digest(String),
 }
 
@@ -23,7 +22,7 @@ impl VersionSelector {
     /// Parses a selector, without its `@`.
     ///
     /// # Errors
-    /// Why it is invalid, in one sentence.
+    /// The problem, in one sentence.
     ///
     /// # Examples
     ///
@@ -69,7 +68,7 @@ impl VersionSelector {
     /// ```
     #[must_use]
     pub fn split_id(id: &str) -> Option<(&str, Result<Self, String>)> {
-        // At the last `@`, since ids may contain one.
+        // Split at the last `@`, because ids may contain one.
         let (id, mark) = id.rsplit_once('@')?;
         Some((id, VersionSelector::parse(mark)))
     }

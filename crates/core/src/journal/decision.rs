@@ -9,39 +9,39 @@ use serde_json::{Map, Value as Json};
 pub enum Decision {
     /// The call is made, optionally with changed arguments.
     Approve {
-        /// In place of the model's.
+        /// Arguments that replace those of the model.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         arguments: Option<Map<String, Json>>,
-        /// For the log.
+        /// Note for the log.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         note: Option<String>,
     },
     /// The call is not made, and the model is informed.
     Deny {
-        /// What the model is told.
+        /// Reason for the model.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         note: Option<String>,
     },
-    /// The call is not made, because its result is known: the outcome was checked, or a person did
-    /// the work.
+    /// The call is not made, because its result is known: someone checked the outcome or did the
+    /// work manually.
     Result {
-        /// What the model reads.
+        /// Result for the model.
         text: String,
     },
 }
 
-/// A decision as users write it, over HTTP, on the command line and as the answer of a client.
+/// Unvalidated decision of a user, sent over HTTP, on the command line or by an MCP client.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct DecisionInput {
     /// `approve`, `edit`, `deny` or `result`.
     pub decision: String,
-    /// Of `edit`, which needs them, and of `approve`: in place of the model's.
+    /// Arguments that replace those of the model: required for `edit`, optional for `approve`.
     #[serde(default)]
     pub arguments: Option<Map<String, Json>>,
-    /// Of `result`, which needs it: what the model reads.
+    /// Result for the model, required for `result`.
     #[serde(default)]
     pub text: Option<String>,
-    /// Why; of `deny` the model reads it.
+    /// Note; for `deny`, the model reads it.
     #[serde(default)]
     pub note: Option<String>,
 }
@@ -49,26 +49,26 @@ pub struct DecisionInput {
 /// Error of a decision.
 #[derive(Debug, thiserror::Error)]
 pub enum DecisionError {
-    /// The word is no decision.
+    /// The decision is unknown.
     #[error("unknown decision {0:?}: use approve, deny, edit or result")]
     Unknown(String),
-    /// What is called instead is missing.
+    /// `edit` requires arguments.
     #[error("`edit` needs `arguments`: an object that replaces the model's arguments")]
     NoArguments,
-    /// What the model is to read is missing.
+    /// `result` requires a text.
     #[error("`result` needs `text`: the result that the model reads")]
     NoText,
-    /// The arguments of a command line are no object.
+    /// The arguments from the command line are not a JSON object.
     #[error("`arguments` must be a JSON object: {0}")]
     Arguments(#[from] serde_json::Error),
 }
 
 impl DecisionInput {
-    /// Those of a command line, whose text is a note or a result as the decision says, and whose
-    /// arguments are JSON.
+    /// Converts the arguments of a command line. `text` is the result or a note, depending on the
+    /// decision.
     ///
     /// # Errors
-    /// The arguments are no object.
+    /// The arguments are not a JSON object.
     pub fn from_command_line(
         decision: &str,
         arguments: Option<&str>,
@@ -83,10 +83,10 @@ impl DecisionInput {
         })
     }
 
-    /// What they decide.
+    /// Validates the decision.
     ///
     /// # Errors
-    /// The word is none, or lacks what belongs to it.
+    /// The decision is unknown, or a required field is missing.
     ///
     /// # Examples
     ///

@@ -1,9 +1,9 @@
-//! Journals of durable runs: the recorded steps from which another process resumes a run, and
-//! approvals in between.
+//! Journals of durable runs: the recorded events from which another process resumes a run, and
+//! pending approvals.
 //!
 //! A run has one owner at a time, which holds a *claim* with a lease and renews it. The next claim
-//! gets a higher epoch, and writes with an older epoch are rejected. So two processes never both
-//! continue a run, whatever their clocks show.
+//! gets a higher epoch, and writes with an older epoch are rejected. Two processes therefore never
+//! both continue a run, even if their clocks differ.
 
 mod decision;
 mod step;
@@ -23,24 +23,24 @@ use serde::{Deserialize, Serialize};
 use crate::BoxFuture;
 use crate::store::{Health, StoreError};
 
-/// A recorded step of a run.
+/// A recorded event of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct JournalEntry {
-    /// Its number in the run, from 1, without gaps.
+    /// Number in the run, from 1, without gaps.
     pub number: u64,
-    /// When it was written, in milliseconds since 1970.
+    /// Time of the write, in milliseconds since 1970.
     pub at_ms: u64,
-    /// What happened.
+    /// The event.
     #[serde(flatten)]
     pub step: JournalEvent,
 }
 
-/// Permission to write the steps of a run until another process claims it.
+/// Permission to write the events of a run until another process claims it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Claim {
-    /// How often the run was claimed.
+    /// Number of claims of the run so far, including this one.
     pub epoch: u64,
-    /// Number of its last step.
+    /// Number of the last event.
     pub last: u64,
 }
 
@@ -49,21 +49,21 @@ pub struct Claim {
 pub struct RunHead {
     /// Its id.
     pub id: Arc<str>,
-    /// What runs: `agent`, `script`.
+    /// Kind: `agent`, `script`.
     pub kind: Arc<str>,
-    /// The agent, the prompt or the model.
+    /// Name of the agent, the prompt or the model.
     pub title: Arc<str>,
-    /// The owner, who alone sees the run.
+    /// Owner; only the owner sees the run.
     pub scope: Arc<str>,
-    /// The run that this one was forked from, and the number of the last step that it has of it.
+    /// The run from which this one was forked, with the number of the last copied event.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forked: Option<(Arc<str>, u64)>,
-    /// When it was accepted, in milliseconds since 1970.
+    /// Creation time in milliseconds since 1970.
     pub created_ms: u64,
-    /// When its last step was written.
+    /// Time of the last event.
     #[serde(default)]
     pub updated_ms: u64,
-    /// Number of its last step.
+    /// Number of the last event.
     #[serde(default)]
     pub last: u64,
     /// Its current state.
@@ -74,27 +74,27 @@ pub struct RunHead {
 /// Filter for lists of runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunFilter {
-    /// Whose; everybody's where `None`.
+    /// Owner; all owners if `None`.
     pub scope: Option<Arc<str>>,
-    /// In which state; in any where `None`.
+    /// State; any state if `None`.
     pub state: Option<RunState>,
-    /// Accepted before this time, in milliseconds since 1970.
+    /// Created before this time, in milliseconds since 1970.
     pub before_ms: Option<u64>,
-    /// At most so many.
+    /// Maximum number of results.
     pub most: usize,
 }
 
 /// Storage of durable runs: memory, SQLite, Redis.
 pub trait Journal: Send + Sync + fmt::Debug {
-    /// What and where it is, without secrets.
+    /// Describes the store and its location, without secrets.
     fn describe(&self) -> String;
 
-    /// Whether it answers. While it does not, no durable run is accepted.
+    /// Whether the store answers. If it does not, durable runs are rejected.
     fn health(&self) -> Health {
         Health::Ready
     }
 
-    /// Writes the first steps of a run, and claims it. `Conflict` if there is one of that id.
+    /// Writes the first events of a run and claims it. `Conflict` if the id exists.
     fn begin<'a>(
         &'a self,
         head: &'a RunHead,
@@ -103,7 +103,7 @@ pub trait Journal: Send + Sync + fmt::Debug {
     ) -> BoxFuture<'a, Result<Claim, StoreError>>;
 
     /// Claims a run whose lease has expired or that is [`RunState::Ready`]. `None` if another
-    /// process owns it, or it waits, has ended or does not exist.
+    /// process owns the run, or if the run is waiting, has ended or does not exist.
     fn claim<'a>(
         &'a self,
         run: &'a str,
@@ -118,10 +118,10 @@ pub trait Journal: Send + Sync + fmt::Debug {
         lease: Duration,
     ) -> BoxFuture<'a, Result<bool, StoreError>>;
 
-    /// Adds steps of the owner of this epoch, all or none, and returns the number of the last.
-    /// `standing` is the new state; a run that does not continue is released by it. The lease is
-    /// not renewed. After `Unavailable` the steps may have been stored; check [`Journal::head`].
-    /// `Conflict` if another process has claimed the run.
+    /// Appends events of the owner with this epoch, all or none, and returns the number of the
+    /// last. `standing` is the new state. A state that does not continue releases the run. The
+    /// lease is not renewed. After `Unavailable` the events may have been stored; check
+    /// [`Journal::head`]. `Conflict` if another process has claimed the run.
     fn append<'a>(
         &'a self,
         run: &'a str,
@@ -130,8 +130,8 @@ pub trait Journal: Send + Sync + fmt::Debug {
         standing: &'a RunSnapshot,
     ) -> BoxFuture<'a, Result<u64, StoreError>>;
 
-    /// Adds a step on behalf of another party, such as a decision, if the last step is still number
-    /// `last` and no owner continues the run; otherwise `false`.
+    /// Appends an event of another party, such as a decision. Succeeds if `last` is still the last
+    /// event and the run has no active owner; otherwise returns `false`.
     fn interject<'a>(
         &'a self,
         run: &'a str,
@@ -140,10 +140,10 @@ pub trait Journal: Send + Sync + fmt::Debug {
         standing: &'a RunSnapshot,
     ) -> BoxFuture<'a, Result<bool, StoreError>>;
 
-    /// What the run is; `None` if there is none of that id.
+    /// Returns the metadata of a run; `None` if it does not exist.
     fn head<'a>(&'a self, run: &'a str) -> BoxFuture<'a, Result<Option<RunHead>, StoreError>>;
 
-    /// The steps after number `after`, in order, at most `most`.
+    /// Returns at most `most` events after number `after`, in order.
     fn read<'a>(
         &'a self,
         run: &'a str,
@@ -151,11 +151,11 @@ pub trait Journal: Send + Sync + fmt::Debug {
         most: usize,
     ) -> BoxFuture<'a, Result<Vec<JournalEntry>, StoreError>>;
 
-    /// Runs, the latest first.
+    /// Lists runs, latest first.
     fn list<'a>(&'a self, filter: &'a RunFilter)
     -> BoxFuture<'a, Result<Vec<RunHead>, StoreError>>;
 
-    /// Ids of runs that may be claimed, those that wait longest first.
+    /// Returns ids of runs that may be claimed, longest waiting first.
     fn abandoned(&self, most: usize) -> BoxFuture<'_, Result<Vec<Arc<str>>, StoreError>>;
 
     /// Deletes a run that has ended; `false` if it does not exist. `Conflict` if it has not ended.

@@ -14,105 +14,105 @@ use crate::tool::{Idempotency, ToolErrorKind};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "step", rename_all = "snake_case")]
 pub enum JournalEvent {
-    /// The run was accepted, with the request in the form that its executor reads again.
+    /// The run was admitted. The event contains the request in the executor's format.
     Admitted {
         /// The request.
         request: Json,
     },
-    /// The setup of the run is complete and does not change from here on.
+    /// The setup of the run is complete and does not change any more.
     Prepared {
         /// Prompt, history, question and options.
         setup: Json,
     },
-    /// A script has read another script or a file next to it, and keeps this content.
+    /// A script has read another script or a file. A replay uses this content.
     Read {
-        /// The name that it was found by, and the script that named it.
+        /// Name of the file, with the script that refers to it.
         name: String,
-        /// What it is called where it is from.
+        /// Name of the source within its library.
         source: String,
-        /// Where its file is, if it has one.
+        /// Path of the file, if it has one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         path: Option<String>,
-        /// Its text; its bytes in base64 if it is no script.
+        /// Text of a script; other files as base64.
         text: String,
     },
-    /// The model is about to be asked.
+    /// A model call is about to start.
     Asked {
-        /// Which question of the run, from 1.
+        /// Number of the model call in the run, from 1.
         turn: u32,
         /// SHA-256 of the request, in hexadecimal digits.
         digest: String,
-        /// Where in a script, whose questions have no order of their own.
+        /// Position within a script, whose model calls have no fixed order.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         place: Option<String>,
     },
-    /// The model has answered completely.
+    /// The model call has a complete answer.
     Answered {
-        /// Which question.
+        /// Number of the model call.
         turn: u32,
-        /// Every event of the answer, as it came.
+        /// All events of the answer, unchanged.
         events: Vec<ChatEvent>,
     },
-    /// The model did not answer, or not completely.
+    /// The model call failed, or its answer is incomplete.
     Unanswered {
-        /// Which question.
+        /// Number of the model call.
         turn: u32,
-        /// What kind of failure it was.
+        /// Kind of the failure.
         kind: ModelErrorKind,
         /// The cause.
         message: String,
     },
-    /// A tool is about to be called.
+    /// A tool call is about to start.
     Called {
-        /// The call's id, of which there is one in a run.
+        /// Id of the call, unique within the run.
         call: Arc<str>,
         /// The tool.
         tool: Arc<str>,
-        /// Its arguments, as they are sent.
+        /// Arguments as sent.
         arguments: Map<String, Json>,
         /// Whether the call may be repeated.
         repeat: Idempotency,
     },
-    /// The tool has answered, or failed.
+    /// A tool call has ended, with a result or an error.
     Returned {
         /// The call.
         call: Arc<str>,
-        /// What it gave.
+        /// The result or the error.
         result: Result<RecordedOutput, RecordedFailure>,
     },
-    /// Calls wait for approval. The run is not in memory meanwhile.
+    /// The run is waiting for approvals. It is not in memory meanwhile.
     Parked {
-        /// All of them.
+        /// All pending calls.
         waiting: Vec<PendingApproval>,
     },
     /// A person has decided about a call.
     Decided {
         /// The call.
         call: Arc<str>,
-        /// What.
+        /// The decision.
         decision: Decision,
-        /// Who: a key's name, or where it came from.
+        /// Name of the person's key, or the origin of the decision.
         by: Arc<str>,
     },
     /// Another process has taken over the run.
     TakenOver {
-        /// Which one.
+        /// Name of that process.
         by: Arc<str>,
     },
-    /// The run is over.
+    /// The run has ended.
     Ended {
-        /// How, in a word: `done`, `cancelled`, `error`.
+        /// Outcome in one word: `done`, `cancelled`, `error`.
         how: Arc<str>,
-        /// What is to be said of it.
+        /// Error message, if any.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error: Option<String>,
-        /// What it said.
+        /// Text of the answer.
         text: String,
     },
 }
 
 impl JournalEvent {
-    /// Its name, as it is written.
+    /// Name in the journal.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
@@ -135,9 +135,9 @@ impl JournalEvent {
 /// The result of a call.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RecordedOutput {
-    /// What the tool gave, as JSON text: numbers keep their digits.
+    /// The result as JSON text, so that numbers retain their digits.
     pub value: String,
-    /// Pictures that belong to it.
+    /// Images that belong to the result.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub images: Vec<MediaUrl>,
 }
@@ -145,31 +145,31 @@ pub struct RecordedOutput {
 /// The failure of a call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordedFailure {
-    /// What kind of failure it was.
+    /// Kind of the failure.
     pub kind: ToolErrorKind,
     /// The cause, for the operator.
     pub message: String,
-    /// What the model reads about it.
+    /// Message for the model.
     pub for_model: String,
 }
 
-/// A call that waits for approval.
+/// A call with a pending approval.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PendingApproval {
     /// The call's id.
     pub call: Arc<str>,
     /// The tool.
     pub tool: Arc<str>,
-    /// The arguments, as the model wrote them.
+    /// Arguments as written by the model.
     pub arguments: Map<String, Json>,
-    /// Why it waits.
+    /// Reason for the approval.
     pub why: ApprovalReason,
-    /// When the call is denied without a decision, in milliseconds since 1970.
+    /// Time at which the call is denied without a decision, in milliseconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_ms: Option<u64>,
 }
 
-/// Why a call waits.
+/// Reason why a call needs approval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ApprovalReason {
@@ -180,23 +180,23 @@ pub enum ApprovalReason {
     Unknown,
 }
 
-/// Where a run stands.
+/// State of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunState {
     /// Its owner is executing it.
     #[default]
     Running,
-    /// It waits for approval.
+    /// It is waiting for approval.
     Waiting,
     /// A decision was made; the next claim resumes the run.
     Ready,
-    /// It is over.
+    /// It has ended.
     Ended,
 }
 
 impl RunState {
-    /// Its name, as it is written.
+    /// Name as stored.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -207,7 +207,7 @@ impl RunState {
         }
     }
 
-    /// The state of this name.
+    /// Returns the state with this name.
     ///
     /// # Examples
     ///

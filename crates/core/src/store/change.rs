@@ -7,29 +7,29 @@ use serde::Serialize;
 
 use super::{EntryKey, EntryKind};
 
-/// A notice that something in a store may have changed.
+/// Notification that entries of a store may have changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StoreChange {
     /// One entry was written or removed.
     Entry(EntryKind, EntryKey),
-    /// Everything of a kind may have changed.
+    /// Any entry of a kind may have changed.
     Kind(EntryKind),
-    /// Everything may have changed: the store was away, or changes were missed.
+    /// Any entry may have changed: the store was unavailable, or notifications were missed.
     All,
 }
 
-/// Whether a store can be reached.
+/// Availability of a store.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "state", rename_all = "lowercase")]
 pub enum Health {
-    /// It answers.
+    /// The store answers.
     Ready,
-    /// It does not answer; what is cached is served.
+    /// The store does not answer; cached entries are used.
     Away {
-        /// What happened.
+        /// The error.
         reason: String,
     },
 }
 
-/// Changes as they happen.
+/// Stream of changes.
 pub type Changes = Pin<Box<dyn Stream<Item = StoreChange> + Send>>;

@@ -9,14 +9,14 @@ use crate::history::HistoryStore;
 
 /// A store of definitions and shared variables.
 pub trait Store: Send + Sync + fmt::Debug {
-    /// What and where it is, without secrets: `redis at 127.0.0.1:6379`.
+    /// Describes the store and its location, without secrets: `redis at 127.0.0.1:6379`.
     fn describe(&self) -> String;
 
-    /// Every entry of a kind, sorted by key.
+    /// Returns all entries of a kind, sorted by key.
     fn load(&self, kind: EntryKind) -> BoxFuture<'_, Result<Vec<StoreEntry>, StoreError>>;
 
-    /// Every entry of several kinds, in their order: as [`Store::load`] gives them, in fewer steps
-    /// where the store can.
+    /// Returns all entries of several kinds, like [`Store::load`] for each, but in fewer round
+    /// trips if the store supports it.
     fn load_all<'a>(
         &'a self,
         kinds: &'a [EntryKind],
@@ -30,18 +30,18 @@ pub trait Store: Send + Sync + fmt::Debug {
         })
     }
 
-    /// The keys of a kind, sorted, without their texts.
+    /// Returns the keys of a kind, sorted, without their texts.
     fn keys(&self, kind: EntryKind) -> BoxFuture<'_, Result<Vec<EntryKey>, StoreError>>;
 
-    /// The texts under these keys, in the same order, in one round trip.
+    /// Returns the texts under these keys, in the same order, in one round trip.
     fn get<'a>(
         &'a self,
         kind: EntryKind,
         keys: &'a [EntryKey],
     ) -> BoxFuture<'a, Result<Vec<Option<Arc<str>>>, StoreError>>;
 
-    /// The entries under these keys, in the same order, in one round trip: as [`Store::load`]
-    /// gives them, broken ones with what is wrong with them.
+    /// Returns the entries under these keys, in the same order, in one round trip. Like those of
+    /// [`Store::load`], they include invalid ones with their problems.
     fn entries<'a>(
         &'a self,
         kind: EntryKind,
@@ -64,21 +64,21 @@ pub trait Store: Send + Sync + fmt::Debug {
         text: &'a str,
     ) -> BoxFuture<'a, Result<(), StoreError>>;
 
-    /// Removes an entry; `false` if there was none.
+    /// Removes an entry; `false` if it does not exist.
     fn remove<'a>(
         &'a self,
         kind: EntryKind,
         key: &'a EntryKey,
     ) -> BoxFuture<'a, Result<bool, StoreError>>;
 
-    /// Changes from now on. A slow reader may get [`StoreChange::All`](super::StoreChange::All) instead of
-    /// many.
+    /// Returns future changes. A slow reader may get one
+    /// [`StoreChange::All`](super::StoreChange::All) instead of many changes.
     fn changes(&self) -> Changes;
 
     /// Completes when every change made before this call has been sent to [`Store::changes`].
     ///
     /// # Errors
-    /// The store does not answer, so changes are unknown.
+    /// The store does not answer, so changes may be missing.
     fn sync(&self) -> BoxFuture<'_, Result<(), StoreError>> {
         Box::pin(async { Ok(()) })
     }
@@ -86,7 +86,7 @@ pub trait Store: Send + Sync + fmt::Debug {
     /// Returns the last known health, without waiting.
     fn health(&self) -> Health;
 
-    /// The history of its definitions, if it keeps one.
+    /// Returns the version history of its definitions, if it has one.
     fn history(&self) -> Option<&dyn HistoryStore> {
         None
     }

@@ -1,4 +1,4 @@
-//! What a store holds: texts under typed keys.
+//! Entries of a store: texts under typed keys.
 
 use std::fmt;
 use std::path::Path;
@@ -20,16 +20,16 @@ pub enum EntryKind {
     Environ,
     /// A tool definition.
     Tool,
-    /// An agent: a model, instructions, tools and skills under a name.
+    /// An agent: a named combination of model, instructions, tools and skills.
     Agent,
-    /// A connection to a database that is asked questions.
+    /// A connection to a database.
     Database,
     /// The labels of a definition of another kind; see [`crate::history`].
     Label,
 }
 
 impl EntryKind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [EntryKind; 7] = [
         EntryKind::Extension,
         EntryKind::Prompt,
@@ -40,7 +40,7 @@ impl EntryKind {
         EntryKind::Label,
     ];
 
-    /// What people call an entry of it.
+    /// Display name of an entry of this kind.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -54,7 +54,7 @@ impl EntryKind {
         }
     }
 
-    /// The word for it in keys, addresses and logs.
+    /// Name in keys, URLs and logs.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -68,7 +68,7 @@ impl EntryKind {
         }
     }
 
-    /// Whether its entries are definitions, whose versions are kept.
+    /// Whether its entries are definitions with a version history.
     ///
     /// # Examples
     ///
@@ -84,8 +84,7 @@ impl EntryKind {
     }
 }
 
-/// The part of a key after its kind: segments joined by `:`, for example
-/// `codebase:lookup_ref`.
+/// The part of a key after its kind: segments joined by `:`, such as `codebase:lookup_ref`.
 ///
 /// # Examples
 ///
@@ -102,12 +101,12 @@ impl EntryKind {
 pub struct EntryKey(Arc<str>);
 
 impl EntryKey {
-    /// A key of these characters.
+    /// Creates a key.
     pub fn new(text: impl Into<Arc<str>>) -> Self {
         EntryKey(text.into())
     }
 
-    /// The key as it is stored.
+    /// Returns the key as stored.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -118,14 +117,14 @@ impl EntryKey {
         self.0.split(':')
     }
 
-    /// The id that people and routes use: `:` becomes `.`.
+    /// Returns the id for users and routes: `:` becomes `.`.
     #[must_use]
     pub fn id(&self) -> String {
         self.0.replace(':', ".")
     }
 
-    /// The name that templates call: `:` becomes `_`.
-    /// Other characters that cannot stand in a name become `_` too.
+    /// Returns the function name in templates: `:` and other characters that are not allowed in
+    /// names become `_`.
     #[must_use]
     pub fn function_name(&self) -> String {
         let name = |c: char| if c.is_alphanumeric() { c } else { '_' };
@@ -148,24 +147,24 @@ impl fmt::Display for EntryKey {
 pub struct StoreEntry {
     /// Its key.
     pub key: EntryKey,
-    /// The stored text: JSON, or a prompt file as the ending of its file's name says.
+    /// The stored text: JSON, or a prompt file whose format depends on its extension.
     pub text: Arc<str>,
-    /// Name and text of a second file that belongs to it (the `config.json`
-    /// beside a `skprompt.txt`).
+    /// Name and text of a second file that belongs to the entry, such as the `config.json` of a
+    /// `skprompt.txt`.
     pub companion: Option<(Arc<str>, Arc<str>)>,
-    /// The folder on disk that a prompt file is in, whose other files it may refer to. `None` for
-    /// everything stored elsewhere: whatever its origin looks like, it reaches no file.
+    /// Folder of a prompt file, whose other files it may refer to. `None` for all other entries,
+    /// which cannot access files regardless of their origin.
     pub folder: Option<Arc<Path>>,
-    /// Where it is stored, for messages: a file name, a key with its prefix.
+    /// Location for messages: a file name, or a key with its prefix.
     pub origin: Arc<str>,
-    /// Why the store could not hand out the text as JSON: a file that is broken
-    /// YAML, a key that holds a list, a value over the size limit. The entry is
-    /// still listed, so that nobody has to guess where it went.
+    /// Problem of an entry whose text is not available as JSON: a file with invalid YAML, a key
+    /// that holds a list, or a value above the size limit. Such entries are listed too, so that
+    /// they do not seem to be missing.
     pub problem: Option<Diagnostic>,
 }
 
 impl StoreEntry {
-    /// An entry whose text is as it should be.
+    /// Creates a valid entry.
     pub fn new(key: EntryKey, text: impl Into<Arc<str>>, origin: impl Into<Arc<str>>) -> Self {
         StoreEntry {
             key,
@@ -177,7 +176,7 @@ impl StoreEntry {
         }
     }
 
-    /// An entry that is there and cannot be used; `text` is what could be read of it.
+    /// Creates an invalid entry; `text` is its readable part.
     pub fn invalid(key: EntryKey, text: impl Into<Arc<str>>, problem: Diagnostic) -> Self {
         StoreEntry {
             key,

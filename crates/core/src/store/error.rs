@@ -6,9 +6,9 @@ use crate::build::FeatureDisabled;
 /// The kind of a [`StoreError`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StoreErrorKind {
-    /// It cannot be reached.
+    /// The store is unreachable.
     Unavailable,
-    /// It rejected the operation: permissions, read-only, full.
+    /// The store rejected the operation: permissions, read-only, full.
     Refused,
     /// Invalid address or setting.
     Configuration,
@@ -52,7 +52,7 @@ impl StoreErrorKind {
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct StoreError {
-    /// What kind of failure it was.
+    /// Kind of the failure.
     pub kind: StoreErrorKind,
     /// The store, the cause and the fix.
     pub message: String,
@@ -65,7 +65,7 @@ impl From<FeatureDisabled> for StoreError {
 }
 
 impl StoreError {
-    /// An error of this kind.
+    /// Creates an error.
     pub fn new(kind: StoreErrorKind, message: impl Into<String>) -> Self {
         StoreError {
             kind,

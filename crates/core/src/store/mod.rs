@@ -1,7 +1,6 @@
-//! The contract with stores, which hold definitions and shared variables.
+//! Traits of stores for definitions and shared variables.
 //!
-//! A store holds texts under typed keys. It does not know what the texts mean;
-//! it says when one has changed.
+//! A store holds texts under typed keys. It does not interpret the texts, but reports changes.
 
 mod change;
 mod contract;

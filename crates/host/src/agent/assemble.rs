@@ -1,4 +1,4 @@
-//! Collects everything that a run needs from a request: model, history, prompt, tools, skills.
+//! Collects everything that a run needs for a request: model, history, prompt, tools and skills.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -18,12 +18,12 @@ use super::{
     prompt, question, stored,
 };
 
-/// Maximum number of pictures of one tool result that the model receives.
+/// Maximum number of images of one tool result that the model receives.
 const MOST_RESULT_IMAGES: usize = 8;
 
-/// Collects what a run needs: model, history, prompt, tools and skills. When the journal already
-/// has what the model was told at the start, nothing is rendered or loaded again: a prompt may have
-/// changed since, and the recorded text is the one that counts.
+/// Collects everything that a run needs: model, history, prompt, tools and skills. If the journal
+/// already contains the initial messages of the run, nothing is rendered or loaded again: a prompt
+/// may have changed since, and the recorded text takes precedence.
 pub(super) async fn prepare(
     service: &AgentService,
     mut request: AgentRequest,
@@ -40,7 +40,7 @@ pub(super) async fn prepare(
         }
         None => None,
     };
-    // After the agent's defaults, because they decide which model the request names.
+    // Connected after the agent's defaults are applied, because they may select the model.
     let connected = service.parts.models.connect(request.model.as_ref())?;
     let session = request.session_id();
     let mut input = std::mem::take(&mut request.input);
@@ -136,15 +136,14 @@ pub(super) fn ask_another(
     Ok(())
 }
 
-/// Patterns of the tools that need approval: those of the agent plus those of the request. A
-/// request can only add patterns, never remove those of an agent.
+/// Patterns of the tools that need approval: those of the agent and those of the request. A request
+/// can add patterns but not remove those of the agent.
 fn asking(agent: &Permissions, request: &[String]) -> Result<Permissions, AgentError> {
     let all = [agent.patterns().as_slice(), request].concat();
     if request.is_empty() {
         return Ok(agent.clone());
     }
-    // A `!` pattern removes tools from the list, so a caller could skip an approval that the agent
-    // requires.
+    // With a `!` pattern, a caller could skip an approval that the agent requires.
     if let Some(taken) = request
         .iter()
         .find(|pattern| pattern.trim().starts_with('!'))
@@ -167,7 +166,7 @@ struct Documents {
     sources: Vec<Citation>,
 }
 
-/// Puts a few documents into the question as a whole; for more, the model gets search tools.
+/// Adds small collections to the question as a whole; for larger ones, the model gets search tools.
 async fn documents(
     service: &AgentService,
     request: &AgentRequest,
@@ -212,8 +211,8 @@ async fn documents(
                 sources: sources.collect(),
             })
         }
-        // A document that cannot be read as a whole may still be searchable; the tool reports why
-        // not.
+        // A document that cannot be read as a whole may still be searchable. Otherwise the search
+        // tool reports the reason.
         Ok(None) | Err(_) => Ok(searched(knowledge)),
     }
 }
@@ -247,7 +246,7 @@ async fn conversation(
         RunInput::Content(content) => {
             let mut past = loaded(service, request, session).await?;
             past.messages = history::paired(past.messages, &request.tool_results);
-            // A request that only returns tool results has no question of its own.
+            // A request that only returns tool results does not contain a question.
             let says_nothing = matches!(&content, MessageContent::Text(text) if text.is_empty());
             let mut asked = if says_nothing && request.attachments.is_empty() {
                 Vec::new()
@@ -267,8 +266,8 @@ async fn conversation(
     }
 }
 
-/// Splits a conversation that the request contains: its last user message is the question, and its
-/// system message counts if `system` is absent.
+/// Splits the conversation of a request: the last user message is the question, and the system
+/// message is used if `system` is missing.
 fn split_messages(
     request: &AgentRequest,
     messages: Vec<Message>,
@@ -319,7 +318,7 @@ async fn loaded(
     Ok(history::past(turns))
 }
 
-/// Removes the tool results that the request brought from the end of the history.
+/// Removes the tool results of the request from the end of the history.
 fn trailing_results(messages: &mut Vec<Message>, request: &AgentRequest) -> Vec<Message> {
     if request.tool_results.is_empty() {
         return Vec::new();
@@ -353,7 +352,7 @@ fn once(names: Vec<String>) -> Vec<String> {
     names.into_iter().filter(new).collect()
 }
 
-/// Rejects duplicate tool names: the model could not say which tool it means.
+/// Rejects duplicate tool names, because a call of the model would be ambiguous.
 fn no_doubles(
     tools: &[Arc<dyn quillet_core::tool::Tool>],
     client_tools: &[ToolOffer],
@@ -370,8 +369,8 @@ fn no_doubles(
     Ok(())
 }
 
-/// Rejects tools that another provider executes: they are only sent to their own provider, so
-/// without this error they would be dropped silently.
+/// Rejects tools that another provider executes. They can only be sent to that provider, and would
+/// otherwise be dropped silently.
 fn check_native_tools(provider: &str, client_tools: &[ToolOffer]) -> Result<(), AgentError> {
     let native = client_tools.iter().filter_map(|tool| match tool {
         ToolOffer::Native(native) => Some(native),

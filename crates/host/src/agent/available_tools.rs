@@ -17,7 +17,7 @@ use super::assemble::setup;
 use super::{AgentRequest, AgentService, RawJson, stored};
 use crate::tool_ids::tool_id;
 
-/// Prefixes with which prompts and scripts are named as tools.
+/// Prefixes of prompts and scripts that are used as tools.
 const PROMPT: [&str; 2] = ["prompt/", "script/"];
 
 /// Tools and skills of a request.
@@ -32,7 +32,7 @@ pub(super) struct AvailableTools {
 }
 
 impl AvailableTools {
-    /// Names of everything that may be called, with or without a skill.
+    /// Names of all callable tools, including those of skills.
     pub(super) fn names(&self) -> Vec<&str> {
         let of_skills = self.skills.iter().flat_map(|skill| &skill.tools);
         let tools = self.tools.iter().chain(of_skills);
@@ -40,7 +40,7 @@ impl AvailableTools {
     }
 }
 
-/// Collects what a request names. `permitted` are the tools of a stored agent.
+/// Collects the tools and skills of a request. `permitted` are the tools of a stored agent.
 pub(super) async fn collect(
     service: &AgentService,
     request: &AgentRequest,
@@ -59,7 +59,7 @@ pub(super) async fn collect(
         let mut known = known(service, request);
         known.extend(versions(service, permitted));
         let names: Vec<&str> = known.iter().flat_map(|tool| tool.spec().names()).collect();
-        // Before the filter: a pattern is doubtful if it matches nothing that exists.
+        // Checked before the filter: only a pattern that matches no existing tool causes a warning.
         offered.warnings = permitted.doubts(&names);
         let allowed = known.into_iter();
         let allowed = allowed.filter(|tool| permitted.allows_tool(tool.spec()));
@@ -95,7 +95,7 @@ fn requested_tools(
         (searches_documents, "knowledge_base"),
     ];
     for (_, name) in more.into_iter().filter(|(is_on, _)| *is_on) {
-        // An explicit entry wins, even one that disables the tool.
+        // An explicit entry takes precedence, even if it disables the tool.
         if !request.tools.builtin.contains_key(name) {
             wanted.push((name.to_owned(), Map::new()));
         }
@@ -103,7 +103,7 @@ fn requested_tools(
     wanted
 }
 
-/// Id of a prompt that is named as a tool.
+/// Id of a prompt that is used as a tool.
 fn prompt(name: &str) -> Option<&str> {
     PROMPT.iter().find_map(|prefix| name.strip_prefix(prefix))
 }
@@ -139,9 +139,9 @@ fn named_definitions(
     tools.map_err(|error| setup(ErrorCode::RunInvalidRequest, error.to_string()))
 }
 
-/// Stored definitions that the request itself names: agent, tools, prompts as tools, and those of
-/// skills in the request. Definitions that the agent uses are the choice of its author and need no
-/// permission of the caller.
+/// Returns the stored definitions that the request itself refers to: its agent, its tools, prompts
+/// used as tools, and those of skills in the request. Definitions that the agent uses are chosen by
+/// its author, so the caller needs no permission for them.
 #[must_use]
 pub fn definitions_of(service: &AgentService, request: &AgentRequest) -> Vec<(EntryKind, String)> {
     let agent = stored::name(request).map(|name| (EntryKind::Agent, name.to_owned()));
@@ -175,7 +175,7 @@ fn in_catalogue(service: &AgentService, name: &str) -> Option<Arc<dyn Tool>> {
     snapshot.functions.get(name).cloned()
 }
 
-/// Tools of the catalogue, prompts and built-in tools, as far as they exist.
+/// Returns the existing tools of the catalogue, prompts and built-in tools.
 fn known(service: &AgentService, request: &AgentRequest) -> Vec<Arc<dyn Tool>> {
     let prompts = &service.parts.prompts;
     let snapshot = prompts.catalogue().snapshot();
@@ -190,8 +190,8 @@ fn known(service: &AgentService, request: &AgentRequest) -> Vec<Arc<dyn Tool>> {
     tools
 }
 
-/// Prompt versions that an agent selects (`prompt/ID@production`). Patterns with stars always mean
-/// the version that readers get.
+/// Prompt versions that an agent selects (`prompt/ID@production`). Patterns with `*` always mean
+/// the default version.
 fn versions(service: &AgentService, permitted: &Permissions) -> Vec<Arc<dyn Tool>> {
     let prompts = &service.parts.prompts;
     let marked = permitted.allowed().filter(|name| !name.contains('*'));
@@ -202,7 +202,7 @@ fn versions(service: &AgentService, permitted: &Permissions) -> Vec<Arc<dyn Tool
     tools.collect()
 }
 
-/// Removes duplicates, so that a tool named twice is offered once.
+/// Adds tools without duplicates.
 fn add(tools: &mut Vec<Arc<dyn Tool>>, more: Vec<Arc<dyn Tool>>) {
     for tool in more {
         if !tools
@@ -214,7 +214,7 @@ fn add(tools: &mut Vec<Arc<dyn Tool>>, more: Vec<Arc<dyn Tool>>) {
     }
 }
 
-/// MCP servers of the configuration and of the request.
+/// Returns the MCP servers of the configuration and of the request.
 fn servers(service: &AgentService, request: &AgentRequest) -> McpServers {
     let list: Vec<Value> = request
         .tools
@@ -230,13 +230,13 @@ fn servers(service: &AgentService, request: &AgentRequest) -> McpServers {
     servers.filled(&request.metadata.task_data.0)
 }
 
-/// Lists the tools of a server. A server that does not answer is skipped, so that it does not
-/// affect the others.
+/// Lists the tools of a server. A server that does not answer is skipped, so the others stay
+/// usable.
 async fn add_mcp(service: &AgentService, servers: &McpServers, tools: &mut Vec<Arc<dyn Tool>>) {
     if servers.is_empty() {
         return;
     }
-    // A server's tool with a taken name is offered under another name instead of being dropped.
+    // If a name is taken, the server's tool gets another name instead of being dropped.
     let taken: Vec<String> = tools.iter().map(|tool| tool.spec().name.clone()).collect();
     let taken: Vec<&str> = taken.iter().map(String::as_str).collect();
     let found = service.parts.tools.mcp_tools(servers, &taken).await;
@@ -250,7 +250,7 @@ fn report(found: &[Diagnostic]) {
     }
 }
 
-/// Skills in the request, and skills of the service that the request names.
+/// Returns the skills in the request, and the skills of the service that it refers to.
 fn definitions(
     service: &AgentService,
     request: &AgentRequest,

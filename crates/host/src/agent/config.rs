@@ -20,15 +20,15 @@ use quillet_tools::{McpServers, Tools};
 use super::ModelSettings;
 use crate::script::ScriptService;
 
-/// Models of this process: configured models, and models that requests define.
+/// Models of this process: configured ones, and those that requests define.
 pub trait ModelRegistry: Send + Sync + fmt::Debug {
-    /// Returns the model of a request; the configured one if the request names none.
+    /// Returns the model of a request, or the configured one if the request selects none.
     ///
     /// # Errors
     /// No model is configured, or the request's model settings are invalid.
     fn connect(&self, settings: Option<&ModelSettings>) -> Result<ConnectedModel, ModelError>;
 
-    /// Default model for requests that name none.
+    /// Default model for requests that do not select one.
     fn default_model(&self) -> Option<String>;
 
     /// Names of the available providers.
@@ -41,30 +41,30 @@ pub trait ModelRegistry: Send + Sync + fmt::Debug {
         Box::pin(std::future::ready(named.collect()))
     }
 
-    /// Whether a model is known to accept pictures.
+    /// Whether a model is known to accept images.
     fn takes_images(&self, _model: &str) -> bool {
         false
     }
 
-    /// Account that pays for a new run, by the name of its key if there are keys.
+    /// Account that pays for a new run. `key` is the name of the client's key, if there are keys.
     fn payer(&self, key: Option<&str>) -> BudgetAccounts {
         BudgetAccounts::of(key.map(Into::into))
     }
 
-    /// Price of these calls of a model in US dollars, if known.
+    /// Cost of the usage of a model in US dollars, if its prices are known.
     fn cost(&self, _model: &str, _usage: &Usage, _calls: u32) -> Option<f64> {
         None
     }
 }
 
-/// A model with what a run must know about it.
+/// A model with the facts that a run needs.
 #[derive(Clone, Debug)]
 pub struct ConnectedModel {
     /// The model.
     pub model: Arc<dyn ChatModel>,
-    /// The model's name, as it is sent.
+    /// Model name as sent to the provider.
     pub name: String,
-    /// The provider, as in errors: `openai`, `anthropic`, `google`, `mock`.
+    /// Provider name as in errors: `openai`, `anthropic`, `google`, `mock`.
     pub provider: String,
     /// Context window of the model.
     pub window: Window,
@@ -83,15 +83,15 @@ pub struct AgentParts {
     pub runs: Arc<dyn Runs>,
     /// Journal of durable runs; `None` disables durable runs.
     pub journal: Option<Arc<dyn Journal>>,
-    /// Tools of this service and those of MCP servers.
+    /// Tools of this service, including those of MCP servers.
     pub tools: Arc<Tools>,
     /// Stored prompts and tools, which agents may call.
     pub prompts: Arc<PromptService>,
     /// Runner of stored scripts; `None` disables scripts.
     pub scripts: Option<Arc<ScriptService>>,
-    /// Skills that requests may name.
+    /// Skills that requests may refer to.
     pub skills: Vec<SkillDefinition>,
-    /// MCP servers whose tools every run gets.
+    /// MCP servers whose tools are available in every run.
     pub mcp_servers: McpServers,
     /// Documents that models may search.
     pub knowledge: Option<Arc<dyn Knowledge>>,
@@ -102,21 +102,22 @@ pub struct AgentParts {
 /// Options of agents.
 #[derive(Clone, Debug)]
 pub struct AgentOptions {
-    /// Bounds of each run.
+    /// Limits of each run.
     pub limits: RunLimits,
     /// Maximum number of concurrent runs of this process. Default 50.
     pub concurrent: usize,
-    /// Limits of one key over all replicas. Default no limit.
+    /// Limits of one key across all replicas. Default no limit.
     pub allowance: RunAllowance,
-    /// Maximum number of history messages that are loaded. Default 10,000; compaction cuts what
-    /// does not fit into the model.
+    /// Maximum number of history messages to load. Default 10,000. Compaction shortens a history
+    /// that does not fit into the model's window.
     pub history_messages: usize,
-    /// Number of first and last messages kept of a group's history. Default 10 and 20.
+    /// Number of messages to load from the start and the end of a group's history. Default 10 and
+    /// 20.
     pub group_history: (usize, usize),
-    /// Whether runs continue for their event logs after the client disconnects, if the request does
-    /// not say. Default `false`.
+    /// Default of `resumable` in requests: whether runs continue for their event logs after the
+    /// client disconnects. Default `false`.
     pub resumable: bool,
-    /// Whether runs are durable, if the request does not say. Default `false`.
+    /// Default of `durable` in requests. Default `false`.
     pub durable: bool,
     /// Lease time of a durable run, after which another process may resume it. Default 10 s.
     pub lease: Duration,
@@ -125,14 +126,15 @@ pub struct AgentOptions {
     /// How long a reader of a resumable answer waits for an unavailable log before its stream ends
     /// with an error. Default 10 s.
     pub log_patience: Duration,
-    /// Bytes of a request. Default 32 MiB: images come in base64.
+    /// Maximum bytes of a request. Default 32 MiB, because images are sent in base64.
     pub body_bytes: usize,
-    /// Arguments and results are shown in blocks for tools whose names contain one
-    /// of these. Default `read`, `write`, `upload`, `exec`.
+    /// Tools whose arguments and results are shown in blocks: those with one of these words in
+    /// their names. Default `read`, `write`, `upload`, `exec`.
     pub shown_tools: Arc<[String]>,
-    /// Bytes of a result in a block. Default 16 KiB; the event of the call has all of it.
+    /// Maximum bytes of a result in a block. Default 16 KiB. The event of the call has the full
+    /// result.
     pub block_output_bytes: usize,
-    /// Whether traces hold the texts of prompts and answers. Default `false`.
+    /// Whether traces include the texts of prompts and answers. Default `false`.
     pub trace_texts: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Conversation history: loading, selection, repair, and what a run adds.
+//! Conversation history: loading, selection, repair, and the messages of a new run.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,10 +8,10 @@ use quillet_core::{Message, Role, clock};
 
 use super::ToolResult;
 
-/// Result of a call for which the client sent none.
+/// Result of a call for which the client sent no result.
 const UNANSWERED: &str = "The client gave no result for this call.";
 
-/// State that a history leaves for the next run.
+/// History in the form that the next run needs.
 #[derive(Debug, Default)]
 pub(super) struct RunHistory {
     pub(super) messages: Vec<Message>,
@@ -33,7 +33,7 @@ pub(super) fn ends(
     turns
 }
 
-/// Messages of these turns, and the skills that are still loaded.
+/// Returns the messages of these turns, and the skills that are still loaded.
 pub(super) fn past(turns: Vec<StoredMessage>) -> RunHistory {
     let skills = skills::retained(&turns);
     RunHistory {
@@ -42,9 +42,9 @@ pub(super) fn past(turns: Vec<StoredMessage>) -> RunHistory {
     }
 }
 
-/// Gives every call exactly one result, directly after the turn that made it: the result in the
-/// request, or a text that there is none. Results without a call are dropped, because providers
-/// reject both.
+/// Gives every call exactly one result, directly after the turn of the call: the result in the
+/// request, or a text that states that it is missing. Results without a call are dropped. Providers
+/// reject calls without a result and results without a call.
 pub(super) fn paired(messages: Vec<Message>, given: &[ToolResult]) -> Vec<Message> {
     let mut results: HashMap<&str, &ToolResult> = given
         .iter()
@@ -91,7 +91,7 @@ fn answer(
     }
 }
 
-/// Messages that a run adds to its session; empty if nothing was said.
+/// Messages that a run adds to its session; empty if the model wrote nothing.
 pub(super) fn turns(run: &str, asked: &[Message], outcome: &AgentOutcome) -> Vec<StoredMessage> {
     if outcome.messages.is_empty() {
         return Vec::new();
@@ -109,7 +109,7 @@ pub(super) fn turns(run: &str, asked: &[Message], outcome: &AgentOutcome) -> Vec
     turns
 }
 
-/// The user's message as the session stores it before there is an answer.
+/// The user's message in the form that is stored before the answer exists.
 pub(super) fn question_turns(run: &str, asked: &[Message]) -> Vec<StoredMessage> {
     numbered(run, asked.iter())
 }
@@ -127,8 +127,8 @@ fn numbered<'m>(run: &str, messages: impl Iterator<Item = &'m Message>) -> Vec<S
     (1..).zip(messages).map(turn).collect()
 }
 
-/// Whether the conversation ends with this unanswered message. Then the run before died, and its
-/// client is sending the message again.
+/// Whether the conversation already ends with this unanswered message: the earlier run crashed, and
+/// the client sent the message again.
 pub(super) fn is_asked_again(past: &[Message], asked: &[Message]) -> bool {
     match (past.last(), asked) {
         (Some(last), [question]) => last.role == Role::User && last.content == question.content,

@@ -1,8 +1,8 @@
 //! Agents of this process, from a request to a run.
 //!
-//! [`AgentService::begin`] admits a request and gives a [`RunHandle`], whose events the caller reads.
-//! No HTTP here: `POST /v1/response` is one caller, other routes and the command line are others.
-//! The loop itself is `quillet-agent`'s.
+//! [`AgentService::begin`] admits a request and returns a [`RunHandle`], from which the caller
+//! reads events. This module is independent of HTTP: `POST /v1/response`, other routes and the
+//! command line use it. The loop itself is in `quillet-agent`.
 
 mod assemble;
 mod available_tools;

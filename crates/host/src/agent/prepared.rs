@@ -4,11 +4,11 @@ use quillet_agent::{Citation, Permissions, RunSpec};
 use quillet_core::Message;
 use quillet_core::budget::BudgetLimits;
 
-/// Prepared run, and what its session stores.
+/// Prepared run with the messages for its session.
 pub(super) struct PreparedRun {
     pub(super) run: RunSpec,
     pub(super) session: Option<String>,
-    /// The user's message as the session stores it.
+    /// The user's message as stored in the session.
     pub(super) asked: Vec<Message>,
     /// Whether the session already ends with this message.
     pub(super) is_asked_again: bool,

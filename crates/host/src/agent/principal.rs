@@ -11,7 +11,7 @@ pub struct Principal {
     pub(super) key: String,
     /// Scope of run ids; the same for all clients without a key.
     scope: String,
-    /// Name of the key, which its budgets refer to.
+    /// Name of the key, by which budgets refer to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     name: Option<String>,
 }
@@ -54,7 +54,7 @@ impl Principal {
         }
     }
 
-    /// Owner of what this client stores; the same for all clients without a key.
+    /// Owner of the client's stored data; the same for all clients without a key.
     #[must_use]
     pub fn scope(&self) -> &str {
         &self.scope
@@ -72,7 +72,7 @@ impl Principal {
         format!("resp-{:012x}", hash >> 16)
     }
 
-    /// Splits the whole id of a run into owner and answer id. An id without a scope belongs to
+    /// Splits the full id of a run into its owner and its answer id. Ids without a scope belong to
     /// clients without a key.
     ///
     /// ```
@@ -113,7 +113,8 @@ fn is_response_id(id: &str) -> bool {
         .is_some_and(|rest| rest.len() == 12 && rest.bytes().all(hex))
 }
 
-/// Must be the same in every replica, and need not be secret: keys are long.
+/// Digest that is the same in every replica. Keys are long, so the hash does not have to be
+/// cryptographic.
 fn digest(value: &impl Hash) -> u64 {
     // `DefaultHasher::new` has fixed keys, unlike `RandomState`, so all processes agree.
     let mut hasher = DefaultHasher::new();

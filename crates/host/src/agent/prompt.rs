@@ -5,7 +5,8 @@ use serde_json::json;
 
 use super::AgentRequest;
 
-/// Name of the tool with which a model asks the user; the client answers the call.
+/// Name of the tool with which a model asks the user for clarification. The client answers its
+/// calls.
 pub const CLARIFY: &str = "ask_clarification";
 
 const CLARIFICATION: &str = "\

@@ -1,4 +1,4 @@
-//! The user's message with attachments, passages, speaker and time.
+//! The user's message with its attachments, passages, speaker and time.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -6,7 +6,7 @@ use quillet_core::{ContentPart, Message, MessageContent, Role};
 
 use super::{AgentRequest, Attachment, KnowledgeContext};
 
-/// The user's message.
+/// Builds the user's message.
 pub(super) fn message(request: &AgentRequest, content: MessageContent, most: usize) -> Message {
     let mut parts: Vec<ContentPart> = Vec::new();
     let attached = request.attachments.iter().enumerate();
@@ -65,7 +65,7 @@ fn attached_part(number: usize, attachment: &Attachment, most: usize) -> Content
         return ContentPart::text(wrapped(number, attachment, text, most));
     }
     let data = attachment.data.as_deref().unwrap_or_default();
-    // Data that is not valid base64 is passed on as media, and the provider reports it.
+    // Data that is not valid base64 is sent as media, and the provider reports the error.
     if is_text(kind)
         && let Ok(bytes) = STANDARD.decode(data.trim())
     {
@@ -94,7 +94,7 @@ fn wrapped(number: usize, attachment: &Attachment, text: &str, most: usize) -> S
         .filter(|part| !part.is_empty())
         .map(|part| format!(" | {}", one_line(part)))
         .collect();
-    // Cut before the replacement below, so that no entity is cut in half.
+    // Cut before the escaping below, so that escape sequences stay intact.
     let text = cut(text, most);
     // A closing tag in the text must not end the attachment.
     let text = text.replace("</attachment", "&lt;/attachment");

@@ -1,5 +1,5 @@
-//! Request to an agent, independent of its route. Plain data in the terms of Chat Shell's request;
-//! the route that reads it defines and validates the wire format.
+//! Agent request, independent of its route. It is plain data in the terms of Chat Shell's requests.
+//! Each route defines and validates its own wire format.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 
 use super::ScriptRequest;
 
-/// Default limit on output tokens, as in Chat Shell; the model's own limit lowers it.
+/// Default limit on output tokens, as in Chat Shell. A lower limit of the model takes precedence.
 pub const DEFAULT_MAX_TOKENS: u64 = 32_768;
 
 /// A request to an agent.
@@ -25,12 +25,12 @@ pub struct AgentRequest {
     pub model: Option<ModelSettings>,
     /// Temperature, 0 to 2. Not sent if `None`, because reasoning models reject it.
     pub temperature: Option<f64>,
-    /// Maximum number of output tokens; [`DEFAULT_MAX_TOKENS`] if unset, and never more than the
-    /// model can write.
+    /// Maximum number of output tokens. [`DEFAULT_MAX_TOKENS`] if unset, and at most the model's
+    /// own limit.
     pub max_tokens: Option<u64>,
     /// The user's input.
     pub input: RunInput,
-    /// The session whose history is loaded and added to.
+    /// Session from which the history is loaded and to which the answer is added.
     pub session: Option<String>,
     /// Whether the history is loaded.
     pub include_history: bool,
@@ -40,25 +40,25 @@ pub struct AgentRequest {
     pub tools: ToolSettings,
     /// Whether the model must call a tool.
     pub tool_choice: Option<ToolChoice>,
-    /// Other generation parameters, from routes whose requests have them.
+    /// Further generation parameters of some routes.
     pub options: ChatOptions,
     /// Feature switches.
     pub features: Features,
     /// Metadata of the request.
     pub metadata: Metadata,
-    /// Files that belong to the question.
+    /// Files attached to the question.
     pub attachments: Vec<Attachment>,
-    /// Passages that belong to the question.
+    /// Passages attached to the question.
     pub knowledge: Option<KnowledgeContext>,
-    /// Results of calls that an earlier answer asked the client to make.
+    /// Results of calls that an earlier answer requested from the client.
     pub tool_results: Vec<ToolResult>,
-    /// Script that runs instead of an agent.
+    /// Script to run instead of an agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub script: Option<ScriptRequest>,
     /// Budget of this run, in addition to those of its key.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub budget: Option<BudgetLimits>,
-    /// Warnings about the request; the answer repeats them.
+    /// Warnings about the request, which are added to the answer.
     pub warnings: Vec<String>,
 }
 
@@ -88,7 +88,7 @@ impl Default for AgentRequest {
 }
 
 impl AgentRequest {
-    /// Request with a question and defaults otherwise.
+    /// Creates a request with a question and defaults.
     #[must_use]
     pub fn question(text: impl Into<String>) -> Self {
         AgentRequest {
@@ -97,7 +97,7 @@ impl AgentRequest {
         }
     }
 
-    /// Request for a durable run of a script.
+    /// Creates a request for a durable run of a script.
     #[must_use]
     pub fn of_script(mut script: ScriptRequest) -> Self {
         let mut request = AgentRequest::default();
@@ -107,7 +107,7 @@ impl AgentRequest {
         request
     }
 
-    /// The session: the named one, else that of the task, else none.
+    /// Returns the id of the session: the given session, or that of the task.
     #[must_use]
     pub fn session_id(&self) -> Option<String> {
         let named = self.session.clone().filter(|id| !id.is_empty());
@@ -115,42 +115,42 @@ impl AgentRequest {
     }
 }
 
-/// Model settings of one request.
+/// Model settings of a request.
 #[derive(Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ModelSettings {
-    /// Its name; `agent/NAME` is a stored agent.
+    /// Model name; `agent/NAME` refers to a stored agent.
     pub model_id: String,
-    /// The provider: `openai`, `gpt`, `claude`, `anthropic`, `google`, `gemini`, or a guess by the
-    /// name.
+    /// Provider: `openai`, `gpt`, `claude`, `anthropic`, `google` or `gemini`. Other values are
+    /// ignored, and the provider is derived from the model name.
     pub model: String,
-    /// The key; empty for servers that need none.
+    /// API key; empty for servers without authentication.
     #[serde(skip)]
     pub api_key: SecretString,
-    /// Address of the provider; its own where `None`.
+    /// Base URL of the provider; its default if `None`.
     pub base_url: Option<String>,
     /// `chat`, or `responses` for OpenAI's Responses.
     pub api_format: String,
-    /// Headers of every request to the provider.
+    /// Headers for every request to the provider.
     #[serde(skip)]
     pub default_headers: Vec<(String, SecretString)>,
-    /// Tokens of a request and its answer together.
+    /// Context window in tokens, for input and output together.
     pub context_window: Option<u64>,
-    /// Most tokens of an answer.
+    /// Maximum number of output tokens.
     pub max_output_tokens: Option<u64>,
-    /// Longest silence of the provider before a timeout. Default 120 s.
+    /// Timeout for periods without data from the provider. Default 120 s.
     pub timeout: Option<Duration>,
     /// Number of retries. Default 3.
     pub max_retries: Option<u32>,
     /// Initial backoff. Default 1 s.
     pub retry_delay: Option<Duration>,
-    /// A stored model or agent.
+    /// Name of a stored model or agent.
     pub model_name: Option<String>,
-    /// Where that is stored.
+    /// Namespace of the stored model or agent.
     pub model_namespace: Option<String>,
 }
 
-// Implemented by hand, because addresses may contain passwords.
+// Not derived, because addresses may contain passwords.
 impl fmt::Debug for ModelSettings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ModelSettings")
@@ -160,13 +160,13 @@ impl fmt::Debug for ModelSettings {
     }
 }
 
-/// The question of a request.
+/// Input of a request.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunInput {
-    /// The whole conversation: no history is loaded.
+    /// The whole conversation; no history is loaded.
     Messages(Vec<Message>),
-    /// What the user says now; nothing where only results of tools are given.
+    /// The user's message; empty if the request only returns tool results.
     Content(MessageContent),
 }
 
@@ -176,32 +176,30 @@ impl Default for RunInput {
     }
 }
 
-/// The tools that the model may call, and their limits.
+/// Tools that the model may call, and limits on calls.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ToolSettings {
-    /// Tools of this service, by name, with their settings (`enabled`, `max_results`, …).
+    /// Tools of this service by name, with their settings (`enabled`, `max_results`, …).
     pub builtin: BTreeMap<String, Map<String, Value>>,
-    /// Tools that the client calls.
+    /// Tools that the client executes.
     pub custom: Vec<ToolOffer>,
-    /// MCP servers whose tools are offered: objects `{name, url, type, auth}`.
+    /// MCP servers whose tools are available: objects `{name, url, type, auth}`.
     pub mcp_servers: Vec<RawJson>,
-    /// Skills that can be loaded.
+    /// Skills that the model can load.
     pub skills: Vec<SkillChoice>,
-    /// Turns that call tools; the configured number where `None`.
+    /// Maximum number of turns with tool calls; the configured limit if `None`.
     pub max_tool_calls: Option<u32>,
-    /// Equal calls with equal results, after which the model is stopped; the configured number
-    /// where `None`, no limit for 0.
+    /// Number of equal calls with equal results after which the model is stopped. The configured
+    /// number if `None`; 0 for no limit.
     pub repeated_calls: Option<u32>,
-    /// Longest time of one call; the configured one where `None`.
+    /// Timeout of one call; the configured one if `None`.
     pub tool_timeout: Option<Duration>,
-    /// Patterns of tools that are not called before a person has agreed, besides those of the
-    /// agent.
+    /// Patterns of tools that need approval, in addition to those of the agent.
     pub ask: Vec<String>,
 }
 
-/// JSON as the client wrote it, read by the part that knows its form. May hold
-/// credentials, so it is not shown.
+/// Unparsed JSON of the client. Hidden in debug output, because it may contain credentials.
 #[derive(Clone, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct RawJson(pub Value);
@@ -212,7 +210,7 @@ impl fmt::Debug for RawJson {
     }
 }
 
-/// A skill of the configured folder.
+/// A skill of the configured folder, as requested.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SkillChoice {
@@ -222,30 +220,29 @@ pub struct SkillChoice {
     pub preload: bool,
 }
 
-/// Switches of a request.
+/// Feature switches of a request.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Features {
-    /// The model is told to think thoroughly, and what time it is.
+    /// Instructs the model to think thoroughly, and states the time.
     pub deep_thinking: bool,
-    /// The model is told to ask back where something is unclear.
+    /// Lets the model ask the user for clarification.
     pub clarification: bool,
-    /// Whether the answer comes as events.
+    /// Whether the answer is streamed as events.
     pub streaming: bool,
-    /// Whether a conversation that does not fit is cut.
+    /// Whether a conversation that does not fit is compacted.
     pub message_compression: bool,
     /// Whether the model may search the web.
     pub web_search: bool,
-    /// The configured engine to search with.
+    /// Name of the configured search engine.
     pub search_engine: Option<String>,
-    /// Whether the run goes on for its log when the client leaves; the configured
-    /// choice where `None`.
+    /// Whether the run continues for its event log after the client disconnects. The configured
+    /// default if `None`.
     pub resumable: Option<bool>,
-    /// Whether the run outlives its process; the configured choice where `None`. A run whose tools
-    /// wait for people does in any case.
+    /// Whether the run is durable. The configured default if `None`. Runs with tools that need
+    /// approval are always durable.
     pub durable: Option<bool>,
-    /// Events that are only sent to clients that ask for them: `tool_limit_reached`,
-    /// `sources.update`.
+    /// Optional events to send: `tool_limit_reached`, `sources.update`.
     pub events: Vec<String>,
 }
 
@@ -265,43 +262,43 @@ impl Default for Features {
     }
 }
 
-/// Who asks, and what comes with the question.
+/// Metadata of a request: user, task, skills and documents.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Metadata {
     /// Id of the request, for clients that cannot set a header.
     pub request_id: Option<String>,
-    /// The name of the user who asks, in a group.
+    /// Name of the speaker in a group.
     pub user_name: Option<String>,
-    /// The task, which is a session where none is named.
+    /// Id of the task, which selects the session if `session` is unset.
     pub task_id: Option<String>,
-    /// Whether several people talk (`chat_type` is `group`).
+    /// Whether the conversation has several users (`chat_type` is `group`).
     pub is_group: bool,
-    /// Most messages of the history that are loaded.
+    /// Maximum number of history messages to load.
     pub history_limit: Option<usize>,
-    /// Skills that can be loaded.
+    /// Names of skills that the model can load.
     pub skill_names: Vec<String>,
-    /// Skills that come with the request: objects as in a skill's front matter, with `prompt`.
+    /// Skills defined in the request: objects like a skill's front matter, with `prompt`.
     pub skill_configs: Vec<RawJson>,
     /// Skills that are loaded from the start.
     pub preload_skills: Vec<String>,
     /// Skills that the user chose.
     pub user_selected_skills: Vec<String>,
-    /// Collections that are searched.
+    /// Collections to search.
     pub knowledge_base_ids: Vec<String>,
-    /// The message that the remote side saves results of searches for.
+    /// Id of the message for which the remote side saves search results.
     pub user_subtask_id: Option<i64>,
-    /// Documents that are searched; all where there are none.
+    /// Documents to search; all if empty.
     pub document_ids: Vec<i64>,
-    /// Whether the user chose the collections: then only they may answer.
+    /// Whether the user chose the collections. The model must then answer from them only.
     pub is_user_selected_kb: bool,
-    /// What `${{path}}` in skills' servers stands for.
+    /// Data for the placeholders `${{path}}` in MCP servers of skills.
     pub task_data: RawJson,
-    /// Whether the model may end the run without a word.
+    /// Whether the model may end the run silently.
     pub is_subscription: bool,
 }
 
-/// A file that belongs to the question.
+/// A file attached to the question.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Attachment {
@@ -309,7 +306,7 @@ pub struct Attachment {
     pub id: Option<String>,
     /// Its name.
     pub filename: String,
-    /// What it is, such as `text/plain`.
+    /// MIME type, such as `text/plain`.
     pub mime_type: String,
     /// Its text.
     pub content: Option<String>,
@@ -317,13 +314,13 @@ pub struct Attachment {
     pub data: Option<String>,
 }
 
-/// Passages that belong to the question.
+/// Passages attached to the question.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct KnowledgeContext {
     /// The passages.
     pub contexts: Vec<KnowledgePassage>,
-    /// What the model learns about them.
+    /// Instructions to the model about the passages.
     pub meta_prompt: Option<String>,
 }
 
@@ -331,22 +328,22 @@ pub struct KnowledgeContext {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct KnowledgePassage {
-    /// The collection that it is from.
+    /// Id of its collection.
     pub collection: String,
-    /// What that is called.
+    /// Name of its collection.
     pub name: String,
     /// The text.
     pub content: String,
 }
 
-/// The result of a call that the client made.
+/// Result of a call that the client executed.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ToolResult {
-    /// The call.
+    /// Id of the call.
     pub id: String,
-    /// What it gave.
+    /// The result.
     pub output: String,
-    /// Whether it failed.
+    /// Whether the call failed.
     pub is_error: bool,
 }

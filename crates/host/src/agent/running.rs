@@ -1,7 +1,7 @@
 //! Execution of one run.
 //!
-//! A run has no task of its own: it advances as its events are read. Dropping it stops the model
-//! and the tools immediately; a short task of the service then stores what was said so far.
+//! A run does not have its own task: it advances as its events are read. Dropping it stops the
+//! model and the tools immediately. A short task of the service then stores the text so far.
 
 use std::future::pending;
 use std::sync::atomic::Ordering;
@@ -25,7 +25,7 @@ use super::session_writer::{QuestionState, SessionWriter};
 use super::start::{RunStart, StartedRun, defect};
 use super::{AgentRequest, AgentService, Principal, history};
 
-/// Time limit for the work that remains after a reader has left.
+/// Time limit for the final writes after a reader has left.
 const LAST_WORDS: Duration = Duration::from_secs(5);
 
 /// A run in progress.
@@ -47,8 +47,8 @@ pub struct RunHandle {
     /// Resolves when a stop is requested.
     asked_to_stop: BoxFuture<'static, ()>,
     stage: RunStage,
-    // Released when the run ends, even if the handle still exists; for a run with an event log,
-    // after its last event is written.
+    // Released when the run ends, even if the handle still exists. A run with an event log releases
+    // them after its last event is written.
     places: Option<RunPermits>,
     has_log: bool,
     durability: Durability,
@@ -56,7 +56,7 @@ pub struct RunHandle {
     is_script: bool,
     /// Account that pays for the run's calls.
     payer: BudgetAccounts,
-    /// Event that must wait until an earlier one is sent.
+    /// Event to send after an earlier one.
     unsaid: Option<AgentEvent>,
 }
 
@@ -92,7 +92,7 @@ impl std::fmt::Debug for RunHandle {
 enum RunStage {
     Preparing(BoxFuture<'static, Result<StartedRun, AgentError>>),
     Going(EventStream, SessionWriter),
-    /// The session is written before the last event is sent.
+    /// The session is being written before the last event is sent.
     Keeping(BoxFuture<'static, ()>, Box<AgentOutcome>),
     Over,
 }
@@ -103,8 +103,8 @@ pub(super) struct ResumedRun {
     pub(super) setup: Option<Setup>,
     pub(super) script: Option<ScriptSetup>,
     pub(super) epoch: u64,
-    /// Whether its question is in the session and its events were sent, up to the last recorded
-    /// one.
+    /// Whether its question is already in the session, and its events up to the last recorded one
+    /// were sent.
     pub(super) is_known: bool,
     pub(super) before: PriorUsage,
 }
@@ -114,7 +114,7 @@ pub(super) struct ResumedRun {
 pub(super) struct PriorUsage {
     /// Usage of each model answer.
     pub(super) usage: Vec<Usage>,
-    /// Running time, excluding waits for approvals and for a process.
+    /// Running time without the time spent waiting for approvals and for a process.
     pub(super) time: Duration,
 }
 
@@ -180,8 +180,7 @@ impl RunHandle {
             (None, None) => service.parts.models.default_model(),
         };
         let is_script = admission.request.script.is_some();
-        // A resumed run has no caller whose account is set, so the account comes from the
-        // admission.
+        // A resumed run has no current caller, so its account comes from the admission.
         let payer = budget::current_accounts().unwrap_or_else(|| {
             let payer = service.parts.models.payer(admission.who.name());
             match &admission.request.budget {
@@ -212,7 +211,7 @@ impl RunHandle {
             sources: Vec::new(),
             warnings: Vec::new(),
             stop,
-            // Another replica may receive the stop request; the shared state brings it here.
+            // Another replica may receive the stop request; the shared state forwards it.
             asked_to_stop: Box::pin(async move { runs.cancelled(&run).await }),
             stage: RunStage::Preparing(Box::pin(beginning.prepare())),
             places,
@@ -225,8 +224,8 @@ impl RunHandle {
         }
     }
 
-    /// Number of the event before the run's first. After a takeover the events continue the
-    /// numbering, and only the journal knows how many were sent.
+    /// Number of the event before the run's first. After a takeover the numbering continues. Only
+    /// the journal knows how many events were sent.
     #[must_use]
     pub fn first_event(&self) -> u64 {
         // Each owner has its own range, so its numbers never collide with those of an earlier
@@ -253,7 +252,7 @@ impl RunHandle {
         &self.run_id
     }
 
-    /// The model, as the request names it.
+    /// Name of the model as requested.
     #[must_use]
     pub fn model(&self) -> &str {
         &self.model
@@ -279,7 +278,7 @@ impl RunHandle {
         &self.warnings
     }
 
-    /// Attaches the event log: the run stays registered until this is dropped.
+    /// Attaches the event log. The run then stays registered until the handle is dropped.
     pub fn logged(&mut self) {
         self.has_log = true;
     }
@@ -350,7 +349,7 @@ impl RunHandle {
                     self.limit(prepared.budget);
                     return Advance::Prepared;
                 }
-                // The process that took over reports the end; a second end from here would
+                // The process that took over reports the end; another end event from here would
                 // contradict it.
                 StageEvent::Told(AgentEvent::Ended(_)) | StageEvent::Failed(_)
                     if self.is_lost() =>
@@ -422,8 +421,8 @@ impl RunHandle {
         }))
     }
 
-    /// Returns the event unless the process before has already sent it. The first new event is
-    /// preceded by the text that was sent before.
+    /// Returns the event unless the previous process has already sent it. The earlier text is sent
+    /// before the first new event.
     fn unknown_yet(&mut self, event: AgentEvent) -> Option<AgentEvent> {
         if let AgentEvent::ApprovalRequired {
             id,
@@ -477,12 +476,12 @@ impl RunHandle {
             let book = self.durability.book.get().cloned();
             let waiting = std::mem::take(&mut self.durability.waiting);
             let keeping = Box::pin(async move {
-                // A parked run is not over; its session is written when it ends.
+                // A parked run has not ended; its session is written at the end.
                 if let (EndReason::ApprovalRequired, Some(book)) = (&said.ending, &book) {
                     return warn_if_unwritten(&said, book.park(waiting).await);
                 }
-                // Before the end is recorded: a process that dies in between leaves a run that is
-                // resumed and writes its session again.
+                // Written before the end is recorded: if the process dies in between, the run is
+                // resumed and the session is written again.
                 kept.keep(&*service.parts.sessions, &said).await;
                 if let Some(book) = book {
                     warn_if_unwritten(&said, book.end(ended(&said)).await);
@@ -530,7 +529,7 @@ impl RunHandle {
 enum Advance {
     /// Prepared.
     Prepared,
-    /// Up to an event; to the end if `None`.
+    /// Advanced up to an event, or to the end if `None`.
     To(Option<AgentEvent>),
 }
 
@@ -582,7 +581,7 @@ fn warn_if_unwritten(outcome: &AgentOutcome, written: Result<(), StoreError>) {
     }
 }
 
-/// Checks for a stop request before the loop runs and checks itself.
+/// Waits for a stop request during preparation, before the loop itself checks for it.
 async fn stopped_early(stop: &CancellationToken, preparing: bool) {
     if preparing {
         stop.cancelled().await
@@ -607,13 +606,13 @@ fn nothing(ending: EndReason) -> AgentOutcome {
     }
 }
 
-/// The reader left: store what was said. The calls end at the next poll of the loop.
+/// The reader has left, so the text so far is stored. The calls end at the next poll of the loop.
 impl Drop for RunHandle {
     fn drop(&mut self) {
         self.service.counts.active.fetch_sub(1, Ordering::Relaxed);
         self.stop.cancel();
         let (service, places) = (self.service.clone(), self.places.take());
-        // A durable run is not over: the next poll for abandoned runs resumes it.
+        // A durable run has not ended: the next poll for abandoned runs resumes it.
         if self.durability.book.get().is_some() && !matches!(self.stage, RunStage::Keeping(..)) {
             return;
         }
@@ -622,12 +621,12 @@ impl Drop for RunHandle {
             RunStage::Keeping(keeping, outcome) => FinalStage::Keeping(keeping, outcome),
             RunStage::Preparing(_) | RunStage::Over => return,
         };
-        // Without a Tokio runtime nothing can be written any more.
+        // Writes need a Tokio runtime.
         let Ok(runtime) = tokio::runtime::Handle::try_current() else {
             return;
         };
         let words = async move {
-            // A write that takes longer is given up, because the shutdown waits for this task.
+            // The write is limited in time, because shutdown waits for this task.
             let _ = tokio::time::timeout(LAST_WORDS, last.store_partial(service)).await;
             // Until here a request with the same id is rejected as running.
             drop(places);
@@ -636,7 +635,7 @@ impl Drop for RunHandle {
     }
 }
 
-/// Work that remains after the run.
+/// Work that remains after the run has stopped.
 enum FinalStage {
     Loop(EventStream, SessionWriter),
     Keeping(BoxFuture<'static, ()>, Box<AgentOutcome>),

@@ -28,7 +28,7 @@ pub struct AgentService {
     pub(super) wake: Notify,
 }
 
-/// The error of a run that is not admitted.
+/// Error of a run that is not admitted.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum AdmissionError {
     /// This process has reached its limit.
@@ -74,7 +74,7 @@ impl AdmissionError {
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
             AdmissionError::Limit(AdmissionDenied::Rate { retry_after, .. }) => Some(*retry_after),
-            // The client must choose another id; the run with this one may take long.
+            // The client must choose another id, because the current run may take long.
             AdmissionError::Running(_) => None,
             AdmissionError::Busy { .. } | AdmissionError::Limit(_) | AdmissionError::Store(_) => {
                 Some(AGAIN)
@@ -83,7 +83,7 @@ impl AdmissionError {
     }
 }
 
-/// Permits of a run: one of this process, one of its key.
+/// Permits of a run: one for the process and one for the key.
 #[derive(Debug)]
 pub(super) struct RunPermits {
     _process: OwnedSemaphorePermit,
@@ -104,8 +104,8 @@ impl AgentService {
         self.places.clone()
     }
 
-    /// Connects to the configured MCP servers in the background, so that no run waits for them.
-    /// Call it when the service starts.
+    /// Connects to the configured MCP servers in the background, so that runs do not wait for them.
+    /// Called at the start of the service.
     pub fn greet_servers(&self) {
         self.parts.tools.connect_ahead(&self.parts.mcp_servers);
     }
@@ -135,7 +135,7 @@ impl AgentService {
         &self.options
     }
 
-    /// Runs in progress.
+    /// Number of runs in progress.
     #[must_use]
     pub fn active(&self) -> u64 {
         self.counts.active.load(Ordering::Relaxed)
@@ -152,7 +152,8 @@ impl AgentService {
         self.tasks.spawn(task);
     }
 
-    /// Waits for the tasks of [`AgentService::spawn`]. No task begins after this.
+    /// Waits for the tasks of [`AgentService::spawn`]. Abandoned runs are no longer resumed after
+    /// this.
     pub async fn finish(&self) {
         // `wait` completes only for a closed tracker.
         self.tasks.close();
@@ -161,7 +162,7 @@ impl AgentService {
         self.tasks.wait().await;
     }
 
-    /// Admits a request. The run advances as its events are read, and ends when the value is
+    /// Admits a request. The run advances as its events are read, and ends when the handle is
     /// dropped. `request_id` identifies it for [`AgentService::cancel`].
     ///
     /// # Errors
@@ -185,7 +186,8 @@ impl AgentService {
     }
 
     async fn admit(&self, who: &Principal, request_id: &str) -> Result<RunPermits, AdmissionError> {
-        // The local limit comes first, because checking it needs no request to the shared store.
+        // The limit of the process is checked first, because it needs no request to the shared
+        // store.
         let process = self.places.clone().try_acquire_owned();
         let process = process.map_err(|_| AdmissionError::Busy {
             limit: self.options.concurrent,
@@ -196,7 +198,7 @@ impl AgentService {
             .runs
             .admit(&who.key, &run, self.options.allowance);
         let key = admitted.await.map_err(|refused| match refused {
-            // The store refuses an id that is in use; the store itself did not fail.
+            // The store rejects an id that is in use. This is not a failure of the store.
             AdmissionDenied::Store(error) if error.kind == StoreErrorKind::Refused => {
                 AdmissionError::Running(request_id.to_owned())
             }
@@ -206,8 +208,8 @@ impl AgentService {
         Ok(RunPermits::new(process, key))
     }
 
-    /// Stops a run by the id of its request or of its answer. Returns `false` if the client has no
-    /// such run in progress.
+    /// Stops a run by the id of its request or of its answer. `false` if the client has no such run
+    /// in progress.
     ///
     /// # Errors
     /// The store of runs does not answer.

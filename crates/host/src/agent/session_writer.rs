@@ -7,15 +7,15 @@ use tokio::task::JoinHandle;
 
 use super::history;
 
-/// What a run writes to its session.
+/// Messages that a run writes to its session.
 pub(super) struct SessionWriter {
     pub(super) session: Option<String>,
     pub(super) run: String,
     pub(super) asked: Vec<Message>,
-    /// Whether the user's message is written. That happens at the start, because a run that dies
+    /// State of the user's message, which is written at the start, because a run that crashes
     /// writes nothing more.
     pub(super) question: QuestionState,
-    /// Whether the write may be repeated.
+    /// Whether the run is durable, so that its messages may have been written before.
     pub(super) is_durable: bool,
 }
 
@@ -23,14 +23,14 @@ pub(super) struct SessionWriter {
 pub(super) enum QuestionState {
     /// To be written with the answer.
     Unwritten,
-    /// It is being written.
+    /// Being written.
     Writing(JoinHandle<bool>),
     /// Already stored by an earlier run.
     Known,
 }
 
 impl SessionWriter {
-    /// A script adds to no session.
+    /// Creates a writer for scripts, which do not write to a session.
     pub(super) fn nothing(run: &str) -> Self {
         SessionWriter {
             session: None,
@@ -51,7 +51,7 @@ impl SessionWriter {
         };
         let mut turns: Vec<StoredMessage> = history::turns(&self.run, &self.asked, outcome);
         if is_there {
-            // `turns` is empty if the model said nothing, so the range must be bounded.
+            // `turns` is empty if the model wrote nothing, so the range must be bounded.
             turns.drain(..self.asked.len().min(turns.len()));
         }
         if turns.is_empty() {

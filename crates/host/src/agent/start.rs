@@ -1,4 +1,4 @@
-//! Preparation of a run: it is recorded, rendered, and gets its model and tools.
+//! Preparation of a run: recording, rendering, and the choice of model and tools.
 
 use std::sync::{Arc, OnceLock};
 
@@ -31,7 +31,7 @@ pub(super) struct RunStart {
 }
 
 impl RunStart {
-    /// Prepares the loop. A durable run is recorded before anything is done for it.
+    /// Prepares the loop. A durable run is recorded before any other work.
     pub(super) async fn prepare(mut self) -> Result<StartedRun, AgentError> {
         match self.admission.request.script.take() {
             Some(script) => Ok(StartedRun::Script(self.prepare_script(script).await?)),
@@ -64,7 +64,7 @@ impl RunStart {
         };
         let scripts = self.service.parts.scripts.as_ref();
         if let (Some(lent), Some(scripts)) = (book.as_lent(), scripts) {
-            // Each model and tool call has its own timeout; the script as a whole has none, because
+            // Each model and tool call has its own timeout. The script as a whole does not, because
             // approvals may take days.
             let longest = scripts.options().time;
             lent.bound(RunTimeouts {
@@ -98,7 +98,8 @@ impl RunStart {
             }
             setup.apply_to(&mut prepared);
         }
-        // A decision may arrive after this process is gone, so runs that may ask need a journal.
+        // A decision may arrive after this process has stopped, so runs that may ask need a
+        // journal.
         if !prepared.ask.is_empty() && self.book.get().is_none() {
             self.open().await?;
         }
@@ -112,13 +113,13 @@ impl RunStart {
                 .await
                 .map_err(|error| journal_error(&error))?;
         }
-        // Last, because it wraps the model and the tools that were chosen above.
+        // Bound last, because this wraps the model and the tools chosen above.
         durable::bind(&mut prepared.run, book, &prepared.ask);
         Ok(prepared)
     }
 
     async fn open(&self) -> Result<(), AgentError> {
-        // Before anything is written, because keys must never reach the journal.
+        // Checked before any write, because keys must never reach the journal.
         durable::keeps_secret(&self.admission.request)?;
         let Some(journal) = self.service.parts.journal.clone() else {
             let message = "durable runs and approvals need a run journal: set agent.journal";

@@ -29,7 +29,7 @@ pub(super) async fn find(
         return Ok(None);
     };
     let store = service.parts.prompts.catalogue().store();
-    // Ids have dots where keys have colons; a key that contains dots is found as it is.
+    // Ids contain dots where keys contain colons; a key with dots is used as it is.
     let keys = [EntryKey::new(name), EntryKey::new(name.replace('.', ":"))];
     let texts = store.get(EntryKind::Agent, &keys).await;
     let texts = texts.map_err(|error| setup(ErrorCode::RunServerError, error.to_string()))?;
@@ -64,8 +64,8 @@ async fn unknown(service: &AgentService, name: &str) -> AgentError {
     )
 }
 
-/// Fills a request with the settings of an agent; settings of the request win. Returns the stored
-/// prompt of the instructions, if any. Recorded instructions are not rendered again.
+/// Applies the settings of an agent to a request, whose own settings take precedence. Returns the
+/// stored prompt of the instructions, if any. Recorded instructions are not rendered again.
 pub(super) async fn apply_agent_defaults(
     service: &AgentService,
     agent: &AgentDefinition,
@@ -96,7 +96,7 @@ pub(super) async fn apply_agent_defaults(
     features.deep_thinking |= told.deep_thinking.unwrap_or(false);
     features.clarification |= told.clarification.unwrap_or(false);
     features.web_search |= told.web_search.unwrap_or(false);
-    // On by default, unlike the others, so either side can switch it off.
+    // On by default, unlike the other features, so the request and the agent can each turn it off.
     features.message_compression &= told.message_compression.unwrap_or(true);
     features.search_engine = features
         .search_engine

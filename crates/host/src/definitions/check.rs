@@ -8,8 +8,8 @@ use quillet_core::{Diagnostic, Severity};
 use super::DefinitionService;
 
 impl DefinitionService {
-    /// Returns everything that `quillet check` reports for a definition under this key. Database
-    /// connections are checked where they are opened.
+    /// Returns the diagnostics that `quillet check` reports for a definition under this key.
+    /// Database connections are checked when they are opened.
     #[must_use]
     pub fn check(
         &self,

@@ -1,4 +1,4 @@
-//! Unified diffs between two versions, written for people.
+//! Readable unified diffs between two versions.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -15,11 +15,13 @@ const AROUND: usize = 3;
 /// square: 4 MB.
 const MOST_EDITS: usize = 1_000;
 
-/// Maximum number of search steps before the same fallback: about a quarter of a second.
+/// Maximum number of search steps before the same fallback, equivalent to about a quarter of a
+/// second.
 const MOST_STEPS: usize = 50_000_000;
 
-/// The unified diff from one text to another, each with its name, as `diff -u` writes it, without
-/// times; empty where they are the same. Texts that differ nearly everywhere are shown as replaced in one piece.
+/// Returns the unified diff between two named texts in the format of `diff -u`, but without
+/// timestamps. Empty if the texts are equal. If nearly all lines differ, one hunk replaces the
+/// whole text.
 ///
 /// ```
 /// use quillet_host::definitions::unified;
@@ -43,8 +45,8 @@ pub fn unified((old_name, old): (&str, &str), (new_name, new): (&str, &str)) -> 
     out
 }
 
-/// Text form of a definition: a script as its file, a JSON object with one member a line and its
-/// texts line by line, everything else unchanged. Its companion file comes last.
+/// Text form of a definition. A script is shown as its file. A JSON object has one member per line,
+/// and its strings are split into lines. Other texts are unchanged. The companion file is appended.
 #[must_use]
 pub fn readable(content: &DefinitionContent) -> String {
     let mut out = match serde_json::from_str::<Map<String, Tree>>(&content.text) {
@@ -78,7 +80,7 @@ fn members(object: &Map<String, Tree>, depth: usize, out: &mut String) {
     }
 }
 
-/// Writes what follows a colon or a dash; ends with a new line.
+/// Writes the value after a colon or a dash, with a final line break.
 fn member(value: &Tree, depth: usize, out: &mut String) {
     match value {
         Tree::Object(object) if !object.is_empty() => {
@@ -120,14 +122,14 @@ fn indent(depth: usize, out: &mut String) {
     (0..depth).for_each(|_| out.push_str("  "));
 }
 
-/// Lines that were replaced by others; one of the two ranges may be empty.
+/// Replaced lines. One of the two ranges may be empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct DiffHunk {
     old: Range<usize>,
     new: Range<usize>,
 }
 
-/// What has to be changed, in the order of the lines.
+/// Returns the changes in line order.
 fn changes(before: &[&str], after: &[&str]) -> Vec<DiffHunk> {
     let pairs = before.iter().zip(after);
     let start = pairs.take_while(|(one, other)| one == other).count();
@@ -137,7 +139,7 @@ fn changes(before: &[&str], after: &[&str]) -> Vec<DiffHunk> {
     let end = ends.take_while(|(one, other)| one == other).count();
     let (old, new) = (start..before.len() - end, start..after.len() - end);
     let mut numbers = HashMap::new();
-    // Numbers in place of lines, so that the search compares integers and not texts.
+    // Lines are numbered, so that the search compares integers instead of texts.
     let mut number = |line: &&str| {
         let next = numbers.len();
         *numbers.entry(line.to_string()).or_insert(next)
@@ -149,7 +151,7 @@ fn changes(before: &[&str], after: &[&str]) -> Vec<DiffHunk> {
     };
     let mut changes = Vec::new();
     let (mut x, mut y) = (0, 0);
-    // A pair past the end closes the last change.
+    // An extra pair past the end closes the last change.
     for (kept_x, kept_y) in kept.into_iter().chain([(one.len(), other.len())]) {
         if kept_x > x || kept_y > y {
             changes.push(DiffHunk {
@@ -162,11 +164,11 @@ fn changes(before: &[&str], after: &[&str]) -> Vec<DiffHunk> {
     changes
 }
 
-/// The pairs of lines that stay, by Myers' greedy search ("An O(ND) Difference Algorithm", 1986);
-/// `None` where that would take too long.
+/// Returns the pairs of unchanged lines, found with Myers' greedy search ("An O(ND) Difference
+/// Algorithm", 1986). `None` if the search takes too long.
 fn unchanged_lines(one: &[usize], other: &[usize]) -> Option<Vec<(usize, usize)>> {
     let mut steps = MOST_STEPS;
-    // For each number of edits, how many lines of `one` are behind when `at` of them took one out.
+    // For each number of edits: the furthest line of `one` reached with `at` deletions.
     let mut trace: Vec<Vec<usize>> = Vec::new();
     for edits in 0..=(one.len() + other.len()).min(MOST_EDITS) {
         let mut reached = Vec::with_capacity(edits + 1);
@@ -188,8 +190,8 @@ fn unchanged_lines(one: &[usize], other: &[usize]) -> Option<Vec<(usize, usize)>
     None
 }
 
-/// How far the next edit gets from the better of its two beginnings, and whether it takes a line
-/// out; otherwise it puts one in.
+/// Returns the furthest line that the next edit can start from, and whether the edit is a deletion;
+/// otherwise it is an insertion.
 fn step(before: &[usize], at: usize) -> (usize, bool) {
     let taken_out = at.checked_sub(1).and_then(|at| before.get(at));
     match (taken_out, before.get(at)) {
@@ -199,7 +201,7 @@ fn step(before: &[usize], at: usize) -> (usize, bool) {
     }
 }
 
-/// The pairs that stay on the way from the end of both texts to their beginning.
+/// Follows the trace from the end of both texts to their start, and returns the unchanged pairs.
 fn way_back(trace: &[Vec<usize>], x: usize, y: usize) -> Vec<(usize, usize)> {
     let (mut x, mut y) = (x, y);
     let mut pairs = Vec::new();
@@ -221,7 +223,7 @@ fn way_back(trace: &[Vec<usize>], x: usize, y: usize) -> Vec<(usize, usize)> {
     pairs
 }
 
-/// Changes that share a hunk because their context overlaps.
+/// Groups changes whose context overlaps into hunks.
 fn hunks(changes: &[DiffHunk]) -> Vec<Vec<DiffHunk>> {
     let mut hunks: Vec<Vec<DiffHunk>> = Vec::new();
     for change in changes {
@@ -258,7 +260,8 @@ fn write_hunk(out: &mut String, hunk: &[DiffHunk], before: &[&str], after: &[&st
     write_lines(out, ' ', &before[at..old.end]);
 }
 
-/// A range as hunks write it: from 1, the line before an empty one, no count for one line.
+/// Formats a range for a hunk header: numbers start at 1, an empty range has the number of the line
+/// before it, and the count 1 is omitted.
 fn place(range: &Range<usize>) -> String {
     match range.len() {
         0 => format!("{},0", range.start),
@@ -316,7 +319,7 @@ mod tests {
         }
     }
 
-    /// Texts out of few different lines, so that much is alike in many ways.
+    /// Text with few distinct lines, so that two texts can be aligned in many ways.
     fn some_text(seed: &mut u64, most: u64) -> String {
         let mut next = |below: u64| {
             *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -332,7 +335,7 @@ mod tests {
         text
     }
 
-    /// Applies a diff, as `patch` does.
+    /// Applies a diff, like `patch`.
     fn patched(old: &str, diff: &str) -> String {
         let before: Vec<&str> = old.split_inclusive('\n').collect();
         let (mut out, mut at) = (String::new(), 0);
@@ -381,7 +384,7 @@ mod tests {
         }
     }
 
-    /// No other program's diff of the same texts changes fewer lines.
+    /// The diffs change no more lines than those of `diff`.
     #[test]
     fn they_are_as_short_as_those_of_diff() {
         let folder = std::env::temp_dir().join(format!("quillet-diff-{}", std::process::id()));

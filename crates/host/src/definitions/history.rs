@@ -1,4 +1,4 @@
-//! Whole histories: reading, deleting old versions, export and import.
+//! Complete histories: reading, deleting old versions, export and import.
 
 use quillet_core::history::{
     Action, DefinitionContent, HistoryImport, LabelTarget, Labels, LogEntry, LogFilter, Version,
@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{Actor, DefinitionError, DefinitionService, Permission};
 
-/// Greatest version number that an import accepts: every JSON reader represents it exactly, and
-/// later versions still fit.
+/// Maximum version number that an import accepts. Every JSON reader represents it exactly, and
+/// there is room for later versions.
 const MOST_NUMBER: u64 = 1 << 52;
 
 /// Number of versions fetched concurrently.
@@ -62,7 +62,7 @@ impl DefinitionService {
         if self.entry(kind, &key).await?.is_none() {
             return Err(self.absent(kind, &key).await);
         }
-        // The definition is in the store, but no version of it was recorded yet.
+        // The definition is in the store, but its versions have not been recorded yet.
         self.take_note(kind, std::slice::from_ref(&key)).await?;
         Ok(history.versions(kind, &key, before, limit).await?)
     }
@@ -125,14 +125,14 @@ impl DefinitionService {
     /// The store failed.
     pub async fn keys(&self, kind: EntryKind) -> Result<Vec<EntryKey>, DefinitionError> {
         let mut keys = self.store().keys(kind).await?;
-        // Removed definitions have a history but no entry.
+        // Removed definitions have a history, but are no longer stored.
         keys.extend(self.history()?.keys(kind).await?);
         keys.sort();
         keys.dedup();
         Ok(keys)
     }
 
-    /// Returns the whole history of a definition. Its current content is recorded as a version
+    /// Returns the complete history of a definition. Current content is recorded as a version
     /// first.
     ///
     /// # Errors
@@ -177,7 +177,7 @@ impl DefinitionService {
         Ok(numbers)
     }
 
-    /// Imports a history. An import that was interrupted continues when it is started again.
+    /// Imports a history. Repeat an interrupted import to complete it.
     ///
     /// # Errors
     /// The actor lacks a permission, the existing history differs, or a digest does not match its

@@ -1,4 +1,4 @@
-//! Moving labels: directly, by promotion, by rollback.
+//! Moves labels: directly, by promotion or by rollback.
 
 use quillet_core::history::{
     Action, LabelMove, LabelTarget, Labels, LogFilter, Version, VersionSelector, label_error,
@@ -10,11 +10,11 @@ use super::{Actor, AuditEntry, DefinitionError, DefinitionService, Permission, R
 /// Target of a label.
 #[derive(Clone, Debug)]
 pub enum LabelChange {
-    /// The version that a selector names now.
+    /// The version that a selector currently refers to.
     At(VersionSelector),
     /// A version, or several with weights.
     Target(LabelTarget),
-    /// None: the label is removed.
+    /// Removes the label.
     Nowhere,
 }
 
@@ -35,7 +35,7 @@ pub struct Relabel<'a> {
     pub message: &'a str,
 }
 
-/// Checks that labels of these names can be set.
+/// Checks that labels with these names can be set.
 ///
 /// # Errors
 /// The first invalid label.
@@ -112,7 +112,7 @@ impl DefinitionService {
             let label = label.to_owned();
             return Err(DefinitionError::LabelName { label, why });
         }
-        // A log entry names one version; a weighted target has several, so it names none.
+        // A log entry has one version, so it stays empty for a weighted target.
         let number = match &to {
             Some(LabelTarget::Version(number)) => Some(*number),
             _ => None,
@@ -131,7 +131,7 @@ impl DefinitionService {
     /// Moves several labels of a definition, all or none, and returns all labels.
     ///
     /// # Errors
-    /// As [`DefinitionService::relabel`].
+    /// Like [`DefinitionService::relabel`].
     pub async fn relabel_all(
         &self,
         actor: &Actor,
@@ -155,11 +155,11 @@ impl DefinitionService {
         Ok(labels)
     }
 
-    /// Returns the version that a selector names, as [`DefinitionService::find`] does. Content of
-    /// the store without a version is recorded first.
+    /// Returns the version that a selector refers to, like [`DefinitionService::find`]. Stored
+    /// content without a version is recorded first.
     ///
     /// # Errors
-    /// As [`DefinitionService::find`].
+    /// Like [`DefinitionService::find`].
     pub async fn find_kept(
         &self,
         kind: EntryKind,
@@ -185,10 +185,10 @@ impl DefinitionService {
         Ok(version.number)
     }
 
-    /// Returns the version that a selector names, and records it if necessary.
+    /// Returns the version that a selector refers to, and records it if necessary.
     ///
     /// # Errors
-    /// As [`DefinitionService::find`]; the store keeps no history.
+    /// Like [`DefinitionService::find`]; also if the store does not keep a history.
     pub async fn ensure_version(
         &self,
         kind: EntryKind,
@@ -198,7 +198,7 @@ impl DefinitionService {
         // Fails early: without a history `find_kept` would succeed with no version.
         self.history()?;
         let found = match self.find_kept(kind, id, Some(mark)).await {
-            // The number may belong to content that was written a moment ago.
+            // The number may belong to content that was just written.
             Err(DefinitionError::Version { .. }) => {
                 let key = self.key(kind, id).await?;
                 self.take_note(kind, std::slice::from_ref(&key)).await?;

@@ -1,6 +1,6 @@
-//! Definitions of a store with their histories: permissions, validation, versions, labels and the
-//! audit log. Every interface (REST, Langfuse's and MLflow's clients, the command line) is built on
-//! [`DefinitionService`], so that all of them enforce the same rules.
+//! Definitions of a store and their histories: permissions, validation, versions, labels and the
+//! audit log. Every interface (REST, the APIs for Langfuse and MLflow clients, the command line) is
+//! built on [`DefinitionService`], so that all of them enforce the same rules.
 
 mod check;
 mod diff;
@@ -40,7 +40,7 @@ const PROTECTED: [&str; 1] = [PRODUCTION];
 /// Settings of [`DefinitionService`].
 #[derive(Clone, Debug)]
 pub struct DefinitionOptions {
-    /// Labels that only [`Permission::Promote`] moves; `production`.
+    /// Labels that only [`Permission::Promote`] may move. Default `production`.
     pub protected_labels: Vec<String>,
 }
 
@@ -60,7 +60,7 @@ pub struct DefinitionService {
     refusals: Arc<Refusals>,
 }
 
-/// Version of a definition that was found.
+/// Result of resolving a version selector.
 #[derive(Clone, Debug)]
 pub struct ResolvedVersion {
     /// The key of the definition.
@@ -100,12 +100,13 @@ impl DefinitionService {
         self.store().history().ok_or_else(none)
     }
 
-    /// Returns the key of an id: the stored key, a former one, or the id with colons for dots.
+    /// Returns the key of an id: the key in the store, a former one, or the id with dots replaced
+    /// by colons.
     ///
     /// # Errors
     /// The id is invalid, or the store does not answer.
     pub async fn key(&self, kind: EntryKind, id: &str) -> Result<EntryKey, DefinitionError> {
-        // Nearly every id is its key with dots for colons, so one lookup is usually enough.
+        // Most ids are keys with dots instead of colons, so one lookup is usually enough.
         let plain = [EntryKey::new(id.replace('.', ":")), EntryKey::new(id)];
         let found = self.store().entries(kind, &plain).await?;
         if let Some(entry) = found.into_iter().flatten().next() {
@@ -150,7 +151,7 @@ impl DefinitionService {
         Ok((id, Some(mark.map_err(wrong)?)))
     }
 
-    /// Records a version for each of these definitions that was written without Quillet.
+    /// Records versions of these definitions if other programs have written them.
     ///
     /// # Errors
     /// The store does not keep a history, or its history is read-only.
@@ -164,7 +165,7 @@ impl DefinitionService {
     }
 
     async fn is_there(&self, kind: EntryKind, id: &str) -> Result<bool, DefinitionError> {
-        // Prompts of extensions have no entry of their own.
+        // Prompts of extensions are not entries themselves.
         if self
             .prompts
             .catalogue()
@@ -210,8 +211,7 @@ impl DefinitionService {
             .map_err(|why| DefinitionError::Labels { id: key.id(), why })
     }
 
-    /// Returns the version that a selector names; without one, the version that readers get by
-    /// default.
+    /// Returns the version that a selector refers to; without one, the default version for readers.
     ///
     /// For a weighted label, returns the version with the largest weight.
     ///
@@ -323,8 +323,8 @@ impl DefinitionService {
         }
     }
 
-    /// Writes a log entry about something that is done already. A failure of the log is not a
-    /// failure of the operation, whose caller would repeat it: the entry goes to the process's log.
+    /// Logs an operation that is already complete. If logging fails, the operation still succeeds,
+    /// because its caller would repeat it. The entry then goes to the process's log.
     async fn note_done(&self, actor: &Actor, entry: AuditEntry<'_>) {
         let (action, kind) = (entry.action, entry.kind.map_or("", EntryKind::word));
         let (id, version, label) = (entry.id, entry.version, entry.label);
@@ -366,7 +366,7 @@ fn check_id(id: &str) -> Result<(), DefinitionError> {
 /// Entry of the audit log.
 struct AuditEntry<'a> {
     action: quillet_core::history::Action,
-    /// `None` if it is about no single definition.
+    /// `None` if the entry is not about a single definition.
     kind: Option<EntryKind>,
     id: &'a str,
     version: Option<u64>,

@@ -10,13 +10,13 @@ use quillet_core::nearest;
 pub enum Permission {
     /// See definitions, their versions and labels.
     Read,
-    /// Render prompts, run scripts, ask agents, models and databases.
+    /// Render prompts, run scripts, and call agents, models and databases.
     Render,
-    /// Write and remove definitions, move labels that are not protected.
+    /// Write and delete definitions, and move labels that are not protected.
     Write,
     /// Move protected labels.
     Promote,
-    /// Everything, and read the log, drop old versions, import.
+    /// All permissions; also read the log, delete old versions and import.
     Admin,
 }
 
@@ -84,8 +84,8 @@ fn list() -> String {
 }
 
 impl Grant {
-    /// Reads a permission and patterns of ids, `write greet.* !greet.secret`; without patterns it
-    /// applies to all definitions.
+    /// Parses a permission and id patterns, such as `write greet.* !greet.secret`. Without
+    /// patterns, the grant applies to all definitions.
     ///
     /// # Errors
     /// The permission is unknown, or a pattern is invalid.
@@ -134,7 +134,7 @@ impl PermissionSet {
         PermissionSet { grants: None }
     }
 
-    /// Grants that allow exactly these.
+    /// Creates a set with exactly these grants.
     #[must_use]
     pub fn of(grants: Vec<Grant>) -> Self {
         PermissionSet {
@@ -142,7 +142,8 @@ impl PermissionSet {
         }
     }
 
-    /// Each grant as in the settings: `read greet.*`; `everything` if nothing is restricted.
+    /// Each grant as written in the settings: `read greet.*`; `everything` if nothing is
+    /// restricted.
     ///
     /// ```
     /// use quillet_host::definitions::{Grant, PermissionSet};
@@ -192,7 +193,7 @@ impl PermissionSet {
         self.grants.is_none()
     }
 
-    /// Whether one grant gives a permission for all definitions, including future ones.
+    /// Whether one grant includes a permission for all definitions, including future ones.
     ///
     /// ```
     /// use quillet_host::definitions::{Grant, Permission, PermissionSet};
@@ -231,14 +232,14 @@ impl PermissionSet {
 pub struct Actor {
     /// Name of a token, or of a user of this machine.
     pub name: Arc<str>,
-    /// Origin: the address of a client, or `command line`.
+    /// Origin of the change: the address of a client, or `command line`.
     pub from: Arc<str>,
     /// Grants of the actor.
     pub rights: Arc<PermissionSet>,
 }
 
 impl Actor {
-    /// An actor who may do everything.
+    /// Creates an actor with all permissions.
     #[must_use]
     pub fn all(name: &str, from: &str) -> Self {
         Actor {

@@ -1,4 +1,4 @@
-//! Permission checks, with a log of rejected requests.
+//! Permission checks, which log rejected requests.
 
 use std::time::Instant;
 
@@ -32,8 +32,8 @@ impl DefinitionService {
         Err(error)
     }
 
-    /// Logs a missing permission for several or unspecified definitions: `what` names them, `asked`
-    /// is the request. Returns the error for the actor.
+    /// Logs a missing permission for several or unspecified definitions, and returns the error for
+    /// the actor. `what` describes the definitions, and `asked` is the request.
     pub async fn forbid(
         &self,
         actor: &Actor,
@@ -73,10 +73,10 @@ impl DefinitionService {
         self.refuse(actor, refused).await;
     }
 
-    /// Logs a rejected request. It stays rejected even if the log cannot be written.
+    /// Logs a rejected request. The request stays rejected even if logging fails.
     async fn refuse(&self, actor: &Actor, refused: AuditEntry<'_>) {
         let taken = self.refusals.take(&actor.name, Instant::now());
-        // The summary comes with the first rejection of the next period, so no timer is needed.
+        // The first rejection of the next period includes the summary, so no timer is needed.
         if taken.left_out > 0 {
             let message = format!(
                 "{} more rejected requests; the log lists {MOST} per actor and minute",

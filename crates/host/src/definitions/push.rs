@@ -1,4 +1,4 @@
-//! Writing many definitions: the plan, and its execution.
+//! Writes many definitions: planning and execution.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -11,11 +11,11 @@ use quillet_core::store::{EntryKey, EntryKind};
 use super::write::Write;
 use super::{Actor, DefinitionError, DefinitionService, Permission, check_id};
 
-/// Concurrent reads or writes: enough to hide the latency of a remote store, few enough not to
-/// overload it.
+/// Maximum concurrent reads or writes: enough to hide the latency of a remote store without
+/// overloading it.
 const AT_ONCE: usize = 32;
 
-/// Definition to be written, before anything is known about the store.
+/// Definition to write, before the store is queried.
 #[derive(Clone, Debug)]
 pub struct PushItem {
     /// Its kind.
@@ -57,7 +57,7 @@ impl PushChange {
     }
 }
 
-/// Options of a whole push.
+/// Options of a push.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Reason<'a> {
     /// Message for the log.
@@ -67,7 +67,7 @@ pub struct Reason<'a> {
 }
 
 impl DefinitionService {
-    /// Plans the write of these definitions without writing.
+    /// Plans the push without writing.
     ///
     /// # Errors
     /// A key is invalid, the store does not keep a history, or does not answer.

@@ -1,5 +1,5 @@
-//! Limits the logged rejections: enough to show who tries what, few enough not to push changes out
-//! of the log.
+//! Limits the number of logged rejections, so that the log shows attempts of each actor without
+//! losing changes.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -11,7 +11,7 @@ use quillet_core::lock::lock;
 pub(super) const MOST: u64 = 60;
 const TIME: Duration = Duration::from_secs(60);
 
-/// Recent rejections by actor. There are as many actors as tokens.
+/// Recent rejections by actor. The number of actors is limited by the number of tokens.
 #[derive(Debug, Default)]
 pub(super) struct Refusals(Mutex<HashMap<Arc<str>, RefusalCount>>);
 
@@ -26,7 +26,7 @@ struct RefusalCount {
 pub(super) struct RefusalDecision {
     /// Whether it is logged.
     pub(super) is_noted: bool,
-    /// Earlier rejections of this actor that were not logged or reported yet.
+    /// Earlier rejections of this actor that were neither logged nor summarized.
     pub(super) left_out: u64,
 }
 

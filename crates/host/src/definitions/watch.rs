@@ -1,4 +1,4 @@
-//! Records definitions that other programs write into the store as versions, with the author
+//! Records versions of definitions that other programs write into the store, with the author
 //! `store`.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,15 +11,15 @@ use tokio::time::{Instant, sleep, timeout_at};
 
 use super::{DefinitionError, DefinitionService};
 
-/// Delay that collects changes before they are read: a program that writes many definitions writes
-/// them together.
+/// Delay before changes are read, because a program usually writes many definitions at the same
+/// time.
 const GATHER: Duration = Duration::from_millis(5);
 
-/// Number of keys that are read together.
+/// Number of keys to read at a time.
 const TOGETHER: usize = 200;
 
-/// Pause between batches during a full scan, so that a store of 100,000 definitions keeps serving
-/// other requests.
+/// Pause between batches during a full scan, so that a store of 100,000 definitions can serve other
+/// requests.
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// First delay after a failure; doubled after each further one.
@@ -59,9 +59,8 @@ impl PendingDefinitions {
 }
 
 impl DefinitionService {
-    /// Records the content of the store as versions, now and after every change, while the future
-    /// is polled. Ends immediately if the store does not keep a history. Failures are retried and
-    /// logged once.
+    /// Records stored content as versions, now and after every change, while the future is polled.
+    /// Ends immediately if the store does not keep a history. Failures are retried and logged once.
     pub async fn watch(&self) {
         if self.history().is_err() {
             return;
@@ -96,7 +95,7 @@ impl DefinitionService {
                         );
                     }
                     let (first, longest) = RETRY;
-                    // The exponent is limited, because the power would overflow before `longest` applies.
+                    // Limited, because the power would overflow before `longest` applies.
                     sleep((first * 2_u32.pow(failures.min(8))).min(longest)).await;
                     failures += 1;
                 }
@@ -130,7 +129,7 @@ impl DefinitionService {
         for keys in self.keys(kind).await?.chunks(TOGETHER) {
             self.observe_each(kind, keys).await?;
             sleep(PAUSE).await;
-            // A change that arrives meanwhile need not wait for the rest of the scan.
+            // A change that arrives during the scan is handled before the scan ends.
             while let Some(Some(change)) = changes.next().now_or_never() {
                 pending.add(change);
             }

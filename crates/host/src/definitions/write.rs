@@ -1,4 +1,4 @@
-//! Writing and removing definitions.
+//! Writes and removes definitions.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use super::check::is_broken;
 use super::labels::check_labels;
 use super::{Actor, AuditEntry, DefinitionError, DefinitionService, Permission};
 
-/// Definition to be written.
+/// Definition to write.
 #[derive(Clone, Debug)]
 pub struct Write<'a> {
     /// Its kind.
@@ -32,7 +32,7 @@ pub struct Write<'a> {
 }
 
 impl<'a> Write<'a> {
-    /// Write without an expectation about the current content.
+    /// Creates a write without a precondition.
     #[must_use]
     pub fn new(kind: EntryKind, id: &'a str, text: impl Into<Arc<str>>) -> Self {
         Write {
@@ -60,7 +60,7 @@ pub struct WriteResult {
 }
 
 impl DefinitionService {
-    /// Writes a definition after the checks of `quillet check`.
+    /// Writes a definition after the same checks as `quillet check`.
     ///
     /// # Errors
     /// The actor lacks a permission, the definition is invalid or was changed concurrently, or the
@@ -125,7 +125,8 @@ impl DefinitionService {
         Ok(committed)
     }
 
-    /// Logs a change of a definition, also for parts that write themselves, such as databases. If the log cannot be written, the entry goes to the process's log.
+    /// Logs a change of a definition. Also used by parts that write definitions themselves, such as
+    /// databases. If logging fails, the entry goes to the process's log.
     pub async fn record(
         &self,
         actor: &Actor,
@@ -145,10 +146,10 @@ impl DefinitionService {
         self.note_done(actor, entry).await;
     }
 
-    /// Removes a definition with all of its labels; its versions stay.
+    /// Removes a definition with all of its labels. Its versions remain.
     ///
     /// # Errors
-    /// As [`DefinitionService::write`]; also if the definition does not exist.
+    /// Like [`DefinitionService::write`]; also if the definition does not exist.
     pub async fn remove(
         &self,
         actor: &Actor,
@@ -162,7 +163,7 @@ impl DefinitionService {
         if self.entry(kind, &key).await?.is_none() {
             return Err(self.absent(kind, &key).await);
         }
-        // The labels are removed too, so each protected one requires the permission.
+        // The labels are removed too, so removing a protected one requires its permission.
         let labels = self.labels(kind, &key).await?;
         self.may_label(actor, kind, id, labels.0.keys().map(String::as_str))
             .await?;

@@ -7,7 +7,7 @@ use quillet_core::trace::{Span, SpanKind, Trace};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-/// Resource of the spans: the attributes of this process.
+/// Resource of the spans, with the attributes of this process.
 pub(super) struct Resource(Vec<Value>);
 
 impl Resource {
@@ -73,7 +73,8 @@ fn wire<'a>(trace: &'a str, span: &'a Span) -> WireSpan<'a> {
     }
 }
 
-/// 1 internal, 2 server, 3 client. Model calls leave the process; a run serves a request.
+/// Span kind: 1 is internal, 2 server, 3 client. Model calls leave the process; runs serve a
+/// request.
 fn kind(span: &Span) -> u8 {
     match span.kind {
         SpanKind::Model => 3,

@@ -1,9 +1,9 @@
 //! Trace export: OTLP over HTTP with JSON bodies.
 //!
 //! Traces are queued without waiting and sent in batches by one task, so a slow or unavailable
-//! collector loses traces but never delays answers. The messages are written by hand: a trace needs
-//! one request with seven fields, and the SDK would bring a second span model next to that of
-//! `core`.
+//! collector loses traces but never delays answers. This module writes the messages itself: it
+//! needs a single kind of request with seven fields, and the SDK would add a second span model next
+//! to that of `core`.
 
 mod message;
 
@@ -23,7 +23,7 @@ use tokio::time::timeout;
 const QUEUE: usize = 1024;
 /// Maximum number of traces in one request.
 const BATCH: usize = 64;
-/// How long a trace waits to be batched with others.
+/// Maximum time that a trace waits for a batch to fill.
 const GATHER: Duration = Duration::from_secs(1);
 /// Timeout of the collector.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -31,11 +31,11 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Configuration of trace export: the collector, and the name of this service.
 #[derive(Clone, Debug)]
 pub struct OtlpConfig {
-    /// The whole address, usually ending in `/v1/traces`.
+    /// Full address, usually ending in `/v1/traces`.
     pub endpoint: String,
-    /// Headers of every request; their values are kept secret.
+    /// Headers of every request. Their values are secret.
     pub headers: Vec<(String, SecretString)>,
-    /// `service.name`.
+    /// Value of `service.name`.
     pub service: String,
     /// Further attributes of the resource.
     pub attributes: Vec<(String, String)>,
@@ -69,11 +69,11 @@ pub struct OtlpSink {
 }
 
 impl OtlpSink {
-    /// Starts the task that sends; it ends when the sink is dropped. Must be called
-    /// inside a Tokio runtime.
+    /// Starts the task that sends traces; it ends when the sink is dropped. Must be called inside a
+    /// Tokio runtime.
     ///
     /// # Errors
-    /// An address or a header that cannot be used.
+    /// The address or a header is invalid.
     pub fn start(config: &OtlpConfig) -> Result<Self, OtlpError> {
         let post = ExportClient::new(config)?;
         let (letters, inbox) = mpsc::channel(QUEUE);
@@ -88,7 +88,7 @@ impl OtlpSink {
         self.dropped.load(Ordering::Relaxed)
     }
 
-    /// Sends queued traces, within `most`.
+    /// Sends the queued traces, waiting at most `most`.
     pub async fn flush(&self, most: Duration) {
         let (done, wait) = oneshot::channel();
         let sent = async {
@@ -125,7 +125,7 @@ async fn deliver(
 ) {
     let mut batch = Vec::new();
     loop {
-        // Without waiting traces there is no deadline, so an idle sink never wakes up.
+        // Without queued traces there is no deadline, so an idle sink does not wake up.
         let next = if batch.is_empty() {
             Ok(inbox.recv().await)
         } else {

@@ -1,4 +1,4 @@
-//! Models and tools for scripts, from those of agents and prompts.
+//! Models and tools of scripts, based on those of agents and prompts.
 
 use std::sync::Arc;
 
@@ -15,21 +15,21 @@ use quillet_tools::builtin::{BY_NAME, BuiltinOptions};
 
 use super::servers::ServerTools;
 
-/// Prefix of prompts that are named as tools.
+/// Prefix of prompts that are used as tools.
 const PROMPT: &str = "prompt/";
 
 /// Models by name, through the model router.
 #[derive(Clone, Debug)]
 pub struct ScriptModels {
     models: Arc<ModelRouter>,
-    /// The model that is called: the router itself, or a recording in front of it.
+    /// Called model: the router itself, or a recorder in front of it.
     door: Arc<dyn ChatModel>,
     /// Default model of scripts.
     default: Option<String>,
 }
 
 impl ScriptModels {
-    /// The models of a router, with its default model.
+    /// Creates the models of a router, with its default model.
     #[must_use]
     pub fn new(models: Arc<ModelRouter>) -> Self {
         ScriptModels {
@@ -39,21 +39,21 @@ impl ScriptModels {
         }
     }
 
-    /// Replaces the router by another model, which may call the router in turn, such as a recorder.
+    /// Replaces the called model with one in front of the router, such as a recorder.
     #[must_use]
     pub fn behind(mut self, door: Arc<dyn ChatModel>) -> Self {
         self.door = door;
         self
     }
 
-    /// Sets the default model if the settings have none.
+    /// Sets the default model, unless the settings have one.
     #[must_use]
     pub fn or_default(mut self, name: &str) -> Self {
         self.default.get_or_insert_with(|| name.to_owned());
         self
     }
 
-    /// Default model of scripts that name none.
+    /// Default model of scripts that do not select one.
     #[must_use]
     pub fn default_model(&self) -> Option<&str> {
         self.default.as_deref()
@@ -134,7 +134,7 @@ pub struct ScriptTools {
 }
 
 impl ScriptTools {
-    /// The tools and prompts of a catalogue.
+    /// Adds the tools and prompts of a catalogue.
     #[must_use]
     pub fn stored(mut self, prompts: Arc<PromptService>) -> Self {
         self.prompts = Some(prompts);
@@ -148,7 +148,7 @@ impl ScriptTools {
         self
     }
 
-    /// Adds the tools of MCP servers, as they connect.
+    /// Adds the tools of MCP servers as they connect.
     #[must_use]
     pub fn servers(mut self, servers: ServerTools) -> Self {
         self.servers = Some(Arc::new(servers));
@@ -162,7 +162,7 @@ impl ScriptTools {
         self
     }
 
-    /// Marks that MCP servers exist whose tools were not listed, because the run is dry.
+    /// Marks that there are MCP servers whose tools were not listed, because the run is a dry run.
     #[must_use]
     pub fn unasked(mut self) -> Self {
         self.has_unasked = true;
@@ -236,7 +236,7 @@ impl host::Tools for ScriptTools {
     }
 }
 
-/// Network of tools, with its address checks.
+/// Network access of scripts, with the address checks of tools.
 #[derive(Debug)]
 struct ScriptNetwork(Arc<Tools>);
 
@@ -291,7 +291,7 @@ mod tests {
         assert!(ability("gpt-4o").json_schema && ability("gpt-4o").logit_bias);
         assert!(!ability("claude-sonnet-4-5").logit_bias);
         assert!(ability("claude-sonnet-4-5").continues && ability("gemini-2.5-pro").json_object);
-        // The mock obeys schemas, so that structured scripts run offline.
+        // The mock model follows schemas, so structured scripts can run offline.
         assert!(ability("mock").json_schema && !ability("mock").logit_bias);
     }
 

@@ -6,11 +6,11 @@ use quillet_script::answer::Inputs;
 use quillet_script::run::{DialogueTurn, ScriptInput};
 use quillet_script::syntax::Script;
 
-/// Name of the input for the user's message, if none is declared as the first.
+/// Name of the input for the user's message, unless one is declared as the first input.
 const CONTENT: &str = "content";
 
-/// Members of a request that control this response and not the models of a script. Formats, tools
-/// and number of answers are fixed by the script itself.
+/// Members of a request that control this response, not the models of a script. The script itself
+/// determines formats, tools and the number of answers.
 const OWN: [&str; 7] = [
     "n",
     "parallel_tool_calls",
@@ -21,7 +21,7 @@ const OWN: [&str; 7] = [
     "tools",
 ];
 
-/// Inputs of a script, and the conversation before it.
+/// Reads the inputs of a script and the previous conversation.
 pub(crate) fn parse_input(
     arguments: &Map,
     question: Option<&str>,
@@ -67,7 +67,7 @@ fn said(role: &str, content: String) -> DialogueTurn {
     }
 }
 
-/// Message of the conversation; tool calls and their results are dropped.
+/// Converts a message of the conversation. Tool calls and their results are dropped.
 fn turn(message: &Message) -> Option<DialogueTurn> {
     let content = message.content.to_string();
     let is_said = message.role != Role::Tool && !content.is_empty();

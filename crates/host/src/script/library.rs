@@ -1,4 +1,4 @@
-//! Scripts of a snapshot as a library, built once for all runs of the snapshot.
+//! Library of the scripts in a snapshot, built once per snapshot.
 
 use std::sync::{Arc, Mutex, Weak};
 
@@ -22,8 +22,8 @@ type CachedLibrary = (Weak<CatalogueSnapshot>, Arc<dyn Library>);
 impl Libraries {
     pub(super) fn of(&self, snapshot: &Arc<CatalogueSnapshot>) -> Arc<dyn Library> {
         let mut last = lock(&self.last);
-        // The weak pointer keeps the allocation, so its address is not reused: equal pointers mean
-        // the same snapshot.
+        // The weak pointer keeps the allocation, so that its address is not reused: equal pointers
+        // mean the same snapshot.
         if let Some((known, library)) = last.as_ref()
             && Weak::as_ptr(known) == Arc::as_ptr(snapshot)
         {
@@ -50,7 +50,7 @@ fn library(snapshot: &CatalogueSnapshot) -> Arc<dyn Library> {
 
 type LoadedScript = (String, Result<Arc<Script>, ScriptError>);
 
-/// Finds a script by its file name; an invalid one is an error for its caller.
+/// Loads a script by its file name. Loading an invalid script is an error for the caller.
 fn to_loaded_script(definition: &Definition<PromptEntry>) -> Option<LoadedScript> {
     match &definition.state {
         DefinitionState::Valid(entry) => {

@@ -1,7 +1,7 @@
 //! Environment of scripts in this process, and the runner of stored scripts.
 //!
 //! The catalogue reads scripts with [`StoredScripts`], and [`ScriptService`] runs them. A run uses
-//! one snapshot: the scripts, prompts and tools that it names are those of its start.
+//! one snapshot, so later changes of scripts, prompts and tools do not affect it.
 
 mod host;
 pub(crate) mod input;

@@ -5,23 +5,23 @@ use std::time::Duration;
 use quillet_script::host::{Grants, ScriptLimits};
 use quillet_script::js::Transport;
 
-/// Bounds, grants and transport of every run of a stored script.
+/// Limits, grants and JavaScript transport for every run of a stored script.
 #[derive(Clone, Debug)]
 pub struct ScriptOptions {
-    /// Bounds of each run.
+    /// Limits of each run.
     pub limits: ScriptLimits,
-    /// Time of a whole run, models and tools included. Default 300 s.
+    /// Timeout of a run, including models and tools. Default 300 s.
     pub time: Duration,
     /// Grants of access outside the script. Default none.
     pub grants: Grants,
-    /// Where JavaScript runs. A worker process can be killed at any moment; a thread cannot, so
-    /// threads are only for trusted scripts.
+    /// Where JavaScript runs. A worker process can be killed at any time, but a thread cannot, so
+    /// use threads for trusted scripts only.
     pub javascript: Transport,
 }
 
 impl ScriptOptions {
-    /// Defaults with a JavaScript engine chosen by the caller, who knows which program can act as a
-    /// worker.
+    /// Returns the defaults with this JavaScript transport. Only the caller knows which program can
+    /// act as a worker.
     #[must_use]
     pub fn with_javascript(javascript: Transport) -> Self {
         ScriptOptions {

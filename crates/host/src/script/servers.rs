@@ -9,12 +9,12 @@ use quillet_core::tool::Tool;
 use quillet_tools::{McpServers, Tools};
 use tokio_util::task::AbortOnDropHandle;
 
-/// Delay before a server that does not answer is tried again; doubled after each attempt.
+/// Delay before an unavailable server is retried; doubled after each attempt.
 const PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
-/// Tools of some servers. A server that does not answer is retried in the background, and its tools
-/// appear when it answers.
+/// Tools of MCP servers. Unavailable servers are retried in the background, and their tools are
+/// added when they connect.
 #[derive(Debug)]
 pub struct ServerTools {
     found: Arc<ToolList>,
@@ -25,7 +25,8 @@ pub struct ServerTools {
 type ToolList = RwLock<Vec<Arc<dyn Tool>>>;
 
 impl ServerTools {
-    /// Waits for the servers as long as a request would, and returns those that did not answer.
+    /// Connects to the servers, waiting as long as a request would. Returns those that did not
+    /// answer.
     pub async fn connect(tools: Arc<Tools>, servers: McpServers) -> (Self, Vec<Diagnostic>) {
         tools.connect_ahead(&servers);
         let first = tools.mcp_tools(&servers, &[]).await;

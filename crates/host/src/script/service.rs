@@ -21,8 +21,8 @@ use super::tools::OfSnapshot;
 use super::watch::{self, EventSender};
 use super::{ScriptOptions, input, reader};
 
-/// Runner of stored scripts. A run is one future, driven by the reader of its events: scripts
-/// without JavaScript need no thread, and a run ends when its reader leaves.
+/// Runner of stored scripts. A run is one future, driven by the reader of its events. Scripts
+/// without JavaScript need no thread, and a run ends when its reader is dropped.
 #[derive(Debug)]
 pub struct ScriptService {
     prompts: Weak<PromptService>,
@@ -35,7 +35,8 @@ pub struct ScriptService {
 }
 
 impl ScriptService {
-    /// Creates the runner with these models; `tools` are added to those of the store.
+    /// Creates the runner with these models. `tools` are available in addition to those of the
+    /// store.
     pub fn run_for(
         prompts: &Arc<PromptService>,
         models: Arc<dyn ModelSource>,
@@ -60,7 +61,7 @@ impl ScriptService {
         &self.options
     }
 
-    /// Environment of a script with the current definitions; `None` when the service ends.
+    /// Returns an engine with the current definitions; `None` after the service has ended.
     pub(crate) fn engine_now(&self) -> Option<ScriptEngine> {
         let prompts = self.prompts.upgrade()?;
         let snapshot = prompts.catalogue().snapshot();
@@ -92,7 +93,7 @@ impl ScriptService {
         }
     }
 
-    /// A run that has not begun.
+    /// Creates a run without starting it.
     fn start(&self, job: &ScriptJob, script: Arc<Script>) -> Option<ScriptRunHandle> {
         let engine = self.engine(self.prompts.upgrade()?, &job.snapshot, job.depth);
         // Unbounded, because an observer cannot wait; a slow reader slows the run down instead.
@@ -151,8 +152,8 @@ impl ScriptRunner for ScriptService {
     }
 }
 
-/// Runs a nested script as a task, so that deep nesting of scripts and prompts does not grow the
-/// stack of one poll. It ends with its reader.
+/// Runs a nested script as a task, so that deep nesting of scripts and prompts does not exhaust the
+/// stack of one poll. Dropping the reader ends it.
 fn apart(
     id: &Arc<str>,
     run: impl Future<Output = Result<StoredScriptOutcome, ServiceError>> + Send + 'static,
@@ -178,7 +179,7 @@ fn apart(
 
 type OutcomeFuture = BoxFuture<'static, Result<StoredScriptOutcome, ServiceError>>;
 
-/// A run and the events that it has sent.
+/// A run with the events that it has sent.
 struct ScriptRunHandle {
     events: UnboundedReceiver<ScriptEvent>,
     /// The run; `None` once it has ended.
@@ -196,7 +197,7 @@ impl ScriptRunHandle {
         };
         // The last poll may have sent events too.
         if let Ok(event) = self.events.try_recv() {
-            // The outcome waits until the reader has taken the remaining events.
+            // Stored until the reader has taken the remaining events.
             self.end = Some(Box::pin(async { ended }));
             return Some((Ok(event), self));
         }

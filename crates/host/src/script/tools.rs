@@ -8,7 +8,7 @@ use quillet_core::tool::Tool;
 use quillet_prompt::{CatalogueSnapshot, PromptResult, PromptService};
 use quillet_script::host::{Network, Tools};
 
-/// How scripts name prompts, as agents do.
+/// Prefix of prompts in tool names, as for agents.
 const PROMPT: &str = "prompt/";
 
 /// Tools of one run.

@@ -1,4 +1,4 @@
-//! Databases of a store: as tools, and with the prompts of the store.
+//! Databases of a store: their tools, and their stored prompts.
 
 mod prompts;
 mod tools;

@@ -12,11 +12,11 @@ use quillet_template::CompileError;
 /// Name of text-to-SQL renders in logs.
 const REQUEST: &str = "sql";
 
-/// Prompts of the pipeline: stored ones, or built-in ones.
+/// Prompts of the pipeline: stored prompts, with the built-in ones as a fallback.
 #[derive(Debug)]
 pub struct StoredPrompts {
-    /// Weak, because the service may hold database tools, which hold these prompts: a strong
-    /// reference would be a cycle.
+    /// Weak, because the service may own database tools, which own these prompts: a strong
+    /// reference would create a cycle.
     service: Weak<PromptService>,
     built_in: BuiltIn,
 }
@@ -25,7 +25,7 @@ impl StoredPrompts {
     /// Creates the prompts of this service, with the built-in ones as a fallback.
     ///
     /// # Errors
-    /// A built-in text is invalid, which does not happen.
+    /// A built-in prompt does not compile, which would be a bug.
     pub fn new(service: &Arc<PromptService>) -> Result<Self, CompileError> {
         Ok(StoredPrompts {
             service: Arc::downgrade(service),
@@ -80,7 +80,7 @@ async fn stored(
     Ok(service.messages(rendered.prompt))
 }
 
-/// Names the stored prompt with all of its errors: the user of a database does not know it.
+/// Names the stored prompt and lists its errors, because the user of a database may not know it.
 fn broken(which: PromptKind, error: &ServiceError) -> PromptError {
     let mut message = format!("the stored prompt {}: {error}", which.id());
     let found: Vec<String> = match error {

@@ -1,5 +1,5 @@
-//! Databases as tools of the catalogue, for templates, agents, scripts and MCP clients. They follow
-//! the connections.
+//! Databases as tools of the catalogue, for templates, agents, scripts and MCP clients. The tools
+//! change with the connections.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ pub struct DatabaseTools {
 }
 
 impl DatabaseTools {
-    /// The tools of these databases in the catalogue of this service.
+    /// Creates the tools of these databases for the catalogue of this service.
     #[must_use]
     pub fn new(databases: Databases, prompts: Arc<PromptService>) -> Self {
         DatabaseTools { databases, prompts }
@@ -34,7 +34,7 @@ impl DatabaseTools {
     /// Publishes the tools of the current connections.
     ///
     /// # Errors
-    /// The store does not answer; the published tools stay.
+    /// The store does not answer. The published tools remain.
     pub async fn offer(&self) -> Result<(), SqlError> {
         let connections = self.databases.list().await?;
         let tools = tools::all(&self.databases, &connections);
@@ -47,7 +47,7 @@ impl DatabaseTools {
         // Subscribed before the first offer, so that no change is missed.
         let mut changes = self.databases.changes();
         loop {
-            // The tools of the last success stay available until the next change.
+            // The last published tools stay available until the next change.
             if let Err(error) = self.offer().await {
                 tracing::warn!(%error, "cannot refresh the tools of databases");
             }

@@ -1,5 +1,5 @@
-//! Built-in tools: web search, documents, files. Each is a plain [`Tool`]: its access is fixed when
-//! it is created, and it does not know its caller.
+//! Built-in tools: web search, documents and files. Each is a plain [`Tool`] whose access is fixed
+//! when it is created; it does not know its caller.
 
 mod files;
 mod knowledge;
@@ -23,7 +23,7 @@ pub use options::{BuiltinError, BuiltinOptions};
 pub(crate) use web_search::WebSearch;
 pub use web_search::{SearchApi, SearchEngineConfig, WebSearchConfig};
 
-/// Built-in tools that a name alone selects; document tools also need collections.
+/// Built-in tools that need only a name. The knowledge tools also need collections.
 pub const BY_NAME: [&str; 3] = ["web_search", "read_file", "list_files"];
 
 /// Names of built-in tools in requests, with their family.
@@ -51,7 +51,7 @@ const NO_KNOWLEDGE: BuiltinError = BuiltinError::NotConfigured {
 };
 
 impl Tools {
-    /// Returns the built-in tools of a name.
+    /// Returns the built-in tools with a name.
     ///
     /// # Errors
     /// The name is unknown, the tool is not configured, or an option is invalid.

@@ -11,9 +11,9 @@ use super::knowledge::KnowledgeBase;
 pub struct BuiltinOptions {
     /// The search engine; the first configured one if `None`.
     pub engine: Option<String>,
-    /// Maximum number of results, if the model does not say.
+    /// Default number of results, if the model does not request one.
     pub max_results: Option<u32>,
-    /// The documents that the conversation may read, for the knowledge tools.
+    /// Knowledge base of the conversation, for the knowledge tools.
     pub knowledge: Option<Arc<KnowledgeBase>>,
 }
 

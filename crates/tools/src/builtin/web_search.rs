@@ -1,6 +1,6 @@
-//! `web_search`: asks a search engine that answers a GET with JSON. Which one, and where its answer
-//! has what, is configuration, as Chat Shell's `WEB_SEARCH_ENGINES`. SearXNG and Brave need only an
-//! address and a key.
+//! Tool `web_search`: queries a search engine that answers GET requests with JSON. As with Chat
+//! Shell's `WEB_SEARCH_ENGINES`, the configuration selects the engine and maps the fields of its
+//! answers. SearXNG needs only an address, and Brave only a key.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
@@ -24,22 +24,21 @@ use crate::headers::secret_headers;
 use crate::http::{Http, HttpRequest, checked_url, remote_error};
 use crate::setting::ConfigError;
 
-/// No engine gives more in one page, and no model reads more.
+/// Maximum number of results. Engines do not return more per page.
 const MOST_RESULTS: u32 = 100;
 
-/// The search engines, the section `tools.web_search` of the configuration.
+/// Settings of the search engines, section `tools.web_search` of the configuration.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct WebSearchConfig {
-    /// The engines by name; the first is asked where a request names none (of a TOML
-    /// file: the first by name).
+    /// The engines by name. The first one is the default; TOML files are sorted by name.
     pub engines: IndexMap<String, SearchEngineConfig>,
-    /// The engine that is asked where a request names none, in place of the first.
+    /// The default engine, instead of the first.
     pub default_engine: Option<String>,
-    /// Results of a search where neither model nor request say how many. Default 50, as Chat Shell;
-    /// at most 100.
+    /// Number of results if neither the model nor the request sets it. Default 50, as in Chat
+    /// Shell; at most 100.
     pub max_results: u32,
-    /// The longest that a search may take. Written `timeout_ms`. Default 30 s.
+    /// Timeout of a search. Written `timeout_ms`. Default 30 s.
     #[serde(rename = "timeout_ms", deserialize_with = "crate::setting::millis")]
     pub timeout: Duration,
 }
@@ -55,52 +54,52 @@ impl Default for WebSearchConfig {
     }
 }
 
-/// A search engine whose names are known, so that they need not be configured.
+/// API of a search engine, which determines the defaults of its settings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SearchApi {
-    /// Any that answers a GET with JSON, with Chat Shell's names by default.
+    /// Any API that answers GET requests with JSON. The defaults are Chat Shell's.
     #[default]
     Json,
-    /// `GET /search?q=…&format=json` (SearXNG, "Search API"); knows no limit.
+    /// `GET /search?q=…&format=json` (SearXNG, "Search API"), which has no limit parameter.
     Searxng,
-    /// `GET /res/v1/web/search?q=…&count=…` with the key in the header
-    /// `X-Subscription-Token` (Brave, "Web Search API"); at most 20 results.
+    /// `GET /res/v1/web/search?q=…&count=…` with the key in the header `X-Subscription-Token`
+    /// (Brave, "Web Search API"). Returns at most 20 results.
     Brave,
 }
 
-/// A search engine. What is not set has the default below, or what `type` implies.
+/// A search engine. `type` may change the defaults given below.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SearchEngineConfig {
-    /// Which API it speaks.
+    /// Its API. Written `type`.
     #[serde(rename = "type")]
     pub api: SearchApi,
-    /// Its address, path included; may have a query already.
+    /// URL of the search endpoint, optionally with query parameters.
     pub base_url: Option<String>,
-    /// Name of the parameter for the question. Default `query`.
+    /// Name of the query parameter for the search terms. Default `query`.
     pub query_param: Option<String>,
-    /// Name of the parameter for the number of results. Default `limit`; empty where there is none.
+    /// Name of the query parameter for the number of results. Default `limit`; empty for none.
     pub limit_param: Option<String>,
-    /// The most that the number of results may be.
+    /// Maximum number of results per request.
     pub max_limit: Option<u32>,
-    /// Parameters that are always sent.
+    /// Additional query parameters.
     pub params: BTreeMap<String, String>,
     /// Headers with credentials. They do not follow a redirect to another origin.
     pub auth_header: BTreeMap<String, SecretString>,
-    /// Path of the list of results in the answer, with dots. Default `results`.
+    /// Dotted path of the result list in the answer. Default `results`.
     pub response_path: Option<String>,
-    /// Field of a result with its title. Default `title`.
+    /// Field with the title of a result. Default `title`.
     pub title_field: Option<String>,
-    /// Field of a result with its address. Default `url`.
+    /// Field with the URL of a result. Default `url`.
     pub url_field: Option<String>,
-    /// Field of a result with a piece of its text. Default `snippet`.
+    /// Field with an excerpt of a result. Default `snippet`.
     pub snippet_field: Option<String>,
-    /// Field of a result with its whole text. Default none.
+    /// Field with the full text of a result. Default none.
     pub content_field: Option<String>,
 }
 
-/// What an API implies: query, limit, most results, path of results, snippet, parameters.
+/// Defaults of an API.
 struct SearchPreset {
     base_url: Option<&'static str>,
     query: &'static str,
@@ -142,7 +141,7 @@ fn preset(api: SearchApi) -> SearchPreset {
     }
 }
 
-/// The engines, ready to be asked.
+/// The configured engines.
 #[derive(Debug)]
 pub(crate) struct WebSearch {
     http: Arc<Http>,
@@ -152,7 +151,7 @@ pub(crate) struct WebSearch {
     timeout: Duration,
 }
 
-/// One engine: its address with all that does not change, and where its answer has what.
+/// One engine: its prepared request and the fields of its answers.
 #[derive(Debug)]
 struct SearchEngine {
     url: Url,
@@ -194,7 +193,7 @@ impl WebSearch {
         Ok(search)
     }
 
-    /// The tool, over the engine that the request names.
+    /// Creates the tool for the engine of the request.
     pub(crate) fn tool(&self, options: &BuiltinOptions) -> Result<Arc<dyn Tool>, BuiltinError> {
         let named = options.engine.as_deref().filter(|name| !name.is_empty());
         let engine = match named.or(self.default_engine.as_deref()) {
@@ -246,7 +245,7 @@ const NOT_CONFIGURED: BuiltinError = BuiltinError::NotConfigured {
 };
 
 impl SearchEngine {
-    /// An engine, or the field that is wrong and why.
+    /// Prepares an engine. On error, returns the invalid field and the problem.
     fn new(
         config: &SearchEngineConfig,
         policy: &AddressPolicy,
@@ -302,8 +301,8 @@ impl SearchEngine {
         }
     }
 
-    /// A result of the engine as the tool gives it, and its source; `None` if it has
-    /// neither title nor address.
+    /// Converts a result of the engine to a tool result and a source. `None` if it has neither a
+    /// title nor a URL.
     fn result(&self, found: &Json) -> Option<(Json, Json)> {
         let text = |field: &str| match found.get(field) {
             Some(Json::String(text)) => text.clone(),
@@ -326,7 +325,7 @@ impl SearchEngine {
     }
 }
 
-/// One tool: an engine and how many results it gives.
+/// The tool `web_search` for one engine.
 #[derive(Debug)]
 struct WebSearchTool {
     http: Arc<Http>,
@@ -354,7 +353,7 @@ impl BuiltinHandler for WebSearchTool {
 }
 
 impl WebSearchTool {
-    /// The list of results as the engine gave it.
+    /// Returns the engine's list of results.
     async fn search(&self, question: &str, most: u32) -> Result<Vec<Json>, ToolError> {
         if question.is_empty() {
             let text = "the query is empty (say what to search for)";
@@ -378,7 +377,7 @@ impl WebSearchTool {
             .unwrap_or(&Json::Null);
         match list {
             Json::Array(results) => Ok(results.clone()),
-            // Brave leaves the whole part out where nothing was found.
+            // Brave omits the whole section if there are no results.
             Json::Null => Ok(Vec::new()),
             _ => {
                 let text = format!(

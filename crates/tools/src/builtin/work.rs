@@ -1,4 +1,4 @@
-//! Common part of built-in tools: argument validation and timeouts.
+//! Shared parts of built-in tools: argument validation and timeouts.
 
 use std::sync::Arc;
 
@@ -23,8 +23,8 @@ pub(crate) struct BuiltinSpec {
 }
 
 impl BuiltinSpec {
-    /// The shape of a tool with these properties as its arguments, those in
-    /// `required` without a default.
+    /// Creates a specification. `properties` are the parameters; those in `required` have no
+    /// default.
     pub(crate) fn new(name: &str, description: &str, properties: &Json, required: &[&str]) -> Self {
         let schema = json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false});
         let parameters = Parameters::compile(&schema);
@@ -33,7 +33,7 @@ impl BuiltinSpec {
                 name: name.to_owned(),
                 description: description.to_owned(),
                 parameters: schema,
-                // They only read, so repeating a call is safe.
+                // Built-in tools only read, so repeating a call is safe.
                 repeat: Idempotency::Freely,
                 ..ToolSpec::default()
             },
@@ -50,7 +50,7 @@ struct BuiltinTool<W> {
     work: W,
 }
 
-/// A built-in tool that does this.
+/// Creates a built-in tool with this handler.
 pub(crate) fn tool(
     shape: &'static BuiltinSpec,
     limit: CallTimeout,

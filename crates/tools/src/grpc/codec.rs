@@ -1,4 +1,4 @@
-//! Codec that passes messages as bytes: only the descriptors know their meaning.
+//! Codec that passes messages as bytes; their structure is in the descriptors.
 
 use bytes::{Buf, BufMut, Bytes};
 use tonic::Status;

@@ -1,25 +1,25 @@
-//! Descriptor sets that are read from files and definitions.
+//! Reads descriptor sets from files and definitions.
 
 use std::path::Path;
 
 use prost_reflect::DescriptorPool;
 
-/// What servers say of their methods.
+/// Descriptors of the methods of a server.
 pub(crate) type Descriptors = DescriptorPool;
 
-/// Reads a descriptor set.
+/// Reads a descriptor set from a file.
 ///
 /// # Errors
-/// The sentence that says why not.
+/// A sentence that describes the problem.
 pub(crate) fn descriptors_in_file(path: &Path) -> Result<DescriptorPool, String> {
     let bytes = std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
     descriptors(&bytes).map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// Reads a descriptor set.
+/// Decodes a descriptor set.
 ///
 /// # Errors
-/// The sentence that says why not, and the fix.
+/// A sentence that describes the problem and its fix.
 pub(super) fn descriptors(bytes: &[u8]) -> Result<DescriptorPool, String> {
     DescriptorPool::decode(bytes).map_err(|error| {
         format!("not a descriptor set: {error} (make one with protoc --include_imports --descriptor_set_out)")

@@ -1,11 +1,9 @@
-//! Unary gRPC methods without generated code: descriptors come from the
-//! server's reflection or from a descriptor set, arguments and answers are
-//! protobuf's canonical JSON.
+//! Unary gRPC methods without generated code. Descriptors come from the server's reflection or from
+//! a descriptor set. Arguments and answers use protobuf's canonical JSON.
 //!
-//! Two departures from the canonical form, both for templates: 64-bit integers
-//! are numbers and not strings (those beyond the signed range stay strings),
-//! and fields that hold their default are present, under the names of the
-//! `.proto` file.
+//! Two departures from the canonical form make answers easier to use in templates. 64-bit integers
+//! are numbers instead of strings, unless they exceed the signed range. Fields with default values
+//! are present, under their names in the `.proto` file.
 
 mod codec;
 mod descriptors;
@@ -53,12 +51,12 @@ struct GrpcServer {
     descriptors: SingleFlight<DescriptorPool>,
 }
 
-/// One method of one server, as a definition names it.
+/// A method as written in a definition.
 #[derive(Debug)]
 struct Method {
     service: String,
     method: String,
-    /// In place of reflection.
+    /// Descriptors to use instead of reflection.
     descriptors: Option<DescriptorPool>,
 }
 
@@ -77,7 +75,7 @@ impl GrpcServer {
         &self.url
     }
 
-    /// Calls a method. The caller bounds the time; `timeout` is sent to the server.
+    /// Calls a method. The caller enforces the timeout; `timeout` is also sent to the server.
     async fn call(
         self: &Arc<Self>,
         tool: &str,
@@ -135,7 +133,7 @@ impl GrpcServer {
         }
         let unusable = |error: tonic::transport::Error| Status::unavailable(error_chain(&error));
         let endpoint = self.endpoint().map_err(unusable)?;
-        // Connects through `Network`, so that every address is checked, as for HTTP.
+        // Connections go through `Network`, which checks every address, as for HTTP.
         let network = self.network.clone();
         let connector = tower::service_fn(move |uri: tonic::codegen::http::Uri| {
             let network = network.clone();
@@ -212,7 +210,7 @@ impl GrpcServer {
             // Both sides apply the timeout, so either error may arrive first.
             Code::DeadlineExceeded | Code::Cancelled => ToolErrorKind::Timeout,
             Code::Unavailable => ToolErrorKind::Transport,
-            // tonic has no code of its own for an oversized message, only this text.
+            // tonic reports an oversized message only by this text, without a separate code.
             Code::OutOfRange
                 if status
                     .message()
@@ -252,8 +250,8 @@ fn find_in(pool: &DescriptorPool, wanted: &Method) -> Option<MethodDescriptor> {
     })
 }
 
-/// By its full name, or by its last part where that is of one service only: definitions for
-/// ai-prompt-shell have `<module>/<name>`.
+/// Finds a service by its full name, or by its last part if that is unique, because definitions for
+/// ai-prompt-shell use `<module>/<name>`.
 fn service_in(pool: &DescriptorPool, wanted: &str) -> Option<ServiceDescriptor> {
     if let Some(service) = pool.get_service_by_name(wanted) {
         return Some(service);
@@ -265,7 +263,7 @@ fn service_in(pool: &DescriptorPool, wanted: &str) -> Option<ServiceDescriptor> 
     found.next().is_none().then_some(service)
 }
 
-/// `translate_zh_en` and `TranslateZhEn` are one name in two customs.
+/// Compares names in different conventions: `translate_zh_en` equals `TranslateZhEn`.
 fn alike(a: &str, b: &str) -> bool {
     let letters = |text: &str| {
         text.chars()
@@ -308,7 +306,7 @@ fn unknown(tool: &str, pool: &DescriptorPool, wanted: &Method) -> ToolError {
     ToolError::new(ToolErrorKind::Remote, message)
 }
 
-/// Arguments in the order of the message's fields, as the `.proto` file numbers them.
+/// Names positional arguments after the message's fields, in the order of their numbers.
 fn in_order(tool: &str, input: &MessageDescriptor, list: &[Value]) -> Result<Map, ToolError> {
     let mut fields: Vec<_> = input.fields().collect();
     fields.sort_by_key(prost_reflect::FieldDescriptor::number);
@@ -317,7 +315,7 @@ fn in_order(tool: &str, input: &MessageDescriptor, list: &[Value]) -> Result<Map
 
 fn to_message(tool: &str, input: MessageDescriptor, arguments: &Map) -> Result<Vec<u8>, ToolError> {
     let tree = Json::from(&Value::Map(arguments.clone()));
-    // A misspelled argument is an error and is not dropped silently.
+    // Misspelled arguments are rejected instead of dropped.
     let options = DeserializeOptions::new().deny_unknown_fields(true);
     let name = input.full_name().to_owned();
     let message =
@@ -345,8 +343,8 @@ fn from_message(tool: &str, output: MessageDescriptor, bytes: &[u8]) -> Result<V
     Ok(value_of(tree))
 }
 
-/// As `Value::from`, but integers beyond the signed range become text instead
-/// of losing digits. Messages nest at most 100 deep: prost refuses more.
+/// Converts JSON to a value, like `Value::from`, but integers beyond the signed range become text
+/// to keep all digits. prost limits messages to a nesting of 100, so recursion is safe.
 fn value_of(tree: Json) -> Value {
     match tree {
         Json::Number(number) if number.is_u64() && number.as_i64().is_none() => {

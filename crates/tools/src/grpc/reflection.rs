@@ -1,5 +1,5 @@
-//! gRPC server reflection. Version 1 and its alpha have the same messages under two names; the
-//! alpha is used if the server does not know version 1.
+//! gRPC server reflection. Versions 1 and 1alpha have the same messages in different packages.
+//! Version 1alpha is used if the server does not support version 1.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,16 +16,16 @@ use tonic_reflection::pb::v1::{ServerReflectionRequest, ServerReflectionResponse
 
 use super::codec::RawCodec;
 
-/// Files of one server's descriptors; real servers have tens.
+/// Maximum number of descriptor files of one server; typical servers have tens.
 const MOST_FILES: usize = 2_000;
 
-/// One answer of the reflection, which is not an answer of a tool.
+/// Maximum bytes of a reflection answer. The limit on answers of tools does not apply to it.
 pub(super) const MOST_BYTES: usize = 16 << 20;
 
 const V1: &str = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
 const V1_ALPHA: &str = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo";
 
-/// The descriptors of every service of a server.
+/// Returns the descriptors of all services of a server.
 pub(super) async fn all(client: &Grpc<Channel>) -> Result<DescriptorPool, Status> {
     match read(client, V1).await {
         Err(status) if status.code() == Code::Unimplemented => read(client, V1_ALPHA).await,
@@ -80,7 +80,7 @@ async fn services(client: &Grpc<Channel>, path: &'static str) -> Result<Vec<Stri
     }
 }
 
-/// Asks several things in one stream; the answers come in the same order.
+/// Sends several requests in one stream. Answers have the same order.
 async fn ask(
     client: &Grpc<Channel>,
     path: &'static str,
@@ -116,8 +116,7 @@ async fn ask(
     Ok(all)
 }
 
-/// Adds the files of the answers. A service that the server lists and cannot
-/// describe is left out; the others stay usable.
+/// Adds the files of the answers. Skips services that the server lists but cannot describe.
 fn collect(
     answers: Vec<ServerReflectionResponse>,
     files: &mut BTreeMap<String, FileDescriptorProto>,

@@ -1,4 +1,4 @@
-//! What a definition says of a gRPC method, and the servers that such tools have in common.
+//! gRPC tools of definitions, and the servers that they share.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -21,8 +21,9 @@ use crate::module::Module;
 use crate::network::Network;
 use crate::parameters::CallArguments;
 
-/// The gRPC servers that tools have in common. They are found at call time, since a module's
-/// address may change; there are as many as addresses that the operator registered.
+/// The gRPC servers that tools share, by address. Servers are looked up at call time, because the
+/// address of a module may change. Their number is limited by the addresses that operators
+/// register.
 #[derive(Debug)]
 pub(crate) struct GrpcServers {
     network: Network,
@@ -39,7 +40,7 @@ impl GrpcServers {
         }
     }
 
-    /// The server at an address.
+    /// Returns the server at an address.
     fn server_at(&self, url: &str) -> Result<Arc<GrpcServer>, ToolError> {
         let mut servers = lock(&self.known);
         if let Some(server) = servers.get(url) {
@@ -57,12 +58,12 @@ impl GrpcServers {
     }
 }
 
-/// A gRPC method and where its server is.
+/// A gRPC method with the address of its server.
 #[derive(Debug)]
 pub(crate) struct GrpcMethod {
     servers: Arc<GrpcServers>,
     module: Module,
-    /// The module's base where `None`.
+    /// Address; the module's base URL if `None`.
     url: Option<String>,
     tls: bool,
     method: Method,
@@ -70,10 +71,10 @@ pub(crate) struct GrpcMethod {
 }
 
 impl GrpcMethod {
-    /// The method of a definition whose address was checked.
+    /// Creates the method of a definition whose address has been checked.
     ///
     /// # Errors
-    /// The sentence that says what is wrong with its descriptor set.
+    /// A sentence about its invalid descriptor set.
     pub(crate) fn new(
         servers: Arc<GrpcServers>,
         definition: &GrpcDefinition,
@@ -101,7 +102,7 @@ impl GrpcMethod {
         })
     }
 
-    /// Whether its address is the module's.
+    /// Whether the module's base URL is used.
     pub(crate) fn is_relative(&self) -> bool {
         self.url.is_none()
     }

@@ -1,5 +1,4 @@
-//! Stand-in for the MCP client in a build without the feature `mcp`: every use of a server is an
-//! error.
+//! Replaces the MCP client in builds without the feature `mcp`: every use of a server is an error.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,10 +19,10 @@ const MCP: FeatureDisabled = FeatureDisabled {
     feature: "mcp",
 };
 
-/// Whether this build has a client.
+/// Whether this build has an MCP client.
 pub(crate) const AVAILABLE: Result<(), FeatureDisabled> = Err(MCP);
 
-/// How long things of a server may take, of which there are none.
+/// Empty counterpart of the time limits.
 #[derive(Debug)]
 pub(crate) struct McpTimeouts;
 
@@ -41,7 +40,7 @@ impl McpTimeouts {
     }
 }
 
-/// A server that nobody speaks to.
+/// Counterpart of a server, without a connection.
 #[derive(Debug)]
 pub(crate) struct McpServer {
     pub(crate) endpoint: Endpoint,
@@ -55,8 +54,8 @@ impl McpServer {
     pub(crate) fn connect_ahead(self: &Arc<Self>) {}
 }
 
-/// Calls nothing.
-#[allow(clippy::unused_async)] // As where there is a client.
+/// Always fails.
+#[allow(clippy::unused_async)] // Same signature as the enabled variant.
 pub(crate) async fn call(
     server: &Arc<McpServer>,
     name: &str,
@@ -69,8 +68,8 @@ pub(crate) async fn call(
 }
 
 impl Tools {
-    /// No tools: every server is left out, with the reason.
-    #[allow(clippy::unused_async)] // As where there is a client.
+    /// Returns no tools, and a warning for each server.
+    #[allow(clippy::unused_async)] // Same signature as the enabled variant.
     pub async fn mcp_tools(&self, servers: &McpServers, _taken: &[&str]) -> McpTools {
         let wanted = servers.servers.iter();
         McpTools {
@@ -81,6 +80,6 @@ impl Tools {
         }
     }
 
-    /// Greets nobody.
+    /// Does nothing.
     pub fn connect_ahead(&self, _servers: &McpServers) {}
 }

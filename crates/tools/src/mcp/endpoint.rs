@@ -1,4 +1,4 @@
-//! Endpoint of an MCP server, and the identity of servers.
+//! Endpoints of MCP servers, and their identity.
 
 use std::fmt;
 
@@ -8,10 +8,10 @@ use url::Url;
 
 use crate::config::McpWire;
 
-/// Where a server is.
+/// Endpoint of an MCP server.
 #[derive(Clone, Debug)]
 pub(crate) enum Endpoint {
-    /// A program that speaks on its standard streams.
+    /// A program that communicates over standard input and output.
     Program {
         command: String,
         args: Vec<String>,
@@ -29,7 +29,7 @@ impl fmt::Display for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Endpoint::Program { command, .. } => write!(f, "MCP server {command:?}"),
-            // The query is hidden, because some servers take their key there.
+            // The query is hidden, because it may contain an API key.
             Endpoint::Address { url, .. } => {
                 write!(f, "MCP server {}", crate::http::without_query(url))
             }
@@ -38,13 +38,14 @@ impl fmt::Display for Endpoint {
 }
 
 impl Endpoint {
-    /// Whether two definitions have the same server. Secrets count: other credentials need another
-    /// session.
+    /// Whether two endpoints are the same server. Secrets are compared too, because other
+    /// credentials need another session.
     pub(crate) fn is(&self, other: &Endpoint) -> bool {
         self.words() == other.words() && self.secrets() == other.secrets()
     }
 
-    /// The command line, or the url and its wire; no program has a name like a url.
+    /// The command line, or the URL and its transport. A command cannot look like a URL, so the two
+    /// never collide.
     fn words(&self) -> Vec<&str> {
         match self {
             Endpoint::Program { command, args, .. } => {

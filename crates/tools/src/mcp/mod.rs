@@ -1,4 +1,4 @@
-//! Tools of MCP servers: their configuration, and a client.
+//! Tools of MCP servers: configuration and client.
 
 #[cfg(feature = "mcp")]
 mod client;
@@ -18,7 +18,7 @@ pub(crate) use client::{AVAILABLE, McpServer, McpTimeouts, call};
 pub(crate) use endpoint::Endpoint;
 pub use server_entry::{McpOrigin, McpServers};
 
-/// Tools of some servers, and diagnostics of the others.
+/// Tools of MCP servers, and diagnostics about skipped servers.
 #[derive(Debug)]
 pub struct McpTools {
     /// The tools, in the order of the servers and of their lists.

@@ -1,10 +1,10 @@
-//! `${{path.to.value}}` in the settings of MCP servers, filled from the data of a
-//! task. What is filled in is not read again.
+//! Placeholders `${{path.to.value}}` in settings of MCP servers, which are replaced with task data.
+//! Inserted values are not expanded again.
 
 use serde_json::Value as Json;
 
-/// A copy of a setting whose strings are filled; a path that leads nowhere stays
-/// as it is written.
+/// Returns a copy of a setting with its placeholders replaced. Placeholders with an unknown path
+/// remain unchanged.
 pub(super) fn filled(setting: &Json, data: &Json) -> Json {
     match setting {
         Json::String(text) => Json::String(filled_text(text, data)),
@@ -17,7 +17,7 @@ pub(super) fn filled(setting: &Json, data: &Json) -> Json {
     }
 }
 
-/// Whether anything in a setting waits to be filled.
+/// Whether a setting contains placeholders.
 pub(super) fn has_any(setting: &Json) -> bool {
     match setting {
         Json::String(text) => text.contains("${{"),
@@ -32,7 +32,7 @@ fn filled_text(text: &str, data: &Json) -> String {
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("${{") {
         out.push_str(before);
-        // An opening without its end is ordinary text.
+        // An unclosed placeholder is ordinary text.
         let Some((path, after)) = after.split_once("}}") else {
             out.push_str("${{");
             out.push_str(after);
@@ -53,7 +53,7 @@ fn filled_text(text: &str, data: &Json) -> String {
     out
 }
 
-/// The value that a path of keys and list positions leads to.
+/// Returns the value at a path of keys and list indexes.
 fn value_at<'d>(data: &'d Json, path: &str) -> Option<&'d Json> {
     path.split('.').try_fold(data, |part, step| match part {
         Json::Array(items) => items.get(step.parse::<usize>().ok()?),

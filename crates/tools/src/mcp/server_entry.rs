@@ -17,23 +17,23 @@ pub enum McpOrigin {
     Request,
 }
 
-/// How a server is spoken to.
+/// Type of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum McpType {
     StreamableHttp,
     Sse,
     Stdio,
-    /// As the operator configured it under its name.
+    /// Reference to a server of the operator's configuration.
     Configured,
 }
 
-/// MCP servers that an agent is to have, not yet connected to.
+/// MCP servers of an agent, before any connection.
 #[derive(Clone, Debug, Default)]
 pub struct McpServers {
     pub(super) servers: Vec<McpServerEntry>,
 }
 
-/// One server, with the settings as they were written.
+/// One server with its unvalidated settings.
 #[derive(Clone)]
 pub(super) struct McpServerEntry {
     pub(super) name: String,
@@ -41,7 +41,7 @@ pub(super) struct McpServerEntry {
     pub(super) settings: Object<String, Json>,
 }
 
-// Implemented by hand, because settings contain credentials.
+// Not derived, because settings contain credentials.
 impl std::fmt::Debug for McpServerEntry {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Wanted")
@@ -72,9 +72,8 @@ const KEYS: [&str; 10] = [
 ];
 
 impl McpServers {
-    /// Reads a list or a map of servers. A text in place of a server names one of
-    /// `tools.mcp_servers`, if the operator wrote the list. What is wrong with one is reported, and
-    /// that one is left out.
+    /// Reads a list or a map of servers. In a list of the operator, a string refers to a server in
+    /// `tools.mcp_servers`. Invalid servers are reported and skipped.
     ///
     /// ```
     /// use quillet_tools::{McpOrigin, McpServers};
@@ -114,8 +113,8 @@ impl McpServers {
         (McpServers { servers }, findings)
     }
 
-    /// Fills `${{path.to.value}}` from the data of a task. The command of a program is not filled:
-    /// only the operator decides which program runs.
+    /// Replaces `${{path.to.value}}` with task data. The command of a program is not changed,
+    /// because only the operator decides which program runs.
     #[must_use]
     pub fn filled(&self, task_data: &Json) -> Self {
         let fill = |wanted: &McpServerEntry| {
@@ -150,7 +149,7 @@ impl McpServers {
         self.servers.extend(others.servers);
     }
 
-    /// Whether there are none.
+    /// Whether the list is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.servers.is_empty()
@@ -162,13 +161,13 @@ impl McpServers {
     }
 }
 
-/// A finding about a server, which does without it.
+/// Creates a warning about a skipped server.
 pub(super) fn warning(server: &str, why: String) -> Diagnostic {
     Diagnostic::warning("mcp.server", &format!("mcp server {server:?}"), why)
 }
 
 fn name_of_entry((position, item): (usize, &Json)) -> (String, &Json) {
-    // A text in place of a server is itself the name.
+    // A string instead of a server is the name itself.
     let name = item.get("name").unwrap_or(item).as_str();
     let name = name.map_or_else(|| format!("server_{}", position + 1), str::to_owned);
     (name, item)
@@ -233,13 +232,13 @@ fn kind(settings: &Object<String, Json>) -> Result<McpType, String> {
 }
 
 impl McpServerEntry {
-    /// Whether its settings are whole only with the data of a task.
+    /// Whether its settings have placeholders for task data.
     pub(super) fn waits_for_data(&self) -> bool {
         let mut settings = self.settings.iter();
         settings.any(|(key, value)| key != "command" && placeholders::has_any(value))
     }
 
-    /// The strings of an object setting; nothing where it is missing.
+    /// Strings of an object setting; empty if it is missing.
     pub(super) fn pairs(&self, key: &str) -> Result<Vec<(&str, &str)>, String> {
         let fields = match self.settings.get(key) {
             None | Some(Json::Null) => return Ok(Vec::new()),
@@ -262,7 +261,7 @@ impl McpServerEntry {
         }
     }
 
-    /// A list of strings; nothing where it is missing.
+    /// Strings of a list setting; empty if it is missing.
     pub(super) fn texts(&self, key: &str) -> Result<Vec<String>, String> {
         let items = match self.settings.get(key) {
             None | Some(Json::Null) => return Ok(Vec::new()),
@@ -274,7 +273,7 @@ impl McpServerEntry {
         texts.ok_or_else(|| format!("{key}: expected a list of strings"))
     }
 
-    /// `timeout`: seconds, as Chat Shell's configuration has it.
+    /// The setting `timeout`, in seconds as in Chat Shell's configuration.
     pub(super) fn timeout(&self) -> Result<Option<Duration>, String> {
         let wrong = || "timeout: expected seconds, a number above 0".to_owned();
         match self.settings.get("timeout") {

@@ -25,7 +25,8 @@ pub use transport::{AVAILABLE, HttpTransport, stdio};
 /// An answer to one request.
 pub type HttpAnswer = Response<BoxBody<Bytes, std::convert::Infallible>>;
 
-/// Catalogue of the MCP server. Queried for every request, so that changes apply immediately.
+/// Prompts and tools of the MCP server. Queried for every request, so that changes apply
+/// immediately.
 pub trait McpBackend: Send + Sync + fmt::Debug + 'static {
     /// Instructions for the model of the client.
     fn instructions(&self) -> Option<String> {
@@ -43,7 +44,7 @@ pub trait McpBackend: Send + Sync + fmt::Debug + 'static {
     /// Calls an agent.
     ///
     /// # Errors
-    /// What the client reads of it.
+    /// The error for the client.
     fn ask<'a>(
         &'a self,
         name: &'a str,
@@ -54,10 +55,10 @@ pub trait McpBackend: Send + Sync + fmt::Debug + 'static {
         Box::pin(std::future::ready(Err(error)))
     }
 
-    /// Decides about pending calls of a run, by their ids, and resumes it.
+    /// Records decisions about pending calls of a run, by call id, and resumes the run.
     ///
     /// # Errors
-    /// What the client reads of it.
+    /// The error for the client.
     fn go_on<'a>(
         &'a self,
         run: &'a str,
@@ -74,7 +75,7 @@ pub trait McpBackend: Send + Sync + fmt::Debug + 'static {
     /// Renders a prompt. Arguments of MCP prompts are strings.
     ///
     /// # Errors
-    /// What to tell the client, and whose fault it is.
+    /// The error for the client, which also states whether the request or the server caused it.
     fn render<'a>(
         &'a self,
         name: &'a str,
@@ -85,7 +86,7 @@ pub trait McpBackend: Send + Sync + fmt::Debug + 'static {
 /// Result of an agent request.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AgentReply {
-    /// Its answer.
+    /// The answer.
     Done(String),
     /// Calls are pending approval.
     Waits {
@@ -101,11 +102,11 @@ pub enum AgentReply {
 pub struct PromptOffer {
     /// Its name.
     pub name: String,
-    /// What people call it.
+    /// Display name.
     pub title: Option<String>,
-    /// What it is for.
+    /// Description.
     pub description: Option<String>,
-    /// What it takes.
+    /// Arguments.
     pub arguments: Vec<PromptArgument>,
 }
 
@@ -114,13 +115,13 @@ pub struct PromptOffer {
 pub struct PromptArgument {
     /// Its name.
     pub name: String,
-    /// What it is.
+    /// Description.
     pub description: Option<String>,
-    /// Whether it has to be given.
+    /// Whether it is required.
     pub required: bool,
 }
 
-/// Error of a prompt that was not rendered.
+/// Error of a failed render.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotRendered {
     /// The client's request is invalid.

@@ -1,4 +1,4 @@
-//! Stand-in for the transports in a build without the feature `mcp`.
+//! Replaces the transports in builds without the feature `mcp`.
 
 use std::io;
 use std::sync::Arc;
@@ -17,28 +17,28 @@ const MCP: FeatureDisabled = FeatureDisabled {
 /// Whether this build serves MCP clients.
 pub const AVAILABLE: Result<(), FeatureDisabled> = Err(MCP);
 
-/// Serves nobody.
+/// Always fails.
 ///
 /// # Errors
 /// Always.
-#[allow(clippy::unused_async)] // As where there is a door.
+#[allow(clippy::unused_async)] // Same signature as the enabled variant.
 pub async fn stdio(_: Arc<dyn McpBackend>) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::Unsupported, MCP))
 }
 
-/// An endpoint on an HTTP server that serves nobody.
+/// Disabled endpoint.
 #[derive(Clone, Debug)]
 pub struct HttpTransport;
 
 impl HttpTransport {
-    /// An endpoint that serves nobody.
+    /// Creates a disabled endpoint.
     #[must_use]
     pub fn new(_: Arc<dyn McpBackend>, _: usize) -> Self {
         HttpTransport
     }
 
-    /// Says why it is closed.
-    #[allow(clippy::unused_async)] // As where there is a door.
+    /// Answers that the feature is disabled.
+    #[allow(clippy::unused_async)] // Same signature as the enabled variant.
     pub async fn answer<B>(&self, _: Request<B>) -> HttpAnswer {
         let mut answer = Response::new(Full::from(MCP.to_string()).boxed());
         *answer.status_mut() = StatusCode::NOT_IMPLEMENTED;

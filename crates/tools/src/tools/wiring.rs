@@ -1,4 +1,4 @@
-//! Connects a definition to its protocol: checks addresses, finds modules and servers.
+//! Connects a definition to its protocol: checks addresses, and resolves modules and servers.
 
 use std::sync::Arc;
 
@@ -21,9 +21,9 @@ use crate::{grpc, mcp};
 
 /// Error of a definition that cannot be used.
 pub(super) enum ToolBuildError {
-    /// The field of the type's own object, and what is wrong with it.
+    /// An invalid field of the type's own object, and the problem.
     Field(&'static str, String),
-    /// This build does not speak to such tools.
+    /// This build does not support the protocol.
     Missing(FeatureDisabled),
 }
 

@@ -1,5 +1,5 @@
-//! No tool reaches an address that it must not: the published hostile urls,
-//! with a listener that proves that nobody came.
+//! Address checks of tools, with the published hostile URLs and a listener that must receive no
+//! connection.
 
 use std::collections::HashMap;
 use std::io;
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use crate::http_server::HttpServer;
 use crate::support::{call, try_build};
 
-/// Names of the vectors; every look-up of a name takes the next of its answers.
+/// DNS names of the test vectors. Each lookup of a name returns its next answer.
 #[derive(Debug)]
 struct Scripted {
     names: HashMap<&'static str, Vec<IpAddr>>,
@@ -75,7 +75,7 @@ fn vectors() -> Vec<Value> {
         .collect()
 }
 
-/// Whether a tool at this url is refused, when it is defined or when it is called.
+/// Whether a tool with this URL is rejected, either when it is defined or when it is called.
 async fn refused(tools: &Tools, url: &str) -> bool {
     let definition =
         json!({"type": "restful", "method": "GET", "url": url, "timeout_ms": 4000}).to_string();
@@ -97,7 +97,8 @@ async fn hostile_urls() {
         ("localhost", &["127.0.0.1"]),
         ("169.254.169.254.nip.io", &["169.254.169.254"]),
         ("mock-rebind", &["127.0.0.1"]),
-        // Nobody listens at these; being allowed to try is the point.
+        // No server listens at these addresses: the test only checks that a connection is
+        // attempted.
         ("api.example.com", &["192.31.196.1"]),
         ("tools.internal.example", &["10.255.255.1"]),
     ]);
@@ -110,7 +111,7 @@ async fn hostile_urls() {
         let id = vector["id"].as_str().unwrap();
         let url = vector["url"].as_str().unwrap();
         if url.contains("mock-redirect") {
-            continue; // Has a test of its own, with a first hop that is allowed.
+            continue; // A separate test covers it, with an allowed first hop.
         }
         let quick = |url: &str| {
             (
@@ -140,14 +141,13 @@ async fn hostile_urls() {
         0,
         "somebody came"
     );
-    // The listener works: inside, the first hop is allowed and the second is not.
+    // Proves that the listener works: inside, the first hop is allowed and the second is not.
     let internal = Tools::new(config(AddressScope::Internal, &[])).unwrap();
     assert!(refused(&internal, &redirect).await);
     assert_eq!(server.seen.requests.load(Ordering::SeqCst), 1);
 }
 
-/// Blocks of IANA's registries that are not globally reachable, as REST, gRPC and MCP tools
-/// name them.
+/// REST, gRPC and MCP tools reject addresses in IANA's special-purpose blocks.
 #[tokio::test]
 async fn special_purpose_addresses_are_refused_from_outside() {
     let tools = Tools::new(config(AddressScope::Public, &[])).unwrap();
@@ -240,8 +240,8 @@ async fn inside_only_what_no_tool_can_be_is_refused() {
     assert!(!refused(&tools, &server.url("/e")).await);
 }
 
-/// The name answers differently every time: what was checked is what is used,
-/// and the look-up that would be fooled is never made.
+/// DNS rebinding: each lookup returns another address. The connection uses the checked address,
+/// without a second lookup.
 #[tokio::test]
 async fn rebinding_changes_nothing() {
     let server = HttpServer::start().await;
@@ -270,7 +270,7 @@ async fn rebinding_changes_nothing() {
     assert_eq!(server.seen.connections.load(Ordering::SeqCst), 0);
 }
 
-/// Names are looked up at call time, for every protocol.
+/// Names are resolved when a tool is called, in every protocol.
 #[tokio::test]
 async fn names_of_denied_addresses_are_refused_in_every_protocol() {
     let names = Scripted::new(&[("tools.example", &["169.254.169.254"])]);

@@ -1,4 +1,4 @@
-//! What is said about definitions that are wrong, and where.
+//! Diagnostics of invalid tool definitions, and their locations.
 
 use quillet_core::tool::ToolBuilder;
 use quillet_core::{Diagnostic, Value};
@@ -269,7 +269,7 @@ fn settings_are_read_and_checked() {
     );
 }
 
-/// The fenced blocks of a language in the page about tools.
+/// Returns the fenced code blocks of a language in `docs/tools.md`.
 fn blocks(language: &str) -> Vec<String> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/tools.md");
     let page = std::fs::read_to_string(path).unwrap();
@@ -280,7 +280,7 @@ fn blocks(language: &str) -> Vec<String> {
         .collect()
 }
 
-/// The settings of a block, without files that are on no machine but the reader's.
+/// Builds tools with the settings of a block, without settings that refer to files.
 fn settings(block: &str) -> Tools {
     let mut settings: toml::Table = block.parse().unwrap();
     let tools = settings["tools"].as_table_mut().unwrap();

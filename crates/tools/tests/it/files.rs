@@ -1,5 +1,5 @@
-//! `read_file` and `list_files` over a real folder, with everything in it that
-//! leads out of it or is no file.
+//! `read_file` and `list_files` in a real folder, including links that lead out of it and entries
+//! that are not regular files.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -17,7 +17,7 @@ use serde_json::{Value as Json, json};
 
 use crate::support::{call, text};
 
-/// A folder of its own for a test, with a workspace in it and a secret beside that.
+/// A temporary folder for one test, with a workspace and a secret file outside the workspace.
 struct Place(PathBuf);
 
 impl Place {
@@ -120,8 +120,7 @@ async fn lines_are_read_in_pieces() {
     }
 }
 
-/// Long lines are cut, large pieces wait for the next call, large files are read
-/// only so far.
+/// Long lines are truncated, large files are read in several calls, and the total size is limited.
 #[tokio::test]
 async fn large_files_are_bounded() {
     let place = Place::new();
@@ -229,7 +228,7 @@ async fn nothing_outside_is_read() {
     assert_eq!(paths, ["binary", "docs/a.md", "in", "latin"]);
 }
 
-/// A folder that is exchanged for a link again and again while it is read.
+/// While the tools read a folder, another thread keeps replacing it with a symbolic link.
 #[tokio::test]
 async fn a_race_does_not_lead_out() {
     let place = Place::new();

@@ -34,7 +34,7 @@ async fn methods_are_found_and_called() {
         json!({"url": format!("http://{v1}"), "method": "/shop.v1.Translator/TranslateZhEn"}),
         json!({"url": alpha, "service": "shop.v1.Translator", "method": "TranslateZhEn"}),
         json!({"url": none, "service": "shop.v1.Translator", "method": "TranslateZhEn", "descriptor_set": set}),
-        // ai-prompt-shell calls "<module>/<name>".
+        // Without a method, the path is `<module>/<name>`, as in ai-prompt-shell.
         json!({"url": v1}),
     ];
     let tools = tools();
@@ -50,7 +50,7 @@ async fn methods_are_found_and_called() {
     }
 }
 
-/// Positional arguments of a tool that declares none are the message's fields in order.
+/// If a tool declares no parameters, positional arguments fill the message's fields in order.
 #[tokio::test]
 async fn undeclared_arguments_follow_the_fields() {
     let server = GrpcServer::start(Reflection::V1).await;

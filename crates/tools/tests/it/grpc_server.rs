@@ -1,4 +1,4 @@
-//! A real gRPC server with reflection, its descriptors compiled from text.
+//! A real gRPC server with reflection. Its descriptors are compiled from text.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -17,7 +17,7 @@ use tonic::body::Body;
 use tonic::server::{Grpc, NamedService, UnaryService};
 use tonic::{Request, Response, Status};
 
-// Both sides pass bytes through; what they mean is in the descriptors.
+// Both sides pass messages as bytes, which the descriptors describe.
 #[path = "../../src/grpc/codec.rs"]
 mod codec;
 
@@ -47,7 +47,7 @@ service Translator {
 }
 "#;
 
-/// Which reflection the server offers.
+/// Reflection version of the server.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Reflection {
     V1,
@@ -84,7 +84,7 @@ pub(crate) fn descriptors() -> DescriptorPool {
     compiler.descriptor_pool()
 }
 
-/// The service and its reflection, for servers of other kinds.
+/// The service and its reflection, for other test servers.
 pub(crate) fn router() -> axum::Router {
     let pool = descriptors();
     let set = pool.encode_to_vec();
@@ -103,7 +103,8 @@ impl GrpcServer {
         Self::start_on(&listener, reflection)
     }
 
-    /// Serves at a port that the caller keeps, so that a server can come back to it.
+    /// Serves at a port that the caller keeps open, so that a server can restart at the same
+    /// address.
     pub(crate) fn start_on(listener: &std::net::TcpListener, reflection: Reflection) -> Self {
         let address = listener.local_addr().unwrap();
         listener.set_nonblocking(true).unwrap();
@@ -130,7 +131,7 @@ impl GrpcServer {
         }
     }
 
-    /// Closes its connections.
+    /// Stops the server and closes its connections.
     pub(crate) async fn stop(self) {
         let _ = self.stop.send(());
         self.task.await.unwrap();

@@ -1,4 +1,4 @@
-//! A real HTTP server with the endpoints that tools meet.
+//! A real HTTP server with the endpoints that the tests need.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use axum::{Json, Router};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
-/// A server on a free port of this machine.
+/// A server on a free local port.
 pub(crate) struct HttpServer {
     pub(crate) address: SocketAddr,
     pub(crate) seen: Arc<Seen>,
@@ -21,11 +21,11 @@ pub(crate) struct HttpServer {
 
 #[derive(Default)]
 pub(crate) struct Seen {
-    /// Requests that arrived.
+    /// Number of received requests.
     pub(crate) requests: AtomicUsize,
-    /// Requests whose client left before the answer.
+    /// Number of requests whose client disconnected before the response.
     pub(crate) left: AtomicUsize,
-    /// Connections that were accepted.
+    /// Number of accepted connections.
     pub(crate) connections: AtomicUsize,
 }
 
@@ -102,7 +102,7 @@ async fn answer(
     }
 }
 
-/// Three results as search engines give them; the first has the request as its title.
+/// Three results in the format of search engines. Their titles are the URI of the request.
 fn results(uri: &Uri, snippet: &str, text: &str) -> Value {
     let result = |n: u32| json!({"title": uri.to_string(), "url": format!("https://example.org/{n}"), snippet: text});
     [result(1), result(2), result(3)].into()

@@ -1,4 +1,4 @@
-//! The knowledge tools over documents in memory, and over a real HTTP server with Chat Shell's
+//! Knowledge tools over documents in memory, and over a real HTTP server with Chat Shell's
 //! interface.
 
 use std::sync::{Arc, Mutex};
@@ -18,8 +18,8 @@ use serde_json::{Value as Json, json};
 
 use crate::support::{call, text};
 
-/// Documents in memory; the number of one is its place. A document fits a question
-/// that it contains.
+/// Documents in memory, with their index as the id. A search finds a document if the document
+/// contains the query.
 #[derive(Debug)]
 struct TestDocuments(Vec<DocumentInput>);
 
@@ -212,7 +212,7 @@ async fn documents_are_listed_and_read_in_pieces() {
     );
 }
 
-/// Neither a collection nor a document that the request does not allow is read.
+/// Only collections and documents that the request allows can be read.
 #[tokio::test]
 async fn nothing_else_is_read() {
     let base = base(scope(&["drinks"], 100_000));
@@ -294,7 +294,8 @@ async fn bad_arguments_name_what_is_wrong() {
     }
 }
 
-/// Ten searches, five of them whatever they give; then the window counts.
+/// At most ten searches are allowed. The first five ignore the token limit; later ones must fit
+/// into the window.
 #[tokio::test]
 async fn calls_are_limited() {
     let question = json!({"query": "长"});
@@ -384,8 +385,8 @@ fn tools_are_there_by_either_name() {
     assert!(tools.knowledge(None, scope(&["7"], 1)).is_none());
 }
 
-/// Chat Shell's interface, with two knowledge bases that can be searched, one that cannot, and one
-/// that fails.
+/// Chat Shell's interface with four knowledge bases: two can be searched, one cannot, and one
+/// fails.
 #[derive(Clone, Default)]
 struct Backend(Arc<Mutex<Vec<(String, Json)>>>);
 

@@ -1,6 +1,6 @@
-//! Tools against real servers that the tests start themselves.
+//! Tests of tools against real servers that the tests start.
 
-// Helpers of tests may unwrap as tests may.
+// Test helpers may unwrap, like tests.
 #![allow(clippy::unwrap_used)]
 
 mod addresses;

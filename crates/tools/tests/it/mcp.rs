@@ -1,5 +1,4 @@
-//! MCP tools against real servers: a program on standard streams and a
-//! streamable HTTP endpoint.
+//! MCP tools against real servers: a program over stdio and a streamable HTTP endpoint.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -23,7 +22,7 @@ use serde_json::json;
 use crate::mcp_programs::{notes, python};
 use crate::support::{NOBODY, build, call, eventually, text, tools, try_build};
 
-/// The example server; `cargo test` builds examples beside the tests.
+/// Path of the example server; `cargo test` builds examples next to the tests.
 fn program() -> String {
     let here = std::env::current_exe().unwrap();
     let target: PathBuf = here
@@ -135,7 +134,7 @@ async fn one_program_serves_all_calls_and_ends_with_its_tools() {
     let (one, two) = (demo(&tools, "process"), demo(&tools, "process"));
     let process = call(&*one, "{}").await.unwrap();
     assert_eq!(call(&*two, "{}").await.unwrap(), process);
-    // It dies: the next call that finds it dead starts it again.
+    // The server exits. The next call notices that and starts it again.
     let exit = demo(&tools, "exit");
     let error = call(&*exit, "{}").await.unwrap_err();
     assert_eq!(error.kind, ToolErrorKind::Transport);
@@ -154,7 +153,7 @@ async fn one_program_serves_all_calls_and_ends_with_its_tools() {
     eventually("the end of the program", || !alive(&again)).await;
 }
 
-/// A caller with too little time does not stop the server from starting for the next one.
+/// A call that times out during startup does not stop the server from starting.
 #[tokio::test]
 async fn starting_outlives_the_call_that_caused_it() {
     let tools = configured(&[]);
@@ -204,7 +203,7 @@ async fn programs_of_definitions_need_permission() {
     assert!(error.message.contains("installed"), "{error}");
 }
 
-/// A program that never answers the greeting is given up, and its words are told.
+/// A program that never answers `initialize` times out, and the error has its last output.
 #[tokio::test]
 async fn a_program_that_is_no_server() {
     let config = ToolsConfig {
@@ -223,21 +222,21 @@ async fn a_program_that_is_no_server() {
     );
 }
 
-/// A file that is not there yet.
+/// Path of a file that does not exist yet.
 fn fresh(name: &str) -> PathBuf {
     let file = std::env::temp_dir().join(format!("quillet-{name}-{}", std::process::id()));
     let _ = std::fs::remove_file(&file);
     file
 }
 
-/// How many programs of a name were started, as they say it in a file.
+/// Number of started programs: each appends a line to the file.
 async fn starts(file: &std::path::Path) -> usize {
     let text = tokio::fs::read_to_string(file).await;
     text.map_or(0, |text| text.lines().count())
 }
 
-/// A program that never answers: its first caller waits for as long as a caller may, the
-/// next ones are told at once, and it is not started for each of them.
+/// The first call of a program that never answers waits for `mcp_wait`. Later calls fail
+/// immediately and do not start the program again.
 #[tokio::test]
 async fn a_silent_program_costs_one_wait() {
     let file = fresh("silent");
@@ -253,7 +252,7 @@ async fn a_silent_program_costs_one_wait() {
     let tool = build(&tools, &definition);
     let error = call(&*tool, "{}").await.unwrap_err();
     assert!(error.message.contains("tools.mcp_wait_ms"), "{error}");
-    // The attempt goes on, and what it comes to is remembered.
+    // The startup continues in the background, and its error is stored.
     let told = async || call(&*tool, "{}").await.unwrap_err().message;
     while !told().await.contains("tools.mcp_start_ms") {
         tokio::time::sleep(Duration::from_millis(20)).await;
@@ -262,11 +261,11 @@ async fn a_silent_program_costs_one_wait() {
         let message = told().await;
         assert!(message.contains("tools.mcp_start_ms"), "{message}");
     }
-    // At most one more, since the failure.
+    // The program may have been started once more since the failure.
     assert!(starts(&file).await <= 2);
 }
 
-/// A service greets what its definitions name before anybody calls.
+/// `prepare` connects to the servers of all definitions before the first call.
 #[tokio::test]
 async fn servers_are_greeted_ahead() {
     let program_of = |name: &str| {
@@ -297,7 +296,7 @@ async fn servers_are_greeted_ahead() {
     assert_eq!((starts(&before).await, starts(&after).await), (1, 1));
 }
 
-/// The Python SDK wraps what is no object, since structured content has to be one.
+/// The Python SDK wraps scalars in an object, because structured content must be an object.
 #[tokio::test]
 async fn scalars_that_a_server_wraps_print_as_scalars() {
     let config = ToolsConfig {
@@ -314,7 +313,8 @@ async fn scalars_that_a_server_wraps_print_as_scalars() {
     };
     let added = Value::from("added 日");
     let given = r#"{"title": "日"}"#;
-    // Where nothing is declared, the object stays and prints as what it wraps.
+    // Without a declared return type the result stays an object, which displays as the wrapped
+    // scalar.
     let answer = call(&*add(json!({})), given).await.unwrap();
     let map = answer.as_map().expect("it is an object still");
     assert_eq!(map.display_value(), Some(&added));
@@ -323,7 +323,7 @@ async fn scalars_that_a_server_wraps_print_as_scalars() {
         let declared = add(json!({"returns": {"type": returns}}));
         assert_eq!(call(&*declared, given).await.unwrap(), added);
     }
-    // Arguments in the order that the server lists.
+    // Positional arguments follow the order of the server's schema.
     let undeclared = add(json!({"parameters": null, "returns": {"type": "string"}}));
     let twice = r#"{"arguments": ["x", 2]}"#;
     let answer = call(&*undeclared, twice).await.unwrap();
@@ -334,7 +334,7 @@ async fn scalars_that_a_server_wraps_print_as_scalars() {
     assert_eq!(error.kind, ToolErrorKind::Arguments);
 }
 
-/// A server of the protocol's first revision, written without any library.
+/// A server with the first revision of the protocol, written without a library.
 #[tokio::test]
 async fn an_old_server() {
     const SERVER: &str = r#"
@@ -395,7 +395,7 @@ fn service(calls: &Arc<AtomicUsize>) -> Service {
     )
 }
 
-/// Serves what `current` holds at the time of each request; gives the url.
+/// Serves the current value of `current` for each request; returns the URL.
 async fn serve(current: Arc<Mutex<Service>>) -> String {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());
@@ -421,7 +421,7 @@ async fn streamable_http() {
         assert_eq!(text(&result), r#"{"tool":"look","token":"Bearer t"}"#);
     }
     assert_eq!(calls.load(Ordering::SeqCst), 3);
-    // The server starts anew and knows nothing of the session.
+    // The new server does not know the client's session.
     *current.lock().unwrap() = service(&calls);
     assert!(call(&*tool, "{}").await.is_ok());
     assert_eq!(calls.load(Ordering::SeqCst), 4);

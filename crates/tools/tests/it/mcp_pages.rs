@@ -1,4 +1,4 @@
-//! An MCP server that lists its tools in pages.
+//! An MCP server that lists its tools in several pages.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,7 +15,8 @@ use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, Stream
 #[derive(Clone)]
 struct Pages {
     pages: usize,
-    /// Tools of a page; above a thousand, the bytes of its only tool.
+    /// Number of tools per page. A value above 1,000 means one tool with a description of that many
+    /// bytes.
     each: usize,
     seen: Arc<AtomicUsize>,
 }
@@ -48,7 +49,7 @@ impl ServerHandler for Pages {
     }
 }
 
-/// Serves; gives the url.
+/// Starts the server and returns its URL.
 pub(crate) async fn serve(pages: usize, each: usize, seen: Arc<AtomicUsize>) -> String {
     let handler = Pages { pages, each, seen };
     let service = StreamableHttpService::new(
@@ -58,7 +59,7 @@ pub(crate) async fn serve(pages: usize, each: usize, seen: Arc<AtomicUsize>) -> 
     );
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());
-    // Else every small answer waits for the acknowledgement of the one before.
+    // With Nagle's algorithm, each small response would wait for the previous acknowledgement.
     let listener = axum::serve::ListenerExt::tap_io(listener, |stream| {
         stream.set_nodelay(true).unwrap();
     });

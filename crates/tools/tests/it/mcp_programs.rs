@@ -1,4 +1,4 @@
-//! MCP servers that others publish, started by the tests on free ports.
+//! MCP servers of third parties, started by the tests on free ports.
 
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -11,7 +11,7 @@ use serde_json::Value as Json;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 
-/// What `scripts/mcp-servers` installed.
+/// Path of a file installed by `scripts/mcp-servers`.
 pub(crate) fn installed(path: &str) -> String {
     let here = std::env::current_exe().unwrap();
     let target = here.ancestors().nth(3).unwrap();
@@ -24,7 +24,7 @@ pub(crate) fn installed(path: &str) -> String {
     path.display().to_string()
 }
 
-/// The script of the server with the Python SDK.
+/// Path of the script of the notes server, which uses the Python SDK.
 pub(crate) fn notes() -> String {
     let here = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
     here.join("tests/it/servers/notes.py").display().to_string()
@@ -34,7 +34,7 @@ pub(crate) fn python() -> String {
     installed("venv/bin/python")
 }
 
-/// The notes server over HTTP. Ends with this.
+/// The notes server over HTTP; stopped on drop.
 pub(crate) struct Notes {
     pub(crate) port: u16,
     transport: &'static str,
@@ -62,7 +62,7 @@ impl Notes {
         }
     }
 
-    /// The same server anew, at the same address.
+    /// Restarts the server at the same address.
     pub(crate) async fn again(mut self) -> Self {
         self.child.kill().await.unwrap();
         Notes::start_at(self.transport, self.port).await
@@ -78,14 +78,14 @@ impl Notes {
     }
 }
 
-/// Connects to servers as a configuration names them.
+/// Connects to servers of a configuration.
 pub(crate) async fn connect(tools: &Tools, servers: &Json) -> McpTools {
     let (servers, findings) = McpServers::read(servers, McpOrigin::Configuration);
     assert!(findings.is_empty(), "{findings:?}");
     tools.mcp_tools(&servers, &[]).await
 }
 
-/// Connects, and all is well.
+/// Connects without warnings.
 pub(crate) async fn connected(tools: &Tools, servers: &Json) -> McpTools {
     let found = connect(tools, servers).await;
     assert!(found.warnings.is_empty(), "{:?}", found.warnings);
@@ -107,7 +107,7 @@ pub(crate) fn texts(findings: &[Diagnostic]) -> String {
     texts.join("\n")
 }
 
-/// Asks again until the servers give something else.
+/// Connects repeatedly until the tools satisfy `good`.
 pub(crate) async fn until(
     tools: &Tools,
     servers: &Json,

@@ -13,7 +13,7 @@ use serde_json::json;
 use crate::http_server::HttpServer;
 use crate::support::{NOBODY, arguments, build, call, eventually, text, tools, try_build};
 
-/// The example of ai-prompt-shell's documentation, word for word but for its address.
+/// The example of ai-prompt-shell's documentation, with another address.
 fn seed_tool(url: &str) -> String {
     json!({
         "name": "translate_zh_en", "module": "translator", "type": "restful", "url": url,
@@ -52,7 +52,7 @@ async fn the_tool_of_the_seed_is_called_and_prints_its_only_property() {
         result.as_map().unwrap().display_value(),
         Some(&"// hello".into())
     );
-    // A failed call prints nothing, and its field can still be read.
+    // The fallback of a failed call displays as an empty text, and its fields can still be read.
     let default = tool.spec().default.clone();
     assert_eq!(default.get_path(&["translated_code"]), Some(&"".into()));
     assert_eq!(default.as_map().unwrap().display_value(), Some(&"".into()));
@@ -79,7 +79,7 @@ async fn relative_urls_are_found_through_the_registered_module() {
         error.message.contains("tools.modules.translator.base_url"),
         "{error}"
     );
-    // The catalogue comes later than the tools and is asked all the same.
+    // The catalogue is set after the tools are built, but is still used.
     without.find_modules_with(Arc::new(Registered(server.url(""))));
     assert!(call(&*built.tool, r#"{"code":"x"}"#).await.is_ok());
 
@@ -91,7 +91,7 @@ async fn relative_urls_are_found_through_the_registered_module() {
     assert_eq!(text(&result), r#"{"translated_code":"hello"}"#);
 }
 
-/// What a call is, as templates make it: positional and named arguments.
+/// Calls a tool as templates do, with positional and named arguments.
 async fn called(tool: &dyn Tool, positional: &str, named: &str) -> Result<Value, ToolError> {
     let Value::List(list) = quillet_core::json::parse(positional).unwrap() else {
         panic!("{positional} is no list");
@@ -102,8 +102,7 @@ async fn called(tool: &dyn Tool, positional: &str, named: &str) -> Result<Value,
     tool.call(bound, &ToolContext::default()).await
 }
 
-/// A definition that says nothing of its parameters takes what it is given, as in ai-prompt-shell,
-/// whose tools work in no other way.
+/// A definition that declares no parameters accepts any arguments, as ai-prompt-shell always does.
 #[tokio::test]
 async fn undeclared_arguments_are_sent_as_a_list() {
     let server = HttpServer::start().await;
@@ -113,7 +112,7 @@ async fn undeclared_arguments_are_sent_as_a_list() {
         json!({"parameters": null}),
         json!({"parameters": {}}),
     ] {
-        // Method, positional, named, body.
+        // Method, positional arguments, named arguments, expected body.
         for (method, positional, named, body) in [
             ("POST", r#"["x", 2]"#, "{}", json!(["x", 2])),
             (
@@ -125,7 +124,7 @@ async fn undeclared_arguments_are_sent_as_a_list() {
             ("PATCH", "[true]", "{}", json!([true])),
             ("GET", r#"["x"]"#, "{}", json!(["x"])),
             ("DELETE", r#"["x"]"#, "{}", json!(["x"])),
-            // One object is one argument: nothing says that it names any.
+            // A single object is one positional argument: no parameter names are declared.
             ("POST", r#"[{"a": 1}]"#, "{}", json!([{"a": 1}])),
             ("POST", "[]", r#"{"a": 1}"#, json!({"a": 1})),
             ("POST", "[]", "{}", json!({})),
@@ -149,7 +148,7 @@ async fn undeclared_arguments_are_sent_as_a_list() {
             .unwrap_err();
         assert_eq!(error.kind, ToolErrorKind::Arguments);
     }
-    // An empty list, and a schema without properties, say that there are none.
+    // An empty list, or a schema without properties, declares that there are no parameters.
     for parameters in [json!([]), json!({"type": "object", "properties": {}})] {
         let definition = json!({"restful": {"url": server.url("/e")}, "parameters": parameters});
         let error = called(&*build(&tools, &definition), "[1]", "{}")
@@ -171,7 +170,7 @@ async fn requests_on_the_wire() {
     ]);
     let given = r#"{"a":"x y","l":[1,2],"o":{"k":1}}"#;
     let cases = [
-        // method, url, form, arguments → method, uri, body
+        // Method, URL, form, arguments; then the expected method, URI and body.
         (
             "POST",
             "/e",
@@ -343,12 +342,12 @@ async fn time_is_kept_and_leaving_ends_the_request() {
     let server = HttpServer::start().await;
     let slow = |timeout: u64| json!({"type": "restful", "url": server.url("/slow"), "timeout_ms": timeout});
     let tools = tools();
-    // Its own limit.
+    // The tool's own timeout.
     let tool = build(&tools, &slow(50));
     let error = call(&*tool, "{}").await.unwrap_err();
     assert_eq!(error.kind, ToolErrorKind::Timeout);
     assert!(error.message.contains("timeout_ms"), "{error}");
-    // The caller's deadline.
+    // The deadline of the caller.
     let tool = build(&tools, &slow(60_000));
     let context = ToolContext {
         deadline: Some(Instant::now() + Duration::from_millis(100)),
@@ -357,7 +356,8 @@ async fn time_is_kept_and_leaving_ends_the_request() {
     let error = tool.call(Map::default(), &context).await.unwrap_err();
     assert_eq!(error.kind, ToolErrorKind::Timeout);
     assert!(error.message.contains("caller"), "{error}");
-    // The caller leaves. Under load, the calls above may have ended before they arrived.
+    // The caller disconnects. Under load, the requests above may have timed out before they reached
+    // the server.
     let count = |counter: &AtomicUsize| counter.load(Ordering::SeqCst);
     let before = count(&server.seen.requests);
     let call = tokio::spawn(async move { call(&*tool, "{}").await });
@@ -402,7 +402,8 @@ async fn redirects_keep_what_they_should() {
     };
     let elsewhere = other.url("/e");
     let cases = [
-        // The module's headers go to the module only; a definition cannot send them elsewhere.
+        // Headers of a module are sent to the module only; a definition cannot send them to other
+        // hosts.
         ("/e".to_owned(), "POST", true, true),
         (elsewhere.clone(), "POST", false, true),
         (format!("/to?{}", server.url("/e")), "POST", true, true),

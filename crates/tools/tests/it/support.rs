@@ -1,4 +1,4 @@
-//! Building and calling tools in tests.
+//! Helpers that build and call tools.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,8 +7,8 @@ use quillet_core::tool::{BuiltTool, Tool, ToolBuilder, ToolContext, ToolError};
 use quillet_core::{Diagnostic, Map, Value, json};
 use quillet_tools::{Tools, ToolsConfig};
 
-/// An address where nobody listens: port 1 is never handed out to a socket
-/// that asks for any, as a port that was free a moment ago may be.
+/// An address without a listener. Port 1 is never assigned as a free port, unlike a port that was
+/// free a moment ago.
 pub(crate) const NOBODY: &str = "127.0.0.1:1";
 
 pub(crate) fn tools() -> Tools {
@@ -43,7 +43,7 @@ pub(crate) fn text(value: &Value) -> String {
     json::to_string(value)
 }
 
-/// Waits for something that happens elsewhere, and fails if it never does.
+/// Waits for an asynchronous effect, and panics if it does not occur.
 pub(crate) async fn eventually(what: &str, happened: impl Fn() -> bool) {
     for _ in 0..1_000 {
         if happened() {

@@ -1,4 +1,4 @@
-//! Tools behind TLS, with certificates of the operator's own authority.
+//! Tools over TLS, with certificates of a private certificate authority.
 
 use std::io;
 use std::net::SocketAddr;
@@ -28,7 +28,7 @@ impl axum::serve::Listener for TlsListener {
     async fn accept(&mut self) -> (Self::Io, SocketAddr) {
         loop {
             let (stream, address) = self.0.accept().await.unwrap();
-            // Clients that do not trust the certificate go away here.
+            // The handshake fails for clients that do not trust the certificate.
             if let Ok(stream) = self.1.accept(stream).await {
                 return (stream, address);
             }
@@ -40,7 +40,7 @@ impl axum::serve::Listener for TlsListener {
     }
 }
 
-/// Serves REST and gRPC at one address; gives the port and the certificate's file.
+/// Serves REST and gRPC at one address. Returns the port and the path of the certificate.
 async fn serve(name: &str) -> (u16, PathBuf) {
     let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let file = std::env::temp_dir().join(format!("quillet-{name}-{}.pem", std::process::id()));

@@ -1,6 +1,5 @@
-//! The tools of MCP servers as agents get them, against servers that others
-//! publish: one with the Python SDK, over all its transports, and
-//! `@modelcontextprotocol/server-everything`.
+//! Tools of MCP servers, as agents use them, against third-party servers: one with the Python SDK
+//! over every transport, and `@modelcontextprotocol/server-everything`.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -34,7 +33,7 @@ const NOTES: [&str; 10] = [
     "learn",
 ];
 
-/// Lists the tools of a server and calls them in every way that matters.
+/// Lists the tools of a server, and calls them with success, errors, pictures and a timeout.
 async fn works(server: &Json) {
     let tools = tools();
     let servers = json!({"mcpServers": {"notes": server}});
@@ -69,14 +68,14 @@ async fn works(server: &Json) {
         text(&picture),
         r#""see:\n[image image/png, 3000 bytes, not shown]""#
     );
-    // Whoever asks for a model that may see it gets the picture beside the text.
+    // `call_for_model` returns the picture next to the text.
     let context = ToolContext::default();
     let shown = tool(&found, "picture").call_for_model(Map::default(), &context);
     let shown = shown.await.unwrap();
     assert_eq!(text(&shown.value), r#""see:\n[image image/png]""#);
     let url = &shown.images[0].url;
     assert!(url.starts_with("data:image/png;base64,"), "{url}");
-    // Two at a time, and the session goes on after one that nobody waits for.
+    // Two concurrent calls. The session stays usable after one of them times out.
     let context = ToolContext {
         deadline: Some(std::time::Instant::now() + Duration::from_millis(300)),
         ..ToolContext::default()
@@ -94,7 +93,7 @@ async fn works(server: &Json) {
     dies(&tools, &servers).await;
 }
 
-/// A server that says that its tools changed is listed again, in the same session.
+/// After a `list_changed` notification, the tools are listed again in the same session.
 async fn changes(tools: &Tools, servers: &Json) {
     let found = connected(tools, servers).await;
     let process = call(tool(&found, "process"), "{}").await.unwrap();
@@ -106,7 +105,7 @@ async fn changes(tools: &Tools, servers: &Json) {
     assert_eq!(again, process);
 }
 
-/// A server that dies in the middle of a call fails it, and the call only.
+/// If a server exits during a call, only that call fails.
 async fn dies(tools: &Tools, servers: &Json) {
     let found = connected(tools, servers).await;
     let error = call(tool(&found, "leave"), "{}").await.unwrap_err();
@@ -136,8 +135,8 @@ async fn the_python_sdk_over_sse() {
     works(&json!({"type": "sse", "url": server.url()})).await;
 }
 
-/// A server that starts anew between list and call, at the same address: the next
-/// call or the one after greets it again.
+/// A server restarts at the same address between list and call. One of the next calls starts a new
+/// session.
 #[tokio::test]
 async fn servers_that_start_anew() {
     for (transport, kind) in [("streamable-http", "streamable-http"), ("sse", "sse")] {
@@ -244,7 +243,8 @@ async fn names_of_metadata_services_are_refused() {
     }
 }
 
-/// Equal servers share a session, other credentials do not; it ends when it was idle.
+/// Servers with equal settings share a session; other credentials get another one. Idle sessions
+/// end.
 #[tokio::test]
 async fn sessions_are_pooled() {
     let config = ToolsConfig {
@@ -298,8 +298,7 @@ async fn servers_of_a_request_get_their_headers_and_values() {
     assert!(!format!("{servers:?}{found:?}").contains("u-7"));
 }
 
-/// What the operator configured under a name is named by the operator's agents, and
-/// by no request.
+/// The operator's agents can refer to configured servers by name; requests cannot.
 #[tokio::test]
 async fn configured_servers_are_named() {
     let server = Notes::start("sse").await;
@@ -397,7 +396,7 @@ async fn what_is_wrong_with_a_server_is_told_without_its_secrets() {
     }
 }
 
-/// A list in pages, as large as it likes, is read to its end or given up.
+/// Paged tool lists are read completely, or rejected if they exceed a limit.
 #[tokio::test]
 async fn lists_come_in_pages() {
     let seen = Arc::new(AtomicUsize::new(0));

@@ -1,4 +1,4 @@
-//! What scripts fetch: public addresses, and of the others those that are listed.
+//! HTTP requests of scripts: public addresses, and other addresses only if they are listed.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::http_server::HttpServer;
 
 fn lending(allow: &[&str]) -> Tools {
     let config = ToolsConfig {
-        // What tools may reach says nothing of scripts.
+        // The scope of tools does not apply to scripts.
         addresses: AddressPolicy {
             scope: AddressScope::Internal,
             allow: allow.iter().map(|rule| rule.parse().unwrap()).collect(),
@@ -64,7 +64,7 @@ async fn only_what_is_public_or_listed_is_fetched() {
     let open = lending(&["127.0.0.1"]);
     let answer = get(&open, &format!("{hops}/text")).await.unwrap();
     assert_eq!((answer.status, &*answer.body), (200, &b"plain words"[..]));
-    // The first hop is listed; where it leads to is checked again.
+    // The first hop is listed. The target of its redirect is checked too.
     for to in [
         "http://10.0.0.1/",
         "http://169.254.169.254/",
@@ -90,7 +90,7 @@ async fn answers_are_bounded_in_size_hops_and_time() {
         assert_eq!(error.kind, kind, "{path}: {error}");
         assert!(error.message.contains(setting), "{path}: {error}");
     }
-    // A failure of the other side is an answer.
+    // An HTTP error status is an answer, not a failed call.
     let answer = get(&tools, &server.url("/error")).await.unwrap();
     assert_eq!(answer.status, 500);
 }
@@ -115,7 +115,7 @@ async fn requests_are_sent_as_they_were_written() {
     assert_eq!(seen["type"], "application/x-thing");
     assert_eq!(seen["authorization"], "Bearer secret");
     assert_eq!(seen["body"], serde_json::json!({"a": 1}));
-    // Another origin is not told what was meant for this one.
+    // Credentials are not sent to another origin.
     let away = post(server.url(&format!("/to?{}", other.url("/e"))));
     let answer = tools.fetch(away).await.unwrap();
     assert_eq!(json(&answer)["authorization"], Value::Null);

@@ -1,4 +1,4 @@
-//! `web_search` against real HTTP servers that answer as search engines do.
+//! `web_search` against real HTTP servers that respond like search engines.
 
 use std::net::IpAddr;
 use std::sync::Arc;

@@ -19,7 +19,7 @@ impl Admission {
     /// Returns the first event of an externally journaled run, and the run's id.
     ///
     /// # Errors
-    /// The request holds something that must not be stored, such as keys.
+    /// The request contains data that must not be stored, such as keys.
     pub fn admit(
         who: &Principal,
         request_id: &str,
@@ -38,7 +38,7 @@ impl Admission {
 
 impl AgentService {
     /// Replays a run from its events, the first of which is [`JournalEvent::Admitted`], and
-    /// performs what is permitted. Dropping the future stops the model and the tools.
+    /// performs the permitted activity. Dropping the future stops the model and the tools.
     ///
     /// # Errors
     /// The run cannot be resumed from these events.

@@ -1,4 +1,4 @@
-//! Approval of calls in durable runs, and whether a call that was in flight is repeated.
+//! Approval of calls in durable runs, including calls that were in flight when a process stopped.
 
 use std::sync::Arc;
 
@@ -46,7 +46,7 @@ impl ApprovalGate {
         }
         match known.made {
             Some(Idempotency::Never) => Approval::Wait { why: "unknown" },
-            // The journal has the call, so it was approved before the process stopped.
+            // The journal contains the call, so it was approved before the process stopped.
             Some(_) => Approval::Make,
             None if asks || self.ask.allows_tool(call.tool) => Approval::Wait { why: "permission" },
             None => Approval::Make,

@@ -19,7 +19,7 @@ pub struct CallDecision {
     pub by: String,
 }
 
-/// The error of a decision that is not accepted.
+/// Error of a decision that is not accepted.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum DecideError {
     /// The run does not exist, or belongs to another client.
@@ -84,10 +84,10 @@ impl AgentService {
         Ok(call)
     }
 
-    /// As [`AgentService::decide`], for callers that resume the run themselves.
+    /// Like [`AgentService::decide`], for callers that resume the run themselves.
     ///
     /// # Errors
-    /// The same.
+    /// Like [`AgentService::decide`].
     pub async fn record_decision(
         &self,
         who: &Principal,
@@ -120,8 +120,8 @@ pub(super) async fn interject(
     decision: Decision,
     by: &str,
 ) -> Result<Arc<str>, DecideError> {
-    // Another call of the run may have been decided at the same time. That is no conflict, so try
-    // again with the new number.
+    // Another call of the run may have been decided at the same time. This is not a conflict, so
+    // the write is retried with the new number.
     for _ in 0..16 {
         let Some(head) = journal.head(run).await? else {
             return Err(DecideError::NoRun(run.to_owned()));
@@ -147,8 +147,8 @@ pub(super) async fn interject(
             decision: decision.clone(),
             by: by.into(),
         };
-        // Resume only after the last decision of the turn: the model needs every result, and a run
-        // that resumed after the first decision would no longer accept the second.
+        // The run resumes only after the last decision of the turn. The model needs every result,
+        // and a resumed run would reject further decisions.
         let standing = RunSnapshot {
             state: if waiting.is_empty() {
                 RunState::Ready
@@ -157,7 +157,7 @@ pub(super) async fn interject(
             },
             waiting,
         };
-        // Written only if nothing was added since `head` was read.
+        // Written only if no event was added since `head` was read.
         if journal.interject(run, head.last, &step, &standing).await? {
             return Ok(decided.call);
         }

@@ -1,5 +1,5 @@
-//! Journal of a run that an external system keeps: what is permitted, what was done, and what was
-//! held back.
+//! Journal of a run that an external system stores: permitted activities, new events and held-back
+//! calls.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,7 +14,7 @@ use quillet_core::trace::Tracer;
 /// The activity that an externally journaled run may perform now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AdvanceMode {
-    /// Only prepare: record the setup.
+    /// Prepare only: record the setup.
     Nothing,
     /// Call the model once.
     Question,
@@ -27,7 +27,7 @@ pub enum AdvanceMode {
 pub struct RunProgress {
     /// New events, in order.
     pub steps: Vec<JournalEvent>,
-    /// What must happen before the run can continue.
+    /// Activities that are required before the run can continue.
     pub next: NextStep,
     /// Limits of the run; `None` if it ended before they were known.
     pub bounds: Option<RunTimeouts>,
@@ -43,7 +43,7 @@ pub enum NextStep {
     Calls(Vec<JournalEvent>),
     /// Wait for decisions about these calls.
     Decision(Vec<PendingApproval>),
-    /// Nothing: the run has ended.
+    /// None: the run has ended.
     End,
 }
 
@@ -110,7 +110,7 @@ impl ExternalJournal {
         may
     }
 
-    /// Whether a call without a recorded result may be made; otherwise it is noted as held back.
+    /// Whether a call without a recorded result may be made. Otherwise records it as held back.
     pub(super) fn may_call(&self, id: &str, called: &JournalEvent) -> bool {
         if matches!(&self.permit, AdvanceMode::Call(permitted) if **permitted == *id) {
             return true;
@@ -119,7 +119,7 @@ impl ExternalJournal {
         false
     }
 
-    /// Whether the model call of a script at a position may be made; otherwise it is noted as held
+    /// Whether the model call of a script at a position may be made. Otherwise records it as held
     /// back. Model calls of a script run concurrently, so each is permitted by its position. A
     /// `new` one gets its number here, because a concurrent call would otherwise take the same
     /// number.
@@ -142,8 +142,7 @@ impl ExternalJournal {
         is_held || matches!(self.permit, AdvanceMode::Call(_))
     }
 
-    /// Such a run has no span of its own: each process would report everything that happened
-    /// before.
+    /// Disables the span of the run: each process would report the earlier part of the run again.
     pub(super) fn bind(&self, run: &mut RunSpec) {
         run.tracer = Tracer::off();
         let limits = &run.limits;

@@ -1,4 +1,4 @@
-//! Forks of durable runs: new runs that begin with the events of another run.
+//! Forks of durable runs: new runs that start with the events of another run.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ pub struct Fork {
     pub request_id: Option<String>,
 }
 
-/// The error of a fork that is rejected.
+/// Error of a rejected fork.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum ForkError {
     /// The run does not exist.
@@ -100,7 +100,8 @@ impl AgentService {
         admission.request.session = None;
         admission.request.metadata.task_id = None;
         let mut steps: Vec<JournalEvent> = entries.into_iter().map(|entry| entry.step).collect();
-        // Without an end the copy is resumed; takeovers concern the original run only.
+        // Without an end event, the copy counts as unfinished and can be resumed. Takeovers concern
+        // the original run only.
         steps.retain(|step| {
             !matches!(
                 step,

@@ -1,11 +1,11 @@
-//! Durable runs. The events of a run go through its journal: the model ([`model`]) and each tool
+//! Durable runs. All events of a run go through its journal. The model ([`model`]) and the tools
 //! ([`tool`]) are called only for results that the journal does not have, and a result is recorded
-//! before it takes effect. So replaying the loop leads to the point where it stopped, and from
-//! there it continues with live calls.
+//! before it takes effect. Replaying the loop therefore leads to the point where it stopped, and
+//! from there it continues with live calls.
 //!
-//! The loop is deterministic: its next step depends only on its setup, which is recorded, and on
-//! answers, decisions and results. Rendering of instructions and document search are not replayed;
-//! their outcome is part of the setup.
+//! The loop is deterministic: its next step depends only on the recorded setup, and on answers,
+//! decisions and results. Rendering of instructions and document search are not replayed; their
+//! results are part of the setup.
 
 mod advance;
 mod approval;
@@ -36,7 +36,7 @@ use std::sync::Arc;
 
 use quillet_agent::{Permissions, RunSpec};
 
-/// Routes everything that a run does through its journal.
+/// Routes the model, the tools and the approvals of a run through its journal.
 pub(super) fn bind(run: &mut RunSpec, book: &Arc<RunJournal>, ask: &Permissions) {
     run.model = Arc::new(model::JournalledModel::new(run.model.clone(), book.clone()));
     for tool in &mut run.tools {

@@ -160,8 +160,8 @@ impl ChatModel for ScriptModel {
     }
 }
 
-/// Model call whose answer has not begun. A script that stops waiting continues without it, so
-/// dropping this must be recorded.
+/// Model call whose answer has not started. A script may stop waiting and continue without it, so
+/// the drop of this guard is recorded.
 struct ReplyGuard {
     book: Arc<RunJournal>,
     turn: u32,
@@ -206,14 +206,14 @@ struct JournalStream {
     turn: u32,
     events: Vec<ChatEvent>,
     is_over: bool,
-    /// Whether the next event is being awaited.
+    /// Whether the stream is waiting for the next event.
     is_waiting: bool,
     /// Position and number of a script's model call.
     busy: Option<BusyGuard>,
 }
 
-/// A script stops reading when it has enough (`stop`) or after its timeout. Its next step depends
-/// on that, so it is recorded together with the next event.
+/// Records that a script stopped reading, because it has enough text (`stop`) or timed out. Its
+/// next step depends on that, so both are recorded together.
 impl Drop for JournalStream {
     fn drop(&mut self) {
         if self.is_over || self.busy.is_none() {
@@ -230,7 +230,7 @@ impl Drop for JournalStream {
     }
 }
 
-/// Passes the events on; the last one only after the answer is recorded.
+/// Forwards events. The last one is sent only after the answer is recorded.
 fn journal_stream(
     stream: ChatStream,
     book: Arc<RunJournal>,
@@ -295,7 +295,8 @@ fn journal_error(error: &StoreError) -> ModelError {
     ModelError::new(ModelErrorKind::Provider, message)
 }
 
-/// Ends the loop of a run that another process continues; no reader sees this error.
+/// Placeholder error that ends the loop of a run that another process continues. Readers never see
+/// it.
 fn paused_error() -> ModelError {
     ModelError::new(
         ModelErrorKind::Provider,

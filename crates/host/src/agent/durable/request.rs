@@ -13,8 +13,8 @@ pub(in crate::agent) const AGENT: &str = "agent";
 /// Kind of script runs.
 pub(in crate::agent) const SCRIPT: &str = "script";
 
-/// Whether this module resumes runs of this kind. Other users of the journal have kinds of their
-/// own, and their runs are left alone.
+/// Whether this module resumes runs of this kind. Other users of the journal have their own kinds,
+/// and resume those runs themselves.
 pub(in crate::agent) fn is_ours(kind: &str) -> bool {
     [AGENT, SCRIPT].contains(&kind)
 }
@@ -35,7 +35,7 @@ pub(in crate::agent) fn admitted(admission: &Admission) -> Value {
     serde_json::to_value(admission).unwrap_or_default()
 }
 
-/// Rejects requests that must not be recorded. A journal is kept for weeks and read by people, so
+/// Rejects requests that must not be recorded. A journal is stored for weeks and read by people, so
 /// it must not contain keys.
 pub(in crate::agent) fn keeps_secret(request: &AgentRequest) -> Result<(), AgentError> {
     let Some(what) = secret_of(request) else {

@@ -1,5 +1,5 @@
-//! Resuming runs whose process is gone, or whose approvals have been decided. [`super`] describes the
-//! replay; [`super::approval`] decides about tool calls that were in flight.
+//! Resumes runs whose process has stopped, or whose approvals have been decided. [`super`]
+//! describes the replay; [`super::approval`] handles tool calls that were in flight.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -66,8 +66,8 @@ impl AgentService {
         }
     }
 
-    /// Acquires the lease of a run by its whole id and prepares it. Returns `None` if another
-    /// process has the lease, or if the run waits for approval or has ended.
+    /// Acquires the lease of a run by its full id and prepares the run. `None` if another process
+    /// has the lease, or if the run is waiting for approval or has ended.
     ///
     /// # Errors
     /// The journal does not answer, or the run cannot be resumed from it.
@@ -242,7 +242,7 @@ async fn expire(journal: &dyn Journal) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Name of this process for people.
+/// Readable name of this process.
 fn process() -> String {
     format!("process {}", std::process::id())
 }

@@ -55,7 +55,7 @@ struct ClaimedRun {
     epoch: u64,
     /// Number of the last event. The lock is held while the next one is written.
     last: tokio::sync::Mutex<u64>,
-    /// Whether this process has released the run, so that the lost lease is no takeover.
+    /// Whether this process has released the run. The lost lease is then not a takeover.
     given_back: Arc<AtomicBool>,
     _renewing: AbortOnDropHandle<()>,
 }
@@ -102,7 +102,7 @@ impl Drop for BusyGuard {
     }
 }
 
-/// What the journal knows about a model call of a script.
+/// Recorded state of a model call of a script.
 pub(in crate::agent) enum ReplayLookup {
     /// Nothing; the call gets this number.
     New(u32),
@@ -200,7 +200,7 @@ impl RunJournal {
         RunJournal::with(JournalBackend::Journal(claimed), known, lost)
     }
 
-    /// Journal of a run that an external system keeps.
+    /// Journal of a run that an external system stores.
     pub(super) fn from_external(steps: Vec<JournalEvent>, lent: Arc<ExternalJournal>) -> Arc<Self> {
         RunJournal::with(
             JournalBackend::Lent(lent),
@@ -338,8 +338,8 @@ impl RunJournal {
     /// Queues an event for the next write, for code that cannot await, such as `Drop`.
     pub(in crate::agent) fn later(&self, step: JournalEvent) {
         let mut doing = self.doing();
-        // Results that arrive after the stop are discarded: the process that resumes the run makes
-        // those calls again.
+        // Results that arrive after the stop are discarded. The process that resumes the run
+        // repeats those calls.
         if !doing.has_stopped {
             doing.later.push(step);
         }
@@ -358,7 +358,7 @@ impl RunJournal {
         self.known().reads.get(name).cloned()
     }
 
-    /// Replay is over: from here on calls are live.
+    /// Marks the replay as complete: from now on, calls are live.
     pub(in crate::agent) fn go_live(&self) {
         self.live.store(true, Ordering::Release);
     }
@@ -378,7 +378,7 @@ impl RunJournal {
         self.put(step, &RunSnapshot::at(RunState::Running)).await
     }
 
-    /// Records that the run waits for approvals; no process resumes it before they are decided.
+    /// Records that the run is waiting for approvals. It is not resumed before they are decided.
     pub(in crate::agent) async fn park(
         &self,
         waiting: Vec<PendingApproval>,
@@ -395,8 +395,8 @@ impl RunJournal {
         self.put(step, &RunSnapshot::at(RunState::Ended)).await
     }
 
-    /// Writes an event, and waits for an unavailable journal: an event that is not recorded would
-    /// be repeated by the next process. A write whose confirmation was lost is detected and not
+    /// Writes an event, and waits if the journal is unavailable: the next process would repeat an
+    /// activity that is not recorded. A write whose confirmation was lost is detected, not
     /// repeated.
     async fn put(&self, step: JournalEvent, standing: &RunSnapshot) -> Result<(), StoreError> {
         // The queued events come first in the same write: the event that depends on them is never
@@ -426,8 +426,8 @@ impl RunJournal {
         // with `last`, so no other write of this process may come between.
         let mut last = claimed.last.lock().await;
         if standing.state != RunState::Running {
-            // Set before the write, because the renewal task may notice the released lease before the
-            // write returns, and must not take that for a takeover.
+            // Set before the write: the renewal task may notice the released lease before the write
+            // returns, and must not take it for a takeover.
             claimed.given_back.store(true, Ordering::Release);
         }
         let count = steps.len() as u64;
@@ -549,7 +549,7 @@ async fn renew(
         sleep(lease / 3).await;
         match journal.renew(&run, epoch, lease).await {
             Ok(true) => {}
-            // A run that waits or has ended has no lease.
+            // The lease of a run that waits or has ended was released.
             Ok(false) if given_back.load(Ordering::Acquire) => return,
             Ok(false) => {
                 tracing::warn!(run = &*run, "another process has resumed this run");

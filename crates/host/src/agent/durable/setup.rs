@@ -53,8 +53,8 @@ impl Setup {
         serde_json::to_value(setup).unwrap_or_default()
     }
 
-    /// Replaces the prepared setup by the recorded one. Model connections and tools are always the
-    /// current ones: they cannot be recorded.
+    /// Replaces the prepared setup with the recorded one. Model connections and tools cannot be
+    /// recorded, so the current ones are used.
     pub(in crate::agent) fn apply_to(self, prepared: &mut PreparedRun) {
         let run: &mut RunSpec = &mut prepared.run;
         run.id = self.id.into();

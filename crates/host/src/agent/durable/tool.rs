@@ -26,13 +26,13 @@ pub(in crate::agent) struct JournalledTool {
 }
 
 impl JournalledTool {
-    /// Wraps a tool of an agent.
+    /// Wraps a tool of a script.
     pub(in crate::agent) fn new(inner: Arc<dyn Tool>, book: Arc<RunJournal>) -> Self {
         JournalledTool { inner, book }
     }
 }
 
-/// Wraps a tool of a script.
+/// Wraps a tool of an agent.
 pub(super) fn journalled(tool: &Arc<dyn Tool>, book: &Arc<RunJournal>) -> Arc<dyn Tool> {
     Arc::new(JournalledTool {
         inner: tool.clone(),
@@ -51,7 +51,7 @@ impl JournalledTool {
         }
     }
 
-    /// Whether an external system makes this call; then it is noted as held back.
+    /// Whether an external system makes this call. If so, records it as held back.
     pub(in crate::agent) fn is_held(
         &self,
         call: &Arc<str>,
@@ -70,8 +70,8 @@ impl JournalledTool {
         if lent.is_some_and(|lent| !lent.may_call(&context.call, &called)) {
             return Err(paused_error());
         }
-        // The call is recorded before it is made, so that after a crash the next process knows that it
-        // may have happened.
+        // The call is recorded before it is made, so that after a crash the next process knows that
+        // it may have run.
         self.book.go_live();
         self.book
             .write(called)
@@ -138,7 +138,7 @@ fn to_recorded(result: &Result<ToolAnswer, ToolError>) -> Result<RecordedOutput,
     }
 }
 
-/// Result that a person gave instead of the call.
+/// Converts a result that a person provided instead of the call.
 pub(in crate::agent) fn value_of(text: &str) -> Value {
     json::parse(text).unwrap_or_else(|_| Value::from(text))
 }

@@ -1,4 +1,4 @@
-//! Scripts and files that a script reads, with the content of the first read.
+//! Scripts and files that a script reads. A replay returns the content of the first read.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -118,7 +118,8 @@ impl JournaledLibrary {
     }
 }
 
-/// Key of a read: the same name means different files in different folders.
+/// Key of a read. It includes the folder, because a name may refer to different files in different
+/// folders.
 fn key(kind: &str, name: &str, from: Option<&ScriptSource>) -> String {
     match from {
         Some(from) => format!("{kind} {name}, named by {}", from.name),

@@ -12,8 +12,8 @@ use crate::agent::durable::{RunJournal, ScriptModel};
 pub(super) struct JournaledModels {
     pub(super) inner: Arc<dyn ModelSource>,
     pub(super) book: Arc<RunJournal>,
-    /// Model that replaces the script's own one, as in a fork. Requests are written for the
-    /// script's own model, so its capabilities still apply.
+    /// Model that replaces the script's own model, as in a fork. The capabilities of the script's
+    /// model still apply, because its requests are written for them.
     pub(super) other: Option<String>,
 }
 

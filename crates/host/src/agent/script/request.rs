@@ -8,8 +8,8 @@ use quillet_core::{ErrorCode, Map, Message, Value, clock};
 use quillet_prompt::ScriptJob;
 use serde::{Deserialize, Serialize};
 
-/// Request to run a script. It contains the text, so later changes of the script do not affect the
-/// run.
+/// Request to run a script. It contains the source text, so later changes of the script do not
+/// affect the run.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ScriptRequest {
@@ -19,14 +19,14 @@ pub struct ScriptRequest {
     pub name: String,
     /// Its text.
     pub text: String,
-    /// Where its file is, if it has one.
+    /// Path of its file, if it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<PathBuf>,
-    /// For a file: further folders that are searched for scripts.
+    /// Further folders to search for scripts, if the script is a file.
     pub search: Vec<PathBuf>,
     /// Arguments by name.
     pub arguments: Map,
-    /// The argument, if it is one value other than text.
+    /// Single argument, if it is not a text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub single: Option<Value>,
     /// The user's message.
@@ -37,7 +37,7 @@ pub struct ScriptRequest {
     pub model: Option<String>,
     /// Model parameters that override those of the script.
     pub options: ChatOptions,
-    /// Whether answers stream.
+    /// Whether answers are streamed.
     pub stream: bool,
     /// Whether network access is allowed, in addition to the grants of the settings.
     pub net: bool,

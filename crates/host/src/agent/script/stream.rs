@@ -1,4 +1,4 @@
-//! Event stream of a script run, with its end and its waits for approval.
+//! Event stream of a script run, including its end and its waits for approval.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -26,14 +26,14 @@ use super::{ScriptRequest, ScriptSetup};
 use crate::agent::durable::{ApprovalGate, RunJournal};
 use crate::script::{ScriptService, input, watch};
 
-/// Number of times that other tasks may proceed before a run stops for approval: calls that begin
-/// concurrently must all be pending together.
+/// Number of times that a run yields to other tasks before it stops for approval, so that calls
+/// that begin concurrently are all pending together.
 const TURNS: usize = 32;
 
 /// Script run with a journal.
 pub(in crate::agent) struct JournaledRun {
     pub(in crate::agent) book: Arc<RunJournal>,
-    /// Whether another process began it.
+    /// Whether another process started it.
     pub(in crate::agent) is_resumed: bool,
     pub(in crate::agent) stop: CancellationToken,
 }
@@ -160,8 +160,8 @@ fn script(request: &ScriptRequest) -> Result<Arc<Script>, AgentError> {
     })
 }
 
-/// Files around the script. Folders that no longer exist count as empty: what the script has read
-/// is in the journal.
+/// Library for the files around the script. Folders that no longer exist count as empty, because
+/// files that the script has read are in the journal.
 fn around(request: &ScriptRequest) -> Arc<dyn Library> {
     let own = request.path.as_deref().and_then(Path::parent);
     let own = own.map(|folder| match folder {
@@ -198,7 +198,7 @@ struct UnfinishedCall {
     name: String,
     input: serde_json::Map<String, serde_json::Value>,
     began: Instant,
-    /// Whether its beginning was reported.
+    /// Whether the start event was sent.
     is_told: bool,
 }
 
@@ -216,7 +216,7 @@ struct ScriptEventStream {
     reasoning: String,
     open: VecDeque<UnfinishedCall>,
     calls: u64,
-    /// Whether a resumed run has reported something new.
+    /// Whether a resumed run has sent a new event.
     goes_on: bool,
     is_over: bool,
 }
@@ -280,7 +280,7 @@ impl ScriptEventStream {
             if !book.is_waiting() {
                 return;
             }
-            // Yield first, so that calls that are about to begin can begin before the stop.
+            // Yielding first lets calls that are about to begin do so before the stop.
             if let Some(run) = self.run.as_mut()
                 && let Some(ended) = futures_util::FutureExt::now_or_never(run)
             {
@@ -307,7 +307,7 @@ impl ScriptEventStream {
         self.end(EndReason::ApprovalRequired);
     }
 
-    /// Reports something new, after the text that was reported before it.
+    /// Sends a new event, preceded by the earlier text if necessary.
     fn push(&mut self, event: AgentEvent) {
         if self.begun.is_resumed && !std::mem::replace(&mut self.goes_on, true) {
             let before = match &event {
@@ -381,7 +381,7 @@ impl ScriptEventStream {
         if !is_new {
             return;
         }
-        // The call was in progress when the process before this one ended.
+        // The call was in progress when the previous process stopped.
         if !open.is_told {
             self.push(started(&open));
         }

@@ -1,4 +1,4 @@
-//! Recorded tools of a script, and the network, which is one of them.
+//! Journaled tools of a script. Network access is one of them.
 
 use std::future::pending;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use crate::agent::durable::{
 pub(super) struct JournalContext {
     pub(super) book: Arc<RunJournal>,
     pub(super) gate: ApprovalGate,
-    /// Prefix of the ids of calls.
+    /// Prefix of call ids.
     pub(super) id: String,
 }
 
@@ -90,7 +90,7 @@ fn wrap_tool(inner: Arc<dyn Tool>, keeping: &Arc<JournalContext>, asks: bool) ->
     })
 }
 
-/// A tool of a script.
+/// A journaled tool of a script.
 #[derive(Debug)]
 struct JournaledTool {
     journalled: JournalledTool,
@@ -193,7 +193,7 @@ impl Tool for JournaledTool {
     }
 }
 
-/// Network of scripts behind the journal.
+/// Journaled network access of scripts.
 #[derive(Debug)]
 struct JournaledNetwork {
     network: Arc<dyn Network>,
@@ -214,7 +214,7 @@ impl Network for JournaledNetwork {
     }
 }
 
-/// One HTTP request as a tool.
+/// An HTTP request in the form of a tool.
 #[derive(Debug)]
 struct PendingFetch {
     spec: ToolSpec,

@@ -1,8 +1,8 @@
-//! Glob patterns over paths: `*` and `?` within a name, `[a-z]` and `[!a-z]`, `**` for any folders.
-//! Matched name by name during the walk, so that only folders with possible matches are entered;
-//! never backtracks over folders.
+//! Glob patterns for paths: `*` and `?` within a name, `[a-z]` and `[!a-z]`, and `**` for any
+//! number of folders. Matching proceeds name by name during the walk, so that only folders with
+//! possible matches are entered, and never backtracks over folders.
 
-/// Pattern, by segment.
+/// Pattern, split into segments.
 #[derive(Debug)]
 pub(super) struct Glob(Vec<GlobSegment>);
 
@@ -16,7 +16,7 @@ enum GlobSegment {
 /// Positions in the pattern that the next name may match: the state that a walk keeps for a folder.
 pub(super) type GlobPositions = Vec<usize>;
 
-/// Maximum pattern length: matching takes the product of both lengths.
+/// Maximum pattern length. The time of a match grows with the product of pattern and name length.
 const MOST_CHARACTERS: usize = 500;
 
 impl Glob {
@@ -69,8 +69,8 @@ impl Glob {
         (whole, within)
     }
 
-    /// Adds the places behind `**`, which may stand for nothing. A `**` at the end
-    /// stands for everything below it.
+    /// Adds the positions after each `**`, because `**` also matches no folder. A final `**`
+    /// matches everything below its folder.
     fn closed(&self, mut places: GlobPositions) -> GlobPositions {
         let mut at = 0;
         while let Some(&place) = places.get(at) {
@@ -85,8 +85,7 @@ impl Glob {
     }
 }
 
-/// Whether a name fits one segment. The last `*` is tried further along where the
-/// rest does not fit, which is enough: at most the product of both lengths.
+/// Whether a name matches one segment. Takes at most quadratic time.
 fn matches(pattern: &[char], name: &[char]) -> bool {
     let (mut p, mut n) = (0, 0);
     let mut star: Option<(usize, usize)> = None;
@@ -98,7 +97,7 @@ fn matches(pattern: &[char], name: &[char]) -> bool {
             p += length;
             n += 1;
         } else if let Some((at, from)) = star {
-            // Going back to the last star is enough, and keeps the time quadratic.
+            // Backtracking to the last star is enough, which keeps the time quadratic.
             star = Some((at, from + 1));
             (p, n) = (at + 1, from + 1);
         } else {
@@ -108,25 +107,25 @@ fn matches(pattern: &[char], name: &[char]) -> bool {
     pattern[p..].iter().all(|c| *c == '*')
 }
 
-/// How much of the pattern a character takes, if it fits its beginning.
+/// Returns the pattern length that matches this character, if the start of the pattern matches it.
 fn one(pattern: &[char], c: char) -> Option<usize> {
     match pattern.first()? {
         '?' => Some(1),
         '[' => match class(pattern, c) {
             Some((length, fits)) => fits.then_some(length),
-            // A bracket that is never closed is a bracket.
+            // An unclosed bracket matches itself.
             None => (c == '[').then_some(1),
         },
         plain => (*plain == c).then_some(1),
     }
 }
 
-/// The length of a class `[…]` and whether it has the character; `None` where it
+/// Returns the length of a class `[…]`, and whether it contains the character. `None` if the class
 /// is not closed.
 fn class(pattern: &[char], c: char) -> Option<(usize, bool)> {
     let negated = matches!(pattern.get(1), Some('!' | '^'));
     let first = if negated { 2 } else { 1 };
-    // A closing bracket that comes first is a member.
+    // A closing bracket in first position is a member of the class.
     let close = pattern.iter().skip(first + 1).position(|c| *c == ']')? + first + 1;
     let members = &pattern[first..close];
     let (mut at, mut has) = (0, false);

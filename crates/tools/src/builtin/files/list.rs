@@ -1,4 +1,4 @@
-//! Tool `list_files`: the files of a folder, or of all folders that a pattern reaches.
+//! Tool `list_files`: lists the files of a folder, or all files that match a pattern.
 
 use std::sync::{Arc, LazyLock};
 use std::time::Instant;
@@ -33,7 +33,7 @@ pub(crate) static SHAPE: LazyLock<BuiltinSpec> = LazyLock::new(|| {
     )
 });
 
-/// Lists in one workspace.
+/// The tool `list_files` for one workspace.
 #[derive(Debug)]
 pub(crate) struct ListFiles(pub(crate) Arc<Workspace>);
 
@@ -88,8 +88,7 @@ impl<'w> FolderWalk<'w> {
         }
     }
 
-    /// Reads a folder in the order of names; `inside` is its path relative to the requested
-    /// directory.
+    /// Reads a folder in name order. `inside` is its path relative to the requested directory.
     fn folder(&mut self, folder: &Dir, inside: &str, places: &GlobPositions, depth: usize) {
         let Ok(entries) = folder.entries() else {
             return;
@@ -97,7 +96,7 @@ impl<'w> FolderWalk<'w> {
         let room = MOST_ENTRIES.saturating_sub(self.entries);
         let mut names: Vec<_> = entries
             .filter_map(|entry| Some(entry.ok()?.file_name()))
-            // One entry more than fits shows that there are more.
+            // One entry beyond the limit shows that the list is incomplete.
             .take(room + 1)
             .collect();
         if names.len() > room {
@@ -105,7 +104,8 @@ impl<'w> FolderWalk<'w> {
             names.truncate(room);
         }
         self.entries += names.len();
-        // The order of the file system is arbitrary; equal calls should give equal answers.
+        // File systems return entries in arbitrary order, but equal calls should have equal
+        // results.
         names.sort_unstable();
         for name in names {
             if self.cut.is_some() && self.files.len() >= MOST_FILES {
@@ -198,10 +198,10 @@ impl<'w> FolderWalk<'w> {
     }
 }
 
-/// What a file is, through a link if it stays in the workspace.
+/// Metadata of a directory entry. Follows links within the workspace.
 fn of_file(folder: &Dir, name: &std::ffi::OsStr, metadata: Metadata) -> Option<Metadata> {
     let metadata = if metadata.is_symlink() {
-        // Follows the link, but never out of the workspace.
+        // Follows the link only within the workspace.
         folder.metadata(name).ok()?
     } else {
         metadata

@@ -1,4 +1,4 @@
-//! Tool `read_file`: some lines of a text file.
+//! Tool `read_file`: reads lines of a text file.
 
 use std::io::{BufRead, BufReader, Read, Take};
 use std::sync::{Arc, LazyLock};
@@ -33,7 +33,7 @@ pub(crate) static SHAPE: LazyLock<BuiltinSpec> = LazyLock::new(|| {
     )
 });
 
-/// Reads in one workspace.
+/// The tool `read_file` for one workspace.
 #[derive(Debug)]
 pub(crate) struct ReadFile(pub(crate) Arc<Workspace>);
 
@@ -112,7 +112,7 @@ fn read(workspace: &Workspace, path: &str, offset: u64, limit: u64) -> Result<Js
     Ok(answer)
 }
 
-/// Takes the lines from `offset` on, then counts the rest.
+/// Collects lines from `offset` on, then counts the remaining lines.
 fn collect(
     reader: &mut BufReader<Take<impl Read>>,
     offset: u64,
@@ -148,7 +148,7 @@ fn collect(
     Ok(lines)
 }
 
-/// Reads one line with its end; gives its length and whether all of it was kept.
+/// Reads one line with its line end. Returns its length, and whether all of it was stored.
 fn line(
     reader: &mut impl BufRead,
     mut text: Option<&mut Vec<u8>>,

@@ -1,6 +1,6 @@
-//! Folder that file tools can access. Paths are opened relative to it, by the system where it can
-//! (`openat2`), otherwise step by step: neither `..`, nor a link, nor a folder that is replaced
-//! during the walk can leave it.
+//! The folder that file tools can access. Paths are opened relative to it, with `openat2` where
+//! available and one component at a time elsewhere. Neither `..`, nor a symbolic link, nor a folder
+//! that is replaced during the walk can lead out of it.
 
 use std::io;
 use std::path::{Component, Path};
@@ -16,7 +16,7 @@ pub(crate) struct Workspace {
     root: Dir,
 }
 
-/// Error of a path that was not opened; a sentence for models and people.
+/// Error for a path that was not opened: a sentence for models and people.
 #[derive(Debug)]
 pub(super) struct PathError {
     pub(super) kind: ToolErrorKind,
@@ -31,13 +31,13 @@ impl PathError {
 }
 
 impl Workspace {
-    /// The workspace of a folder.
+    /// Opens the workspace at a folder.
     pub(crate) fn open(folder: &Path) -> io::Result<Self> {
         let root = Dir::open_ambient_dir(folder, ambient_authority())?;
         Ok(Workspace { root })
     }
 
-    /// A regular file, for reading.
+    /// Opens a regular file for reading.
     pub(super) fn file(&self, path: &str) -> Result<(File, Metadata), PathError> {
         within(path)?;
         // Non-blocking, because opening a FIFO would wait for a writer.
@@ -58,7 +58,7 @@ impl Workspace {
         Ok((file, metadata))
     }
 
-    /// A folder, for listing.
+    /// Opens a folder for listing.
     pub(super) fn folder(&self, path: &str) -> Result<Dir, PathError> {
         within(path)?;
         let path = if path.is_empty() { "." } else { path };
@@ -73,7 +73,7 @@ impl Workspace {
     }
 }
 
-/// Rejects paths that are invalid on their own, with the fix.
+/// Rejects syntactically invalid paths with a hint on how to fix them.
 fn within(path: &str) -> Result<(), PathError> {
     let refuse = |why: &str| {
         let why = format!("{path:?} {why}");
@@ -97,7 +97,7 @@ fn refusal(path: &str, error: &io::Error) -> PathError {
             ToolErrorKind::Arguments,
             "does not exist (list_files shows what does)".to_owned(),
         ),
-        // The error for an escape by a link.
+        // A link that leads out of the workspace causes this error.
         io::ErrorKind::PermissionDenied => (
             ToolErrorKind::Refused,
             "may not be read, or leads out of the workspace".to_owned(),

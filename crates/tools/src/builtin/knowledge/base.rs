@@ -1,4 +1,4 @@
-//! The documents of one conversation.
+//! Knowledge base of one conversation.
 
 use std::sync::{Mutex, MutexGuard};
 
@@ -10,7 +10,7 @@ use super::budget::KnowledgeBudget;
 use super::document::Sizes;
 use super::source::KnowledgeSource;
 
-/// Documents that a conversation may read, and how much of them.
+/// Documents that a conversation may read, and its limits.
 #[derive(Clone, Debug, Default)]
 pub struct KnowledgeScope {
     /// Names or numbers of the collections (knowledge bases).
@@ -35,7 +35,7 @@ pub struct KnowledgeBase {
 }
 
 impl KnowledgeBase {
-    /// Documents of that scope, of which nothing was read yet.
+    /// Creates a knowledge base with an unused read budget.
     pub(super) fn new(source: KnowledgeSource, scope: KnowledgeScope) -> Self {
         KnowledgeBase {
             source,
@@ -45,12 +45,12 @@ impl KnowledgeBase {
         }
     }
 
-    /// What the conversation has read.
+    /// Locks and returns the read budget.
     pub(super) fn budget(&self) -> MutexGuard<'_, KnowledgeBudget> {
         lock(&self.budget)
     }
 
-    /// Sizes of the collections, fetched once.
+    /// Returns the sizes of the collections, fetched once.
     pub(super) async fn sizes(&self) -> Result<&Sizes, ToolError> {
         let asked = || self.source.sizes(&self.scope.collections);
         self.sizes.get_or_try_init(asked).await

@@ -1,14 +1,14 @@
-//! Read budget of a conversation: calls are counted, and after a few free ones also the tokens of
-//! their results.
+//! Read budget of a conversation. It limits the number of calls and, after a few free calls, the
+//! tokens of their results.
 
 use serde_json::{Value as Json, json};
 
-/// Bounds of the collections.
+/// Call limits of the collections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct KnowledgeLimits {
-    /// Calls of one conversation. Default 10.
+    /// Maximum calls of one conversation. Default 10.
     pub(super) most: u32,
-    /// Calls before the window is looked at. Default 5.
+    /// Number of calls that ignore the context window. Default 5.
     pub(super) free: u32,
 }
 
@@ -18,12 +18,12 @@ impl Default for KnowledgeLimits {
     }
 }
 
-/// Percentages of the window that results may fill before the model is warned, and before it gets
-/// no more; as in Chat Shell.
+/// Percentage of the window at which the model gets a warning, as in Chat Shell. [`REJECTED`] is
+/// the percentage at which further searches are rejected.
 const WARNED: u64 = 70;
 const REJECTED: u64 = 90;
 
-/// What a conversation has read.
+/// Usage of a conversation so far.
 #[derive(Debug)]
 pub(super) struct KnowledgeBudget {
     window: u64,
@@ -42,7 +42,7 @@ impl KnowledgeBudget {
         }
     }
 
-    /// Admits a search, possibly with a warning for the model; or returns the reason why not.
+    /// Admits a search, possibly with a warning for the model, or returns the rejection.
     pub(super) fn search(&mut self, calls: KnowledgeLimits) -> Result<Option<String>, Json> {
         if self.searches >= calls.most {
             return Err(exceeded(self.searches, calls.most));
@@ -68,7 +68,7 @@ impl KnowledgeBudget {
         }))
     }
 
-    /// Admits a listing or a read; these are counted apart from searches.
+    /// Admits a listing or a read. Searches have a separate counter.
     pub(super) fn look(&mut self, calls: KnowledgeLimits) -> Result<(), Json> {
         if self.looks >= calls.most {
             return Err(exceeded(self.looks, calls.most));

@@ -14,7 +14,7 @@ pub(super) struct Sizes {
     pub(super) searchable: Vec<String>,
 }
 
-/// Passage that was found.
+/// Passage found by a search.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct SearchHit {
     pub(super) collection: String,
@@ -36,7 +36,7 @@ pub(super) struct DocumentExcerpt {
     pub(super) total: u64,
 }
 
-/// A collection as results name it: a number where it is one, as Chat Shell's are.
+/// Id of a collection in results. Numeric ids, such as Chat Shell's, become numbers.
 pub(super) fn id(collection: &str) -> Json {
     match collection.parse::<i64>() {
         Ok(number) => number.into(),
@@ -44,8 +44,8 @@ pub(super) fn id(collection: &str) -> Json {
     }
 }
 
-/// Approximate tokens of a text: four letters per token, and one token per character of scripts
-/// such as Chinese, which four per token would underestimate to a quarter.
+/// Approximate number of tokens in a text: one per four letters, but one per character in scripts
+/// such as Chinese.
 pub(super) fn tokens(text: &str) -> u64 {
     let plain = text.bytes().filter(u8::is_ascii).count();
     let others = text.chars().count() - plain;

@@ -11,11 +11,11 @@ use super::base::KnowledgeBase;
 use super::document::{DocumentExcerpt, id, tokens};
 use crate::builtin::work::{BuiltinHandler, BuiltinSpec, failure};
 
-/// Documents of one list, and of one call that reads.
+/// Maximum number of documents in one list or one read.
 const MOST_LISTED: usize = 1_000;
 const MOST_READ: usize = 20;
-/// Characters that one call gives, of all its documents together; as many as Chat Shell gives of
-/// one.
+/// Maximum characters per call, over all of its documents. Chat Shell has the same limit per
+/// document.
 const MOST_CHARACTERS: u64 = 500_000;
 
 pub(super) static LIST: LazyLock<BuiltinSpec> = LazyLock::new(|| {
@@ -42,11 +42,11 @@ pub(super) static HEAD: LazyLock<BuiltinSpec> = LazyLock::new(|| {
     )
 });
 
-/// Lists collections that one conversation may read.
+/// The tool `kb_ls`, which lists the documents of a collection.
 #[derive(Debug)]
 pub(super) struct ListCollections(pub(super) Arc<KnowledgeBase>);
 
-/// Reads documents that one conversation may read.
+/// The tool `kb_head`, which reads documents.
 #[derive(Debug)]
 pub(super) struct ReadDocument(pub(super) Arc<KnowledgeBase>);
 
@@ -161,7 +161,7 @@ impl KnowledgeBase {
         Ok(json!({"documents": pieces, "sources": sources}))
     }
 
-    /// A part of a document, if this conversation may read it.
+    /// Returns a part of a document if the conversation may read it.
     async fn piece(
         &self,
         document: i64,

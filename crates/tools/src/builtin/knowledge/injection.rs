@@ -1,4 +1,4 @@
-//! Injects small collections into the prompt as a whole, so that no search is needed.
+//! Injects all documents of small collections into the prompt, so that no search is needed.
 
 use quillet_core::tool::ToolError;
 use serde_json::Value as Json;
@@ -17,7 +17,7 @@ const LEAST_SCORE: f64 = 0.5;
 pub struct Injection {
     /// Their texts with titles. The data is untrusted and must be marked as such.
     pub text: String,
-    /// Sources, as [`KnowledgeBase::tools`] report them.
+    /// Sources in the format of the results of [`KnowledgeBase::tools`].
     pub sources: Vec<Json>,
 }
 

@@ -1,6 +1,5 @@
-//! `knowledge_base_search`, `kb_ls` and `kb_head`: the documents that a request allows, here or
-//! behind Chat Shell's HTTP interface, and the bounds on how much of them one conversation may
-//! read.
+//! Tools `knowledge_base_search`, `kb_ls` and `kb_head`. They read the documents that a request
+//! allows, from the local store or Chat Shell's HTTP API, within the read budget of a conversation.
 
 mod base;
 mod budget;
@@ -32,9 +31,9 @@ const LIMIT: CallTimeout = CallTimeout {
 };
 
 impl Tools {
-    /// The documents of a conversation: those of the remote interface, if one is
-    /// configured, else those of `here`. `None` if there are neither, or the scope
-    /// names no collection.
+    /// Returns the knowledge base of a conversation. Documents come from the remote API if it is
+    /// configured, and from `here` otherwise. `None` if both are missing, or if the scope has no
+    /// collections.
     #[must_use]
     pub fn knowledge(
         &self,
@@ -54,7 +53,7 @@ impl Tools {
 }
 
 impl KnowledgeBase {
-    /// Its tools, for an agent that is to search by itself.
+    /// Returns the tools with which an agent searches and reads the documents.
     pub fn tools(self: &Arc<Self>, max_results: Option<u32>) -> Vec<Arc<dyn Tool>> {
         let base = self.clone();
         let search = search::SearchDocuments { base, max_results };

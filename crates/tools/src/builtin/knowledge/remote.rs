@@ -18,14 +18,14 @@ use crate::headers::secret_headers;
 use crate::http::{Http, HttpRequest, checked_url, remote_error};
 use crate::setting::ConfigError;
 
-/// Where the interface is, the section `tools.rag` of the configuration.
+/// Settings of the API, section `tools.rag` of the configuration.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RemoteKnowledgeConfig {
-    /// The backend's address, with or without `/api/internal`. No remote knowledge
-    /// bases where it is not set.
+    /// The backend's address, with or without `/api/internal`. Remote knowledge bases are disabled
+    /// if it is unset.
     pub base_url: Option<String>,
-    /// The token for it, sent as `Authorization: Bearer …`.
+    /// Token of the API, sent as `Authorization: Bearer …`.
     pub token: Option<SecretString>,
     /// Timeout of one request. Written `timeout_ms`. Default 30 s.
     #[serde(rename = "timeout_ms", deserialize_with = "crate::setting::millis")]
@@ -42,7 +42,7 @@ impl Default for RemoteKnowledgeConfig {
     }
 }
 
-/// The interface.
+/// Client of the API.
 #[derive(Debug)]
 pub(crate) struct Remote {
     http: Arc<Http>,
@@ -52,7 +52,7 @@ pub(crate) struct Remote {
 }
 
 impl Remote {
-    /// The interface, if it is configured.
+    /// Creates the client, if the API is configured.
     pub(crate) fn new(
         config: &RemoteKnowledgeConfig,
         http: Arc<Http>,
@@ -185,8 +185,8 @@ impl Remote {
         Ok(passages(&answer["chunks"], collection))
     }
 
-    /// Reports what was found for a message to the remote side, for later turns. A failure is only
-    /// logged: the search itself succeeded.
+    /// Saves the results of a message on the remote side, for later turns. A failure is only
+    /// logged, because the search itself succeeded.
     pub(super) async fn save(&self, message: i64, collection: &str, text: &str, sources: &[Json]) {
         let body = json!({"user_subtask_id": message, "knowledge_base_id": id(collection),
             "extracted_text": text, "sources": sources});

@@ -1,4 +1,4 @@
-//! `knowledge_base_search`.
+//! Tool `knowledge_base_search`.
 
 use std::sync::{Arc, LazyLock};
 
@@ -11,7 +11,7 @@ use super::document::{SearchHit, Sizes, id, tokens};
 use super::source::KnowledgeSource;
 use crate::builtin::work::{BuiltinHandler, BuiltinSpec, failure};
 
-/// Passages that one call gives at most.
+/// Maximum number of passages per call.
 const MOST_RESULTS: u32 = 100;
 
 pub(super) static SHAPE: LazyLock<BuiltinSpec> = LazyLock::new(|| {
@@ -26,7 +26,7 @@ pub(super) static SHAPE: LazyLock<BuiltinSpec> = LazyLock::new(|| {
     )
 });
 
-/// Searches what one conversation may read.
+/// The tool `knowledge_base_search` for one conversation.
 #[derive(Debug)]
 pub(super) struct SearchDocuments {
     pub(super) base: Arc<KnowledgeBase>,
@@ -89,7 +89,7 @@ impl KnowledgeBase {
         Ok(answer)
     }
 
-    /// Saves what was found where the remote side keeps such things.
+    /// Saves the results on the remote side, if the request asks for it.
     async fn save(&self, found: &[SearchHit], sources: &[Json]) {
         let (KnowledgeSource::Remote(remote), Some(message)) = (&self.source, self.scope.saved_for)
         else {
@@ -138,7 +138,7 @@ fn is_of(source: &Json, found: &SearchHit) -> bool {
     source["title"] == found.title.as_str() && source["kb_id"] == id(&found.collection)
 }
 
-/// Each document once, numbered in the order in which it was found.
+/// Returns each document once, numbered in the order of the passages.
 pub(super) fn sources(found: &[SearchHit]) -> Vec<Json> {
     let mut sources: Vec<Json> = Vec::new();
     for found in found {

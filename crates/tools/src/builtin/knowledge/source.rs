@@ -1,4 +1,4 @@
-//! Source of documents: the local store or the remote API, with the same interface.
+//! Source of documents: the local store or the remote API.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::budget::KnowledgeLimits;
 use super::document::{DocumentExcerpt, SearchHit, Sizes};
 use super::remote::Remote;
 
-/// Where documents are.
+/// Location of the documents.
 #[derive(Debug)]
 pub(super) enum KnowledgeSource {
     Here(Arc<dyn Knowledge>),
@@ -40,7 +40,8 @@ impl KnowledgeSource {
         })
     }
 
-    /// The best passages, best first; of these documents only, where there are any.
+    /// Returns the best passages, best first. If `documents` is not empty, other documents are
+    /// excluded.
     pub(super) async fn search(
         &self,
         question: &str,
@@ -50,7 +51,8 @@ impl KnowledgeSource {
     ) -> Result<Vec<SearchHit>, ToolError> {
         let mut found = match self {
             KnowledgeSource::Here(here) => {
-                // Passages of other documents are included here and filtered below.
+                // The store cannot filter by document, so more passages are requested and filtered
+                // below.
                 let asked = if documents.is_empty() {
                     most
                 } else {
@@ -85,7 +87,7 @@ impl KnowledgeSource {
         Ok(found)
     }
 
-    /// The documents of a collection, as the model reads them.
+    /// Lists the documents of a collection in the format for the model.
     pub(super) async fn list(&self, collection: &str) -> Result<Vec<Json>, ToolError> {
         match self {
             KnowledgeSource::Remote(remote) => remote.list(collection).await,
@@ -99,7 +101,7 @@ impl KnowledgeSource {
         }
     }
 
-    /// A part of a document of one of these collections; `None` if none of them has it.
+    /// Returns a part of a document. `None` if none of these collections contains it.
     pub(super) async fn read(
         &self,
         document: i64,
@@ -126,7 +128,7 @@ impl KnowledgeSource {
         }))
     }
 
-    /// All text of the collections, as passages.
+    /// Returns the full text of the collections, as passages.
     pub(super) async fn everything(
         &self,
         question: &str,
@@ -145,7 +147,7 @@ impl KnowledgeSource {
     }
 }
 
-/// Merges the results of the collections; an error counts only if all failed.
+/// Merges the results of several collections. Fails only if every collection failed.
 fn merged(answers: Vec<Result<Vec<SearchHit>, ToolError>>) -> Result<Vec<SearchHit>, ToolError> {
     let (mut found, mut failure, mut answered) = (Vec::new(), None, false);
     for answer in answers {

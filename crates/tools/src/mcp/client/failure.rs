@@ -1,4 +1,4 @@
-//! What the client library's failures mean.
+//! Interpretation of the client library's errors.
 
 use quillet_core::tool::{ToolError, ToolErrorKind};
 use rmcp::service::ServiceError;
@@ -8,7 +8,7 @@ use rmcp::transport::streamable_http_client::StreamableHttpError;
 use super::sse::SendError;
 use crate::http;
 
-/// The kind of a failure.
+/// Kind of a failed call.
 pub(super) fn kind(error: &ServiceError) -> ToolErrorKind {
     match error {
         ServiceError::McpError(_) => ToolErrorKind::Remote,
@@ -18,7 +18,7 @@ pub(super) fn kind(error: &ServiceError) -> ToolErrorKind {
     }
 }
 
-/// A failure in the words of the server, where it has some.
+/// The server's error message if there is one, otherwise the library's.
 pub(super) fn error_text(error: &ServiceError) -> String {
     match error {
         ServiceError::McpError(error) => error.message.to_string(),
@@ -26,7 +26,8 @@ pub(super) fn error_text(error: &ServiceError) -> String {
     }
 }
 
-/// What the HTTP client said; the wrappers around it do not name it as their cause.
+/// The error of the HTTP client inside a transport error, whose wrappers do not return it as their
+/// source.
 pub(super) fn http_failure(error: &DynamicTransportError) -> Option<ToolError> {
     if let Some(SendError(known)) = error.error.downcast_ref() {
         return Some(known.clone());

@@ -9,7 +9,7 @@ use rmcp::service::{NotificationContext, RoleClient, RunningService};
 
 pub(crate) type McpSession = Arc<RunningService<RoleClient, McpClientHandler>>;
 
-/// Client info for servers.
+/// Client info and notification counter of a session.
 #[derive(Debug)]
 pub(crate) struct McpClientHandler {
     config: ClientConfig,
@@ -27,8 +27,8 @@ impl ClientHandler for McpClientHandler {
     }
 }
 
-/// The handshake that servers of every revision accept; the newest revision has none, but its
-/// servers still answer this one.
+/// Creates the client for the `initialize` handshake, which servers of all revisions accept. The
+/// newest revision does not have this handshake, but its servers still answer it.
 pub(super) fn client() -> McpClientHandler {
     let mut config = ClientConfig::default();
     config.protocol_version = ProtocolVersion::LATEST_WITH_INITIALIZE;

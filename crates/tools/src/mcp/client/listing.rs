@@ -1,4 +1,4 @@
-//! Tool lists of a server, page by page, with their validity.
+//! Tool lists of a server, read page by page, and their validity.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,15 +10,14 @@ use rmcp::model::{PaginatedRequestParams, Tool};
 use super::failure::{error_text, kind};
 use super::handler::McpSession;
 
-/// Maximum number of tools of one server; no model can choose among more.
+/// Maximum number of tools of one server. Models cannot choose among more.
 const MOST_TOOLS: usize = 1_000;
-/// Maximum number of pages, for servers with small or empty pages.
+/// Maximum number of pages, in case pages are small or empty.
 const MOST_PAGES: usize = 100;
-/// A restarted server behind the same address does not announce that its tools have changed, so
-/// lists expire.
+/// Lists expire, because a restarted server at the same address does not announce changed tools.
 const HOLDS: Duration = Duration::from_secs(60);
 
-/// What a server listed.
+/// Tool list of a server.
 #[derive(Debug)]
 pub(crate) struct Listing {
     pub(crate) tools: Vec<Tool>,
@@ -29,7 +28,8 @@ pub(crate) struct Listing {
 }
 
 impl Listing {
-    /// Whether it is of the session with this count of changes, and nothing has changed since.
+    /// Whether the list is still valid: it must belong to the session of this counter and be
+    /// unchanged.
     pub(super) fn holds(&self, changes: &Arc<AtomicU64>) -> bool {
         // Another counter means another session, whose tools may differ.
         Arc::ptr_eq(&self.changes, changes)
@@ -38,10 +38,10 @@ impl Listing {
     }
 }
 
-/// Asks for all pages of the list.
+/// Requests all pages of the list.
 ///
 /// # Errors
-/// The problem, in the server's words or ours.
+/// The problem, as the server or this client describes it.
 pub(super) async fn list(
     session: McpSession,
     most_bytes: usize,

@@ -1,6 +1,6 @@
-//! MCP client over stdio (a program that is started once and kept) and streamable HTTP. Sessions
-//! are shared by all tools of a server, opened ahead or at the first call, and reopened when they
-//! break.
+//! MCP client over stdio (a program that is started once and keeps running) and streamable HTTP.
+//! All tools of a server share a session. It is opened in advance or at the first call, and
+//! reopened if it breaks.
 
 mod failure;
 mod handler;
@@ -27,10 +27,10 @@ use failure::{error_text, http_failure, kind};
 pub(crate) use session::McpServer;
 pub(crate) use single_flight::McpTimeouts;
 
-/// Whether this build has a client.
+/// Whether this build has an MCP client.
 pub(crate) const AVAILABLE: Result<(), FeatureDisabled> = Ok(());
 
-/// Calls a tool of a server; the result as a definition shapes it.
+/// Calls a tool of a server and converts its result as the definition requires.
 pub(crate) async fn call(
     server: &Arc<McpServer>,
     name: &str,
@@ -60,7 +60,7 @@ pub(crate) async fn call(
     })
 }
 
-/// Arguments in the order of the properties that the server lists for the tool.
+/// Names positional arguments after the properties of the tool's schema, in the server's order.
 async fn in_order(
     server: &Arc<McpServer>,
     name: &str,
@@ -105,7 +105,7 @@ fn only_member(tree: &Json) -> Option<&Json> {
     fields.values().next()
 }
 
-/// Calls a tool of a server.
+/// Calls a tool of a server and returns its answer.
 async fn answer(
     server: &Arc<McpServer>,
     name: &str,
@@ -134,8 +134,9 @@ async fn answer(
     }
 }
 
-/// Structured content as it is; else the text, which is JSON only where the
-/// definition's `returns` says that it is not text; else the content blocks.
+/// Decodes a result: structured content if there is any, otherwise the text, otherwise the content
+/// blocks. The text is parsed as JSON only if the definition's `returns` declares another type than
+/// string.
 fn decode(
     server: &McpServer,
     name: &str,
@@ -182,7 +183,7 @@ fn bounded(server: &McpServer, tree: Json) -> Result<Value, ToolError> {
     }
 }
 
-/// The texts of the content, one after the other; `None` if there is none.
+/// Joins the texts of the content; `None` if there are none.
 fn text_of(content: &[ContentBlock]) -> Option<String> {
     let texts: Vec<&str> = content
         .iter()

@@ -1,22 +1,22 @@
-//! Names under which models know the tools of servers. Providers take letters,
-//! digits, `_` and `-`, at most 64 of them; servers name their tools as they like.
+//! Names of MCP tools for models. Providers accept letters, digits, `_` and `-`, at most 64 of
+//! them, but MCP servers may use any names.
 
 use std::collections::HashSet;
 
 const MOST: usize = 64;
 
-/// The names that are given away.
+/// Names that are in use.
 #[derive(Debug, Default)]
 pub(super) struct UsedNames(HashSet<String>);
 
 impl UsedNames {
-    /// With names that other tools have already.
+    /// Creates the set with the names of other tools.
     pub(super) fn taken(names: &[&str]) -> Self {
         UsedNames(names.iter().map(|name| (*name).to_owned()).collect())
     }
 
-    /// A name for a tool of a server: the server's own, if a model may read it and
-    /// no other tool has it; else with the server's name before it; else numbered.
+    /// Returns a unique name for a tool of a server. Uses the server's own name for it if that is
+    /// valid and free, otherwise adds the server's name as a prefix, and then a number.
     pub(super) fn give(&mut self, server: &str, tool: &str) -> String {
         let own = fit(tool);
         let prefixed = fit(&format!("{server}_{tool}"));
@@ -25,15 +25,15 @@ impl UsedNames {
             .into_iter()
             .chain(numbered)
             .find(|name| !self.0.contains(name))
-            // The numbered names never end, so one of them is free.
+            // The numbered names are infinite, so one of them is free.
             .unwrap_or_default();
         self.0.insert(name.clone());
         name
     }
 }
 
-/// Converts a name to one that providers accept. A long name ends in a hash of the rest, so that
-/// names with a common prefix stay distinct.
+/// Converts a name to one that providers accept. A long name is truncated and ends in a hash, so
+/// that names with a common prefix stay distinct.
 fn fit(name: &str) -> String {
     let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     let plain: String = name

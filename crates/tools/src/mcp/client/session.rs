@@ -56,7 +56,7 @@ impl McpServer {
         }
     }
 
-    /// Returns the session; opens one if there is none that works.
+    /// Returns the session, and opens one if necessary.
     pub(crate) async fn session(&self) -> Result<McpSession, ToolError> {
         let serves = |session: &McpSession| !session.is_closed() && !session.is_transport_closed();
         self.session
@@ -102,7 +102,7 @@ impl McpServer {
         self.listing.get(&self.endpoint, serves, make).await
     }
 
-    /// Opens a session in a task of its own. The task does not borrow the server, so dropping the
+    /// Opens a session in a separate task. The task does not borrow the server, so dropping the
     /// server ends it.
     fn open(&self) -> impl Future<Output = Result<McpSession, ToolError>> + Send + 'static {
         let (endpoint, http) = (self.endpoint.clone(), self.http.clone());
@@ -132,7 +132,7 @@ impl McpServer {
         }
     }
 
-    /// What the program said last, for messages.
+    /// Last output of the program, for messages.
     pub(crate) fn last_words(&self) -> String {
         last_words(&self.last_line)
     }
@@ -147,9 +147,9 @@ fn last_words(line: &Mutex<String>) -> String {
 
 /// Error of a session that could not be opened.
 enum StartError {
-    /// Its own words are enough.
+    /// Complete error.
     Known(ToolError),
-    /// To be reported with the server's name and last words.
+    /// Problem without the server's name and last output, which are added to it.
     Failed(String),
 }
 

@@ -1,9 +1,9 @@
-//! Expensive state of a server that all calls share: the session, the tool list.
+//! Expensive state of a server that all of its calls share: the session or the tool list.
 //!
-//! A program can take seconds to respond, and one that never responds uses the whole timeout. So
-//! one attempt at a time runs in a task of its own. Callers wait for the first attempt, within
-//! their limit; after a failure they get its error immediately, and further attempts run in the
-//! background with growing delays.
+//! A program can take seconds to respond, and one that never responds uses up the whole timeout.
+//! Attempts therefore run one at a time in a separate task. Callers wait for the first attempt,
+//! within their limit. After a failure they get its error immediately, and further attempts run in
+//! the background with growing delays.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -15,15 +15,15 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 
-/// Default wait of a service's callers for a first attempt.
+/// Default wait of callers in a service for a first attempt.
 const WAIT: Duration = Duration::from_secs(3);
 
 /// Delay from a failure to the next attempt; doubled after each further failure.
 const PAUSE: Duration = Duration::from_millis(250);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
-/// A failure within this time (connection refused, unknown program) is cheap, so callers wait for
-/// the retry: a server that is back is used immediately.
+/// A failure within this time, such as a refused connection or an unknown program, is cheap.
+/// Callers therefore wait for the retry, and a recovered server can be used immediately.
 const QUICK: Duration = Duration::from_millis(100);
 
 /// Time limits for a server.
@@ -46,7 +46,7 @@ impl McpTimeouts {
         }
     }
 
-    /// Enables initialization ahead; returns whether it was enabled before.
+    /// Enables initialization in advance. Returns whether it was enabled before.
     pub(crate) fn look_ahead(&self) -> bool {
         self.ahead.swap(true, Ordering::Relaxed)
     }
@@ -55,8 +55,8 @@ impl McpTimeouts {
         self.ahead.load(Ordering::Relaxed)
     }
 
-    /// Wait of a caller. A process that does not initialize servers ahead runs once, so it waits
-    /// for the whole attempt.
+    /// Wait of a caller. A process that does not initialize servers in advance runs once, so it
+    /// waits for the whole attempt.
     fn wait(&self) -> Duration {
         match self.wait {
             Some(wait) => wait,
@@ -104,7 +104,7 @@ struct ConnectFailure {
     retry_at: Instant,
 }
 
-/// What a caller gets now.
+/// State of the shared value for one caller.
 enum ConnectPoll<T> {
     Made(T),
     Failed(ToolError),
@@ -113,7 +113,7 @@ enum ConnectPoll<T> {
 }
 
 impl<T> SharedConnect<T> {
-    /// Nothing yet; `what` says what has to happen, for messages: "greet".
+    /// Creates an empty value. `what` is the expected action of the server, for messages: "greet".
     pub(super) fn new(what: &'static str, patience: Arc<McpTimeouts>) -> Self {
         let state = ConnectState {
             made: None,
@@ -133,11 +133,11 @@ impl<T> SharedConnect<T> {
 }
 
 impl<T: Clone + Send + 'static> SharedConnect<T> {
-    /// The thing; `make` is called if there is none, or it does not serve any more, and no
-    /// attempt is under way or has just failed. Dropping the greeting ends an attempt.
+    /// Returns the value. Calls `make` if there is no valid value, and no attempt is running or has
+    /// just failed. Dropping `self` aborts the attempt.
     ///
     /// # Errors
-    /// What the last attempt said, or that the first is still under way.
+    /// The error of the last attempt, or a timeout while the first attempt is running.
     pub(super) async fn get<F>(
         &self,
         server: &impl std::fmt::Display,
@@ -183,7 +183,7 @@ impl<T: Clone + Send + 'static> SharedConnect<T> {
         let mut state = self.shared.lock();
         match &state.made {
             Some(made) if serves(made) => return ConnectPoll::Made(made.clone()),
-            // A closed one must not reach callers that wait for the next attempt.
+            // An invalid value must not reach callers that wait for the next attempt.
             _ => state.made = None,
         }
         // A task that panicked has notified no caller.
@@ -256,7 +256,7 @@ impl<T> ConnectShared<T> {
                 });
             }
         }
-        // Released first, because the callers that wake up lock it at once.
+        // Released before the notification, because the notified callers need the lock.
         drop(state);
         // Unlike `send`, this succeeds without receivers.
         self.ended.send_replace(());
@@ -292,7 +292,7 @@ mod tests {
         ToolError::new(ToolErrorKind::Timeout, "silent")
     }
 
-    /// Attempts that take this long and then fail, or give 7 from that attempt on.
+    /// Attempts that take `takes` and fail; from attempt `works_from` on they return 7.
     struct FakeAttempts {
         takes: Duration,
         works_from: usize,
@@ -334,14 +334,15 @@ mod tests {
                 .contains("did not greet within 3s (tools.mcp_wait_ms)")
         );
         assert_eq!(waited, Duration::from_secs(3));
-        // Still the first attempt, which others have waited for.
+        // The first attempt is still running. An earlier caller has waited for it, so this one does
+        // not.
         let (_, waited) = server.ask(&greeting).await;
         assert_eq!(waited, Duration::ZERO);
         tokio::time::sleep(Duration::from_secs(28)).await;
         let (remembered, waited) = server.ask(&greeting).await;
         assert!(remembered.unwrap_err().starts_with("silent"));
         assert_eq!((waited, server.attempts()), (Duration::ZERO, 2));
-        // Nobody waits for the attempts that follow, and they become rarer.
+        // Callers do not wait for later attempts, whose delays grow.
         for _ in 0..600 {
             let (_, waited) = server.ask(&greeting).await;
             assert_eq!(waited, Duration::ZERO);

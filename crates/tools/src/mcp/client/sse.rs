@@ -1,5 +1,5 @@
-//! HTTP+SSE transport of revision 2024-11-05, which older servers still use: a GET opens a stream,
-//! whose first event has the address for POSTs; answers arrive on the stream.
+//! HTTP+SSE transport of revision 2024-11-05, which older servers still use. A GET opens a stream,
+//! whose first event has the address for POSTs. Answers arrive on the stream.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -39,7 +39,7 @@ struct Stream {
 
 /// One event.
 struct Event {
-    /// Its name; empty where the server gave none.
+    /// Its name; empty if the server did not set one.
     name: String,
     data: String,
 }
@@ -113,14 +113,14 @@ impl Stream {
             };
             if let Err(error) = fed {
                 tracing::debug!(error, "MCP stream ended");
-                // Later calls end at once instead of reading a broken stream.
+                // Later calls return `None` immediately instead of reading a broken stream.
                 self.response = None;
             }
         }
     }
 
-    /// Address for messages. It must have the stream's origin; otherwise a server could direct
-    /// credentials elsewhere.
+    /// Reads the address for messages. It must have the stream's origin; otherwise a server could
+    /// redirect credentials to another host.
     async fn endpoint(&mut self, base: &Url) -> Result<Url, ToolError> {
         let wrong = |why: String| ToolError::new(ToolErrorKind::Protocol, why);
         while let Some(event) = self.next().await {
@@ -148,7 +148,7 @@ impl Stream {
     }
 }
 
-/// A message that could not be sent; wraps what is known about it.
+/// Error of a message that could not be sent.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 pub(super) struct SendError(pub(super) ToolError);

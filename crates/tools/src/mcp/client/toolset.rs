@@ -1,5 +1,5 @@
-//! Tools of MCP servers for agents: everything that a server lists. Servers are listed
-//! concurrently; one that fails is reported and skipped.
+//! MCP tools for agents: all tools that the servers list. Servers are queried concurrently. A
+//! server that fails is reported and skipped.
 
 use std::sync::Arc;
 
@@ -26,11 +26,11 @@ use crate::mcp::{Endpoint, McpServers, McpTools};
 
 impl Tools {
     /// Connects to the servers and lists their tools. `taken` are the names of the agent's other
-    /// tools. Sessions are shared with other requests that have the same server and credentials,
-    /// and kept for a while.
+    /// tools. Sessions are shared with other requests that use the same server and credentials, and
+    /// stay open for a while.
     pub async fn mcp_tools(&self, servers: &McpServers, taken: &[&str]) -> McpTools {
         let connecting = servers.servers.iter().map(|wanted| self.connect(wanted));
-        // `join_all` keeps the order of the servers, by which names are given.
+        // `join_all` preserves the order of the servers, on which the tool names depend.
         let connected = join_all(connecting).await;
         let mut names = UsedNames::taken(taken);
         let (mut tools, mut warnings) = (Vec::new(), Vec::new());
@@ -43,12 +43,12 @@ impl Tools {
         McpTools { tools, warnings }
     }
 
-    /// Initializes these servers in the background and keeps them. From now on every server is
-    /// initialized when a definition first refers to it. A service calls this at its start, so that
-    /// no request waits for a server. Must be called inside a Tokio runtime.
+    /// Initializes these servers in the background and keeps them open. From now on, every server
+    /// is initialized when a definition first refers to it. A service calls this at startup, so
+    /// that requests do not wait for servers. Must be called inside a Tokio runtime.
     pub fn connect_ahead(&self, servers: &McpServers) {
         self.servers.look_ahead();
-        // Servers of tasks have a session per task, which is opened when a request names it.
+        // Servers with placeholders for task data get a session per task, when a request uses them.
         let whole = servers.servers.iter();
         for wanted in whole.filter(|wanted| !wanted.waits_for_data()) {
             // An invalid entry is reported when its tools are listed.
@@ -99,7 +99,7 @@ impl Tools {
 }
 
 impl Tools {
-    /// A server of `tools.mcp_servers`.
+    /// Returns the endpoint of a server in `tools.mcp_servers`.
     fn configured(&self, name: &str) -> Result<Endpoint, String> {
         self.mcp_servers.get(name).cloned().ok_or_else(|| {
             let known = self.mcp_servers.keys().map(String::as_str);
@@ -152,7 +152,8 @@ impl ListedServer {
     }
 }
 
-/// A server's annotation is only a hint; it is used for this alone.
+/// Whether calls may be repeated. The annotations of a server are only hints, and are not used for
+/// anything else.
 fn repeat(told: Option<&ToolAnnotations>) -> Idempotency {
     let is_told = told.is_some_and(|told| {
         told.read_only_hint == Some(true) || told.idempotent_hint == Some(true)
@@ -164,11 +165,11 @@ fn repeat(told: Option<&ToolAnnotations>) -> Idempotency {
     }
 }
 
-/// A tool as its server lists it. The server checks the arguments.
+/// A tool that a server lists. The server validates its arguments.
 #[derive(Debug)]
 struct McpTool {
     spec: ToolSpec,
-    /// The server's own name for it.
+    /// The server's name for the tool.
     theirs: String,
     server: Arc<McpServer>,
     limit: CallTimeout,
@@ -219,7 +220,7 @@ impl McpTool {
         };
         let size: usize = images.iter().map(|image| image.url.len()).sum();
         if size > self.server.response_bytes {
-            // The text below then says that the images are not shown.
+            // The text below states that the images are not shown.
             images.clear();
         }
         let text = readable(&result.content, !images.is_empty());
@@ -234,7 +235,7 @@ impl McpTool {
                 for_model: beginning(&text).to_owned(),
             });
         }
-        // Servers repeat structured content in blocks, where media and text are distinguishable.
+        // Servers repeat structured content in blocks, which also distinguish media from text.
         let value = match result.structured_content {
             Some(tree) if result.content.is_empty() => tree,
             _ => Json::String(text),
@@ -254,7 +255,7 @@ impl McpTool {
     }
 }
 
-/// The beginning of an error's text: long enough for a model to correct its call.
+/// First part of an error text, long enough for a model to correct its call.
 fn beginning(text: &str) -> &str {
     const MOST: usize = 4_000;
     match text.char_indices().nth(MOST) {
@@ -263,10 +264,10 @@ fn beginning(text: &str) -> &str {
     }
 }
 
-/// Kinds of pictures that every provider reads.
+/// Image types that every provider accepts.
 const PICTURES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
-/// The pictures among the blocks, as `data:` URLs.
+/// Returns the images among the blocks as `data:` URLs.
 fn pictures(content: &[ContentBlock]) -> Vec<MediaUrl> {
     let picture = |block: &ContentBlock| match block {
         ContentBlock::Image(image) if PICTURES.contains(&image.mime_type.as_str()) => {
@@ -280,8 +281,8 @@ fn pictures(content: &[ContentBlock]) -> Vec<MediaUrl> {
     content.iter().filter_map(picture).collect()
 }
 
-/// Blocks of a result as text. Media is only mentioned: in base64 it is noise to a model and fills
-/// its window.
+/// Converts the blocks of a result to text. Media is only mentioned: its base64 text is useless to
+/// a model and would fill its window.
 fn readable(content: &[ContentBlock], shown: bool) -> String {
     let text = |given: &ContentBlock| match given {
         ContentBlock::Image(image) if shown && PICTURES.contains(&image.mime_type.as_str()) => {

@@ -1,9 +1,9 @@
 //! Pending approvals as forms for the user of the client (`elicitation/create`).
 //!
-//! From revision 2026-07-28 on, a server does not send requests: the result of the call lists what
-//! is needed, and the client repeats the call with the answers, to any replica. Before that, the
-//! server asks during the call. That requires a connection, so it works over stdio but not over
-//! HTTP, where requests are independent.
+//! From revision 2026-07-28 on, a server does not send requests. The result of the call lists the
+//! required decisions, and the client repeats the call with the answers, to any replica. In older
+//! revisions the server asks during the call. That requires a connection, so it works over stdio
+//! but not over HTTP, where requests are independent.
 //!
 //! The specification has three answers. `accept` contains the form. `decline` denies the call.
 //! `cancel` decides nothing, so the call stays pending.
@@ -17,22 +17,22 @@ use rmcp::model::{
 use rmcp::service::{RequestContext, RoleServer};
 use serde_json::{Value as Tree, json};
 
-/// How to ask a client.
+/// How the server asks a client for approval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ApprovalChannel {
-    /// In the result of its call.
+    /// In the result of the call.
     InResult,
-    /// During its call.
+    /// During the call.
     Meanwhile,
-    /// Not at all.
+    /// The client cannot be asked.
     Never,
 }
 
-/// How to ask the client of a call; it must declare that it shows forms.
+/// Selects the channel for a client, which must declare support for forms.
 pub(super) fn way(context: &RequestContext<RoleServer>) -> ApprovalChannel {
     let capabilities = context.client_capabilities();
     let elicits = capabilities.and_then(|capabilities| capabilities.elicitation);
-    // Before revisions had URL elicitation, the bare capability meant forms.
+    // Before the protocol had URL elicitation, the bare capability meant forms.
     let shows_forms = elicits.is_some_and(|able| able.form.is_some() || able.url.is_none());
     if !shows_forms {
         return ApprovalChannel::Never;
@@ -43,7 +43,7 @@ pub(super) fn way(context: &RequestContext<RoleServer>) -> ApprovalChannel {
     }
 }
 
-/// Result that requests decisions; the client returns the run's id.
+/// Result that requests decisions. The client returns the run's id with them.
 pub(super) fn input_required(run: String, calls: &[PendingApproval]) -> InputRequiredResult {
     let requests = calls.iter().filter_map(|call| {
         let request = ElicitRequest::new(form(call)?);
@@ -53,7 +53,7 @@ pub(super) fn input_required(run: String, calls: &[PendingApproval]) -> InputReq
     InputRequiredResult::new(Some(requests), Some(run))
 }
 
-/// Answers of a client to [`wanted`]. Calls without a decision are omitted.
+/// Reads the client's answers to [`input_required`]. Calls without a decision are omitted.
 pub(super) fn answers(responses: InputResponses) -> Vec<(String, Decision)> {
     let decided = responses.into_iter().filter_map(|(call, response)| {
         let answer = serde_json::from_value(response).ok()?;
@@ -62,8 +62,8 @@ pub(super) fn answers(responses: InputResponses) -> Vec<(String, Decision)> {
     decided.collect()
 }
 
-/// Asks about one call while the client waits for its own; `None` if nothing is chosen, or the
-/// client cannot be asked after all.
+/// Asks about one call while the client waits for its result. `None` if the user decides nothing,
+/// or the client cannot be asked after all.
 pub(super) async fn ask(
     context: &RequestContext<RoleServer>,
     call: &PendingApproval,
@@ -120,7 +120,7 @@ fn form(call: &PendingApproval) -> Option<ElicitRequestParams> {
     })
 }
 
-/// Text for a client that cannot be asked, or that decided nothing.
+/// Text for a client that cannot be asked, or whose user decided nothing.
 pub(super) fn left_waiting(run: &str, calls: &[PendingApproval]) -> String {
     let tools: Vec<&str> = calls.iter().map(|call| &*call.tool).collect();
     format!(

@@ -1,4 +1,4 @@
-//! Conversion to MCP types.
+//! Conversions to MCP types.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ pub(super) fn tool(spec: &ToolSpec) -> Tool {
     tool.with_annotations(ToolAnnotations::new().idempotent(spec.idempotent))
 }
 
-/// Clients reject a schema that does not declare arguments as an object.
+/// Makes a schema declare an object, because clients reject other input schemas.
 fn object_schema(mut schema: JsonObject) -> JsonObject {
     // MCP requires the type in an input schema.
     schema.entry("type").or_insert_with(|| json!("object"));
@@ -46,8 +46,8 @@ pub(super) fn prompt(offer: PromptOffer) -> Prompt {
     prompt
 }
 
-/// MCP messages have two roles and one content each: system messages are sent as user messages, and
-/// a message with several parts as several messages.
+/// Converts a message. MCP has two roles and one content per message, so system messages become
+/// user messages, and a message with several parts becomes several messages.
 pub(super) fn message(message: &Message) -> Vec<PromptMessage> {
     let role = match message.role {
         Speaker::Assistant => Role::Assistant,
@@ -63,7 +63,8 @@ pub(super) fn message(message: &Message) -> Vec<PromptMessage> {
     }
 }
 
-/// An image in the message itself goes as one; other media as their address.
+/// Converts a content part. Embedded images become image content; other media become a text with
+/// their URL.
 fn block(part: &ContentPart) -> ContentBlock {
     let inline = part.url().and_then(|url| url.strip_prefix("data:"));
     let image = matches!(part, ContentPart::ImageUrl { .. });

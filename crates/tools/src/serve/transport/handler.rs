@@ -18,13 +18,13 @@ use super::approval::{self, ApprovalChannel};
 use super::convert;
 use crate::serve::{AgentReply, McpBackend, NotRendered, PromptOffer};
 
-/// Prefix of agents as tools.
+/// Name prefix of agents in the tool list.
 const AGENT: &str = "agent_";
 
-/// Entries in one page of a list.
+/// Number of entries per page of a list.
 const PAGE: usize = 1000;
 
-/// Answers the requests of one client, or of many.
+/// Handles the requests of one or several clients.
 #[derive(Clone, Debug)]
 pub(super) struct Handler {
     offer: Arc<dyn McpBackend>,
@@ -63,7 +63,7 @@ impl Handler {
                 Some(run) => {
                     let decisions = request.input_responses.map(approval::answers);
                     let decisions = decisions.unwrap_or_default();
-                    // A user who has decided nothing is not asked again.
+                    // If the user has decided nothing, the question is not repeated.
                     if decisions.is_empty() {
                         way = ApprovalChannel::Never;
                     }
@@ -122,8 +122,8 @@ fn unknown(what: &str, name: &str, near: Option<&str>) -> ErrorData {
     ErrorData::invalid_params(format!("unknown {what} {name}{hint}"), None)
 }
 
-/// A page of a list and where the next one begins. A cursor is the number of the
-/// entry that it begins at.
+/// Returns a page of a list and the cursor of the next page. A cursor is the index of its first
+/// entry.
 fn page<T>(
     mut all: Vec<T>,
     request: Option<PaginatedRequestParams>,
@@ -219,7 +219,7 @@ impl ServerHandler for Handler {
         _context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
         let offered = self.offer.prompts();
-        // Versions are selected by a suffix of the name, and are not listed.
+        // Versions are selected by a name suffix and are not listed.
         let named = |prompt: &&PromptOffer| {
             let rest = request.name.strip_prefix(prompt.name.as_str());
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('@'))

@@ -16,11 +16,11 @@ use crate::serve::{HttpAnswer, McpBackend};
 pub struct HttpTransport(StreamableHttpService<Handler, NeverSessionManager>);
 
 impl HttpTransport {
-    /// An endpoint that serves what is offered. Requests of more than `request_bytes` are refused.
+    /// Creates an endpoint for this backend. Requests of more than `request_bytes` are rejected.
     #[must_use]
     pub fn new(offer: Arc<dyn McpBackend>, request_bytes: usize) -> Self {
-        // Without sessions every request is independent, so replicas share no state; the newest
-        // revision has no sessions anyway.
+        // Without sessions every request is independent, so replicas share no state. The newest
+        // revision has dropped sessions anyway.
         let config = StreamableHttpServerConfig::default()
             .with_legacy_session_mode(false)
             .with_json_response(true)

@@ -17,8 +17,8 @@ pub use http::HttpTransport;
 /// Whether this build serves MCP clients.
 pub const AVAILABLE: Result<(), FeatureDisabled> = Ok(());
 
-/// Serves one client on standard input and output until it closes them. Nothing else
-/// may write to standard output meanwhile.
+/// Serves one client on standard input and output until it closes them. Other code must not write
+/// to standard output in the meantime.
 ///
 /// # Errors
 /// The client does not speak MCP, or the connection broke.

@@ -1,7 +1,8 @@
-//! Values against JSON Schemas, with findings in plain data.
+//! Validates values against JSON Schemas and returns violations as plain data.
 //!
-//! The one home of the validator. Its code is generic, so that each crate which named it compiled a
-//! copy of its own, over a megabyte each; here it is compiled once, behind functions that are not.
+//! This is the only crate that depends on the validator. The validator is generic, so each crate
+//! that used it directly would compile its own copy of over a megabyte. Here it is compiled once,
+//! behind non-generic functions.
 //!
 //! ```
 //! use quillet_schema::{Rules, Validator};
@@ -23,12 +24,11 @@ use jsonschema::error::ValidationErrorKind;
 use jsonschema::{PatternOptions, ValidationError};
 use serde_json::Value as Json;
 
-/// Steps back that one pattern of a schema may take on one text. Schemas come from untrusted
-/// clients, and texts from models; only patterns with look-around or back-references step back at
-/// all.
+/// Maximum backtracking steps of one pattern on one text. Schemas come from untrusted clients, and
+/// texts from models. Only patterns with look-around or back-references backtrack.
 const MOST_BACKTRACKS: usize = 100_000;
 
-/// The draft of a schema that names none by `$schema`.
+/// JSON Schema draft of a schema without `$schema`.
 ///
 /// # Examples
 ///
@@ -45,14 +45,14 @@ const MOST_BACKTRACKS: usize = 100_000;
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SchemaDraft {
-    /// Draft-07, which definitions of tools and prompts are written in.
+    /// Draft-07, used by definitions of tools and prompts.
     Seven,
-    /// 2020-12, the current one.
+    /// 2020-12, the current draft.
     #[default]
     Current,
 }
 
-/// How a schema is read, and what findings say about values.
+/// Options for parsing a schema and for reporting violations.
 ///
 /// # Examples
 ///
@@ -68,22 +68,23 @@ pub enum SchemaDraft {
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Rules {
-    /// The draft where the schema names none.
+    /// Draft of a schema without `$schema`.
     pub draft: SchemaDraft,
-    /// Whether `format` is checked; else it only describes.
+    /// Whether `format` is validated instead of only annotating.
     pub formats: bool,
-    /// Whether messages say `value` in place of what stands there: for readers who have it.
+    /// Whether messages contain the word `value` instead of the actual value, for readers who
+    /// already have it.
     pub masked: bool,
 }
 
-/// A schema, ready to be held against values. Nothing is ever fetched for one.
+/// A compiled schema. Compiling never fetches references.
 #[derive(Debug)]
 pub struct Validator {
     inner: jsonschema::Validator,
     masked: bool,
 }
 
-/// The error of a schema that cannot be used.
+/// The error of an invalid schema.
 ///
 /// # Examples
 ///
@@ -97,9 +98,9 @@ pub struct Validator {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InvalidSchemaError {
-    /// Where in the schema, as a JSON pointer; empty at its root.
+    /// Location in the schema as a JSON pointer; empty at the root.
     pub pointer: String,
-    /// In words, with what stands there.
+    /// Message, including the invalid value.
     pub message: String,
 }
 
@@ -111,18 +112,18 @@ impl fmt::Display for InvalidSchemaError {
 
 impl std::error::Error for InvalidSchemaError {}
 
-/// A place where a value does not match its schema.
+/// A location where a value does not match its schema.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SchemaViolation {
-    /// Where in the value, as a JSON pointer; empty at its root.
+    /// Location in the value as a JSON pointer; empty at the root.
     pub pointer: String,
-    /// In words.
+    /// Message.
     pub message: String,
-    /// What it is, for those who say it in words of their own.
+    /// Kind of violation, for callers with their own messages.
     pub kind: ViolationKind,
 }
 
-/// Kinds of findings that callers tell apart.
+/// Kind of a schema violation.
 ///
 /// # Examples
 ///
@@ -138,21 +139,21 @@ pub struct SchemaViolation {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum ViolationKind {
-    /// A property is missing.
+    /// A required property is missing.
     Missing(String),
-    /// Properties that the schema does not allow.
+    /// The schema does not allow these properties.
     Unknown(Vec<String>),
-    /// A value of another type.
+    /// The value has the wrong type.
     Type,
-    /// Anything else.
+    /// Any other violation.
     Other,
 }
 
 impl Validator {
-    /// Reads a schema.
+    /// Compiles a schema.
     ///
     /// # Errors
-    /// It is not a schema.
+    /// Returns an error if the schema is invalid.
     pub fn new(schema: &Json, rules: Rules) -> Result<Self, InvalidSchemaError> {
         let patterns = PatternOptions::fancy_regex().backtrack_limit(MOST_BACKTRACKS);
         let mut options = jsonschema::options()
@@ -174,13 +175,13 @@ impl Validator {
         })
     }
 
-    /// Whether a value fits. Quicker than [`findings`](Self::findings).
+    /// Returns whether a value matches the schema. Faster than [`findings`](Self::findings).
     #[must_use]
     pub fn accepts(&self, value: &Json) -> bool {
         self.inner.is_valid(value)
     }
 
-    /// What does not fit, at most so many findings; none where the value fits.
+    /// Returns at most this number of violations; empty if the value matches.
     #[must_use]
     pub fn findings(&self, value: &Json, most: usize) -> Vec<SchemaViolation> {
         let errors = self.inner.iter_errors(value).take(most);

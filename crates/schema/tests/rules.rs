@@ -1,4 +1,4 @@
-//! What a validator's rules change, as a table.
+//! Tests the validator's rules with a table of cases.
 
 #![allow(clippy::unwrap_used)]
 
@@ -27,7 +27,7 @@ fn each_rule_changes_what_it_says() {
         masked: true,
         ..plain
     };
-    // `prefixItems` came after Draft-07, where a list of `items` said the same.
+    // `prefixItems` was added after Draft-07, where an array in `items` had the same meaning.
     let (now, then) = (
         json!({"prefixItems": [{"type": "string"}]}),
         json!({"items": [{"type": "string"}]}),
@@ -90,7 +90,7 @@ fn no_schema_is_fetched_and_none_runs_away() {
     assert!(Validator::new(&remote, Rules::default()).is_err());
     let error = Validator::new(&json!({"properties": {"a": {"type": 7}}}), Rules::default());
     assert_eq!(error.unwrap_err().pointer, "/properties/a/type");
-    // Steps back grow with two to the power of the length; the bound ends them.
+    // Backtracking steps grow exponentially with the length; the limit stops them.
     let slow = json!({"pattern": r"^(?=(a|aa)+$)(a|aa)+b$"});
     let validator = Validator::new(&slow, Rules::default()).unwrap();
     assert!(!validator.accepts(&json!("a".repeat(60))));

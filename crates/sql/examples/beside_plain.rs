@@ -1,8 +1,8 @@
-//! Compares the ranking with BM25F alone for every file of questions in some folders, in one run:
+//! Compares the ranking with BM25F alone for every question file in some folders, in one run:
 //!
 //!     cargo run --release -p quillet-sql --example beside_plain -- FOLDER...
 //!
-//! The form of the files: `docs/sql/README.md`, "How good it is".
+//! The file format is described in `docs/sql/README.md`, "How good it is".
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -67,7 +67,7 @@ fn line(plain: [f64; 3], ranked: [f64; 3]) -> String {
     format!("{}      {}", part(plain), part(ranked))
 }
 
-/// Recall at 5 and at 10, and the mean of the first right table's place, in percent.
+/// Recall at 5 and at 10, and the mean reciprocal rank, in percent.
 fn figures(order: &Order) -> [f64; 3] {
     let recall = |k: usize| {
         let at = order.at.iter().find(|at| at.k == k);

@@ -1,4 +1,4 @@
-//! Reads the catalogue of a database and says how long that takes and how much memory it holds.
+//! Reads the catalogue of a database and prints the time and memory it takes.
 //!
 //! `cargo run --release -p quillet-sql --example catalogue -- mysql://user:password@host/name`
 
@@ -38,7 +38,7 @@ fn counts(catalogue: &Catalogue) -> String {
     )
 }
 
-/// The process's largest resident size, where the system tells.
+/// Returns the peak resident size of the process, if the system reports it.
 fn most_memory() -> String {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

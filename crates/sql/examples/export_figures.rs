@@ -1,6 +1,6 @@
-//! How long 100,000 rows take to be written in each form, and how large they are:
-//! `cargo run --release -p quillet-sql --example export_figures`. With the name of a folder the
-//! files are left there.
+//! Measures how long each format takes to export 100,000 rows, and the file sizes:
+//! `cargo run --release -p quillet-sql --example export_figures`. With a folder name as an
+//! argument, the files are stored there.
 
 use std::path::PathBuf;
 use std::time::Instant;

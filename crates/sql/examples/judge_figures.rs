@@ -1,5 +1,5 @@
-//! What it costs that PostgreSQL itself says what a query calls, before it runs: the median of 300
-//! runs of each query with that second judge and without, in turns, over one connection.
+//! Measures the cost of PostgreSQL's server-side check: the median of 300 runs of each query with
+//! and without the check, alternating, over one connection.
 //!
 //! `cargo run --release -p quillet-sql --example judge_figures`
 

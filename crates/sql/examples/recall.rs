@@ -1,5 +1,5 @@
-//! Prints how many of the right tables are among the best by rank, for every file of questions in
-//! a folder, beside the figures of the prototype:
+//! Prints the recall of the ranking for every question file in a folder, next to the figures of the
+//! prototype:
 //!
 //!     cargo run --release -p quillet-sql --example recall -- ../shared/nl2sql
 
@@ -10,7 +10,7 @@ use quillet_core::chat::Bytes4;
 use quillet_sql::eval::{RankingReport, Recording, Suite, measure, replay};
 use quillet_sql::{SqlConfig, SqlError};
 
-/// Files, and recall at 10 and at 20 in percent that the prototype had.
+/// Files with the prototype's recall at 10 and at 20, in percent.
 const BARS: [(&str, f64, f64); 5] = [
     ("spider_union", 91.7, 94.1),
     ("spider_syn", 50.3, 58.6),
@@ -78,7 +78,8 @@ fn measured(suite: &Suite) -> RankingReport {
     measure(suite, &SqlConfig::default(), &Bytes4, &|_, _, _| {})
 }
 
-/// Databases in two halves by a hash of their names (FNV-1a): constants were chosen on the first.
+/// Splits databases into two halves by a hash of their names (FNV-1a). The constants of the ranking
+/// were tuned on the first half.
 fn is_first(database: &str) -> bool {
     let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     database.bytes().fold(0xcbf2_9ce4_8422_2325, step) >> 33 & 1 == 0

@@ -1,4 +1,4 @@
-//! Runs files of vectors (safety of queries, LIMIT, choice of tables) and says what differs.
+//! Runs files of test vectors (query safety, LIMIT, table selection) and prints the differences.
 //!
 //! `cargo run --release -p quillet-sql --example sql_vectors -- [--verbose] FILE…`
 

@@ -1,11 +1,11 @@
-//! Reads a PostgreSQL database of ten thousand tables: how long it takes, how much memory, how
-//! long the same takes through `information_schema`; then makes the catalogue ready for questions,
+//! Measures a PostgreSQL database with ten thousand tables: the time and memory to read its
+//! catalogue, and the time through `information_schema`. Then prepares the catalogue for questions,
 //! ranks some, and checks a query against it.
 //!
 //! `cargo run --release -p quillet-sql --example ten_thousand`
 //!
-//! Starts a server of its own and makes 10,000 tables in 20 schemas with 125,000 columns, 5,000
-//! foreign keys and comments, which takes longer than reading them.
+//! Starts its own server and creates 10,000 tables in 20 schemas with 125,000 columns, 5,000
+//! foreign keys and comments. This takes longer than reading them.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use quillet_test_support::Postgres;
 const SCHEMAS: usize = 20;
 const TABLES: usize = 500;
 
-/// What names are made of.
+/// Words that table names are built from.
 const THINGS: [&str; 25] = [
     "customer",
     "order",
@@ -64,8 +64,8 @@ const QUESTIONS: [&str; 6] = [
     "list employees whose license needs an approval",
 ];
 
-/// What a reader without `pg_catalog` asks: tables, primary keys, columns. Comments come by name.
-/// The foreign keys are left out: asked for in this way they take minutes.
+/// Queries of a reader that does not use `pg_catalog`: tables, primary keys, columns. Comments are
+/// queried by name. Foreign keys are omitted, because they would take minutes this way.
 const INFORMATION_SCHEMA: [&str; 3] = [
     "SELECT table_schema, table_name, table_type,
         obj_description((quote_ident(table_schema) || '.' || quote_ident(table_name))::regclass, 'pg_class')
@@ -88,7 +88,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let start = Instant::now();
     server.execute(&script());
     println!("made in {:.1} s", start.elapsed().as_secs_f64());
-    // The server of a test has its superuser only, and its queries are our own.
+    // A test server has only its superuser, and all queries here are trusted.
     let options = ConnectOptions {
         powerful_roles: true,
         second_judge: SecondJudge::Off,
@@ -125,7 +125,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// How long a catalogue takes to be made ready, a question to be ranked, and a query to be checked.
+/// Measures the time to prepare a catalogue, to rank a question, and to check a query.
 fn questions(catalogue: Catalogue) -> Result<(), Box<dyn std::error::Error>> {
     let start = Instant::now();
     let prepared = PreparedCatalogue::new(Arc::new(catalogue), &Glossary::default(), &Bytes4);
@@ -156,7 +156,7 @@ fn questions(catalogue: Catalogue) -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// The name of a table.
+/// Returns the name of a table.
 fn name(t: usize) -> String {
     format!("{}_{}", THINGS[t % 25], PARTS[t / 25])
 }
@@ -181,7 +181,7 @@ async fn information_schema(database: &dyn Database) -> Result<Duration, Databas
     Ok(total)
 }
 
-/// The statements that make the database. Every second table refers to the one before it.
+/// Returns the statements that create the database. Every second table refers to the one before it.
 fn script() -> String {
     const TYPES: [&str; 8] = [
         "integer",
@@ -234,7 +234,7 @@ fn script() -> String {
     sql
 }
 
-/// Megabytes that this process has used at most; `None` where the system does not say.
+/// Returns the peak memory of this process in megabytes; `None` if the system does not report it.
 fn peak_memory() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmHWM"))?;

@@ -1,5 +1,5 @@
-//! What the guard says of every vector, one line of JSON for each. The packages for other languages
-//! are held to the same lines: what is approved, or the whole error.
+//! Prints the guard's verdict on every test vector, one JSON line each: the approved query or the
+//! whole error. The packages for other languages are tested against the same lines.
 //! `cargo run -p quillet-sql --example verdicts -- conformance/sql`
 
 use std::fs;
@@ -10,9 +10,9 @@ use quillet_sql::guard::{self, ApprovedQuery, GuardError, GuardMode, Policy};
 use quillet_sql::{Catalogue, SqlDialect};
 use serde_json::{Value, json};
 
-/// The files of queries. Each is asked with no tables known, and with those below.
+/// Query files. Each runs once without known tables, and once with the tables below.
 const FILES: [&str; 3] = ["guard", "sql-safety", "sql-limit"];
-/// Tables, and their columns.
+/// Tables and their columns.
 const TABLES: [(&str, &[&str]); 2] = [
     ("users", &["id", "name", "email", "age", "created_at"]),
     (
@@ -79,7 +79,7 @@ fn refused(error: &GuardError) -> Value {
     })
 }
 
-/// The tables, in the schema where bare names are looked for.
+/// Returns a catalogue with the tables in a schema on the search path.
 fn catalogue(dialect: SqlDialect) -> Catalogue {
     let home = match dialect {
         SqlDialect::PostgreSql => "public",

@@ -1,7 +1,7 @@
 //! A database with a limit on concurrent connections.
 //!
-//! Every query uses its own connection, and servers have few: PostgreSQL 100 in total by default.
-//! Calls beyond the limit wait in order; a server rejects a connection beyond its own limit.
+//! Every query uses its own connection, and servers allow few: PostgreSQL 100 in total by default.
+//! Calls beyond the limit wait in order instead of being rejected by the server.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::database::{ConnectionReport, Database, ProgressFn};
 use crate::stream::{RowSink, StreamEnd};
 use crate::{Catalogue, DatabaseError, DatabaseErrorKind, QueryLimits, SqlDialect};
 
-/// A database with a bound on the connections to it.
+/// Wraps a database and limits its concurrent connections.
 #[derive(Debug)]
 pub(crate) struct BoundedDatabase {
     database: Arc<dyn Database>,
@@ -23,14 +23,13 @@ pub(crate) struct BoundedDatabase {
 }
 
 impl BoundedDatabase {
-    /// Allows this many open connections, at least one.
+    /// Limits concurrent connections to `connections`, but at least one.
     pub(crate) fn new(
         database: Arc<dyn Database>,
         connections: usize,
         catalogue_timeout: Duration,
     ) -> Self {
-        // At least one permit, or every call would wait for its whole timeout; a semaphore panics
-        // beyond its maximum.
+        // With zero permits every call would time out, and a semaphore panics above its maximum.
         let connections = connections.clamp(1, Semaphore::MAX_PERMITS);
         BoundedDatabase {
             database,
@@ -40,16 +39,16 @@ impl BoundedDatabase {
         }
     }
 
-    /// Waits for a free connection, no longer than the work itself may take.
+    /// Waits for a free connection, at most for `timeout`.
     async fn acquire_permit(
         &self,
         timeout: Duration,
     ) -> Result<SemaphorePermit<'_>, DatabaseError> {
-        // The wait is bounded by the time of the work itself: a caller never waits longer for a
-        // connection than for an answer.
+        // The query's own timeout also limits the wait, so waiting at most doubles the time of a
+        // call.
         match tokio::time::timeout(timeout, self.permits.acquire()).await {
             Ok(Ok(permit)) => Ok(permit),
-            // The semaphore is never closed.
+            // The semaphore is never closed, so only the timeout is left as a cause.
             Ok(Err(_)) | Err(_) => {
                 let mut error = DatabaseError::new(
                     DatabaseErrorKind::Limit,
@@ -107,8 +106,8 @@ impl Database for BoundedDatabase {
         sink: &'a mut dyn RowSink,
     ) -> BoxFuture<'a, Result<StreamEnd, DatabaseError>> {
         Box::pin(async move {
-            // Held until the query has ended, including the time that a slow sink takes: the
-            // connection stays open for so long.
+            // The permit is held until the query ends, even if the sink is slow, because the
+            // connection stays open that long.
             let _permit = self.acquire_permit(limits.timeout).await?;
             self.database.query_into(sql, limits, sink).await
         })

@@ -1,7 +1,7 @@
-//! Catalogues: schemas, tables, columns and keys of a database, and lookup of names.
+//! Database catalogues: schemas, tables, columns and keys, with lookup by name.
 //!
-//! Drivers create catalogues. They are stored as JSON in the form of the API (camelCase as in
-//! table-chat, with keys, foreign keys and enum values added).
+//! Drivers create catalogues. They are stored as JSON in the format of the API: camelCase as in
+//! table-chat, extended with keys, foreign keys and enum values.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -11,20 +11,20 @@ use serde::{Deserialize, Serialize};
 
 use crate::SqlDialect;
 
-/// The type of a relation.
+/// Kind of a relation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum TableType {
-    /// A table, including one that is divided into partitions.
+    /// A table, including a partitioned one.
     #[default]
     #[serde(rename = "table")]
     Table,
     /// A view.
     #[serde(rename = "view")]
     View,
-    /// A view whose rows are kept (PostgreSQL).
+    /// A materialized view (PostgreSQL).
     #[serde(rename = "materialized view")]
     MaterializedView,
-    /// A table of another server (PostgreSQL).
+    /// A foreign table, stored on another server (PostgreSQL).
     #[serde(rename = "foreign table")]
     ForeignTable,
 }
@@ -44,24 +44,24 @@ impl fmt::Display for TableType {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct TableColumn {
-    /// Its name, without quotes.
+    /// Name, unquoted.
     pub name: String,
-    /// Its type as the database writes it, such as `numeric(10,2)`.
+    /// Type in the database's notation, such as `numeric(10,2)`.
     pub data_type: String,
-    /// Whether it may be NULL.
+    /// Whether it is nullable.
     pub is_nullable: bool,
-    /// Whether it belongs to the primary key.
+    /// Whether it is part of the primary key.
     pub is_primary_key: bool,
-    /// Its default as the database writes it.
+    /// Default value in the database's notation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default_value: Option<String>,
-    /// What its author wrote about it.
+    /// Comment from the database.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub comment: Option<String>,
-    /// What else is special: `identity`, `generated`, `auto_increment`.
+    /// Other properties: `identity`, `generated`, `auto_increment`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extra: Option<String>,
-    /// The labels of an enum, in their order.
+    /// Labels of an enum, in declared order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub values: Vec<String>,
 }
@@ -70,50 +70,50 @@ pub struct TableColumn {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ForeignKey {
-    /// Columns of the table that has the key, in order.
+    /// Referencing columns, in order.
     pub columns: Vec<String>,
-    /// Schema of the table that it leads to.
+    /// Schema of the referenced table.
     pub ref_schema: String,
-    /// The table that it leads to.
+    /// Referenced table.
     pub ref_table: String,
-    /// Columns there, in the order of `columns`.
+    /// Referenced columns, in the order of `columns`.
     pub ref_columns: Vec<String>,
 }
 
-/// A table or anything else that can be read like one.
+/// A table, view or other readable relation.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct DatabaseTable {
-    /// Its schema: of PostgreSQL; the database in MySQL; `main` in SQLite.
+    /// Schema name; the database in MySQL, `main` in SQLite.
     pub schema_name: String,
-    /// Its name, without quotes.
+    /// Name, unquoted.
     pub table_name: String,
-    /// What kind of relation it is.
+    /// Kind of relation.
     pub table_type: TableType,
-    /// What its author wrote about it.
+    /// Comment from the database.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub comment: Option<String>,
-    /// Rows as the database estimates them; `None` where it does not know.
+    /// Row count as estimated by the database, if it has an estimate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub row_count: Option<u64>,
-    /// Columns in their order.
+    /// Columns in declared order.
     pub columns: Vec<TableColumn>,
     /// Declared foreign keys.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub foreign_keys: Vec<ForeignKey>,
-    /// Sets of columns that are unique, besides the primary key.
+    /// Unique constraints other than the primary key, as sets of columns.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unique: Vec<Vec<String>>,
 }
 
 impl DatabaseTable {
-    /// `schema.table`, without quotes: how the chain and its models name it.
+    /// Returns `schema.table`, unquoted: the name that prompts and replies use.
     #[must_use]
     pub fn qualified(&self) -> String {
         format!("{}.{}", self.schema_name, self.table_name)
     }
 
-    /// The column of that name: exactly, else in any case of letters.
+    /// Returns the column with this name. An exact match wins over a case-insensitive one.
     #[must_use]
     pub fn column(&self, name: &str) -> Option<&TableColumn> {
         let exact = self.columns.iter().find(|column| column.name == name);
@@ -126,29 +126,29 @@ impl DatabaseTable {
     }
 }
 
-/// A database as it was last read.
+/// A snapshot of a database's schema.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", from = "StoredCatalogue")]
 pub struct Catalogue {
     /// SQL dialect.
     pub dialect: SqlDialect,
-    /// Version of the server as it says it.
+    /// Version reported by the server.
     pub version: String,
-    /// Schemas in order of name, system schemas left out.
+    /// Schema names, sorted, without system schemas.
     pub schemas: Vec<String>,
-    /// Schemas in which a bare name is looked for, in this order.
+    /// Schemas searched for unqualified names, in this order.
     pub search_path: Vec<String>,
-    /// Tables; drivers give them ordered by schema and name.
+    /// Tables; drivers sort them by schema and name.
     pub tables: Vec<DatabaseTable>,
-    /// Fingerprint, which changes when tables or columns do; cheap to read.
+    /// Fingerprint of the tables and columns. It is cheap to read and changes with them.
     pub fingerprint: String,
-    /// When it was read.
+    /// Time of the last read.
     pub last_refreshed: jiff::Timestamp,
     #[serde(skip)]
     names: TableNames,
 }
 
-/// How it is stored: the same without what is derived.
+/// Stored form of a catalogue, without derived fields.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct StoredCatalogue {
@@ -177,7 +177,7 @@ impl From<StoredCatalogue> for Catalogue {
     }
 }
 
-/// Names of tables in lower case, and where they are in the list.
+/// Maps lowercase table names to indexes in the list of tables.
 #[derive(Clone, Debug, Default)]
 struct TableNames {
     qualified: HashMap<String, Vec<u32>>,
@@ -185,7 +185,7 @@ struct TableNames {
 }
 
 impl Catalogue {
-    /// A catalogue of these tables, in their order; schemas are taken from them.
+    /// Creates a catalogue of these tables, in this order. Schemas are taken from the tables.
     #[must_use]
     pub fn new(
         dialect: SqlDialect,
@@ -209,9 +209,8 @@ impl Catalogue {
         }
     }
 
-    /// Places in `tables` of what `schema.name` means, or a bare name in all schemas where
-    /// `schema` is `None`: those of exactly that name, else those that differ in the
-    /// case of letters only.
+    /// Returns the indexes in `tables` that match `schema.name`, or `name` in any schema if
+    /// `schema` is `None`. Exact matches win over case-insensitive ones.
     #[must_use]
     pub fn find(&self, schema: Option<&str>, name: &str) -> Vec<usize> {
         let folded = name.to_lowercase();
@@ -231,8 +230,8 @@ impl Catalogue {
         if exact.is_empty() { found } else { exact }
     }
 
-    /// The one table that a name in a query means: a bare name is looked for along the
-    /// search path, then anywhere if only one schema has it.
+    /// Returns the table that a query means by this name. An unqualified name is looked up along
+    /// the search path, then in all other schemas if it is unique there.
     #[must_use]
     pub fn resolve(&self, schema: Option<&str>, name: &str) -> Option<&DatabaseTable> {
         let found = self.find(schema, name);
@@ -251,8 +250,8 @@ impl Catalogue {
         }
     }
 
-    /// The name of a table that is most like a mistyped one, qualified unless it is on the search
-    /// path.
+    /// Returns the table name most similar to a misspelled one, qualified unless its schema is on
+    /// the search path.
     #[must_use]
     pub fn nearest(&self, name: &str) -> Option<String> {
         let folded = name.to_lowercase();

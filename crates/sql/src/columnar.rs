@@ -1,4 +1,4 @@
-//! The disabled feature of Arrow and Parquet.
+//! The error for builds without Arrow and Parquet.
 
 use quillet_core::build::FeatureDisabled;
 

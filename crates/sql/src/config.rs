@@ -1,4 +1,4 @@
-//! Settings of text-to-SQL.
+//! Settings of the text-to-SQL pipeline.
 
 use std::time::Duration;
 
@@ -6,13 +6,14 @@ use crate::database::{ConnectOptions, QueryLimits};
 use crate::rank::Glossary;
 use crate::values::ValuesConfig;
 
-/// The text-to-SQL pipeline.
+/// Variant of the text-to-SQL pipeline.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ChainMode {
-    /// A token budget decides which stages run, and every fallback is bounded by it.
+    /// A token budget decides which stages run and limits every fallback.
     #[default]
     Budget,
-    /// The pipeline of table-chat: the number of tables decides, and fallbacks show all of them.
+    /// The pipeline of table-chat. The number of tables decides which stages run, and fallbacks
+    /// show all tables.
     Seed,
 }
 
@@ -38,42 +39,43 @@ impl ChainMode {
 /// All settings of text-to-SQL.
 #[derive(Clone, Debug)]
 pub struct SqlConfig {
-    /// Which chain writes the query.
+    /// Variant of the pipeline.
     pub chain: ChainMode,
-    /// The model that chooses tables and writes queries; the model's own default where `None`.
+    /// Model that selects tables and writes queries; the default model if `None`.
     pub model: Option<String>,
-    /// Up to this many tables phase 1 is skipped, in [`ChainMode::Seed`]. Default 3, table-chat's
+    /// Number of tables up to which [`ChainMode::Seed`] skips phase 1. Default 3, as table-chat's
     /// `TABLE_SELECTION_THRESHOLD`.
     pub table_selection_threshold: usize,
-    /// Most tables that phase 1 may choose (table-chat's `MAX_SELECTED_TABLES`). Default 10.
+    /// Maximum number of tables that phase 1 may select (table-chat's `MAX_SELECTED_TABLES`).
+    /// Default 10.
     pub max_selected_tables: usize,
-    /// Most tokens of phase 1's answer (table-chat's `PHASE1_MAX_TOKENS`). Default 256.
+    /// Maximum tokens of the answer in phase 1 (table-chat's `PHASE1_MAX_TOKENS`). Default 256.
     pub phase1_max_tokens: u64,
     /// Temperature of phase 1 (table-chat's `PHASE1_TEMPERATURE`). Default 0.1.
     pub phase1_temperature: f64,
-    /// Most tokens of phase 2's answer. Default 4,096, as table-chat.
+    /// Maximum tokens of the answer in phase 2. Default 4,096, as in table-chat.
     pub phase2_max_tokens: u64,
-    /// Temperature of phase 2. Default 0.1, as table-chat.
+    /// Temperature of phase 2. Default 0.1, as in table-chat.
     pub phase2_temperature: f64,
-    /// Schemas whose whole text has at most this many tokens skip phase 1.
+    /// Maximum tokens of a whole schema for which phase 1 is skipped.
     pub full_schema_tokens: u64,
-    /// Lists of tables above this many tokens are cut to the best by rank before phase 1.
+    /// Maximum tokens of the table list in phase 1. A longer list is cut to the best-ranked tables.
     pub list_tokens: u64,
-    /// Most tokens of schema text in phase 2; a fallback to all tables stops here.
+    /// Maximum tokens of the schema in phase 2. This also limits a fallback to all tables.
     pub schema_tokens: u64,
-    /// Tables that ranking leaves for phase 1.
+    /// Number of best-ranked tables that phase 1 selects from.
     pub candidates: usize,
-    /// Databases with more tables than this are ranked by words alone, even where there is an
-    /// embedder.
+    /// Maximum number of tables to embed. Larger databases are ranked by words alone, even if an
+    /// embedder is configured.
     pub embedded_tables: usize,
-    /// Best tables by rank that are added to phase 1's choice.
+    /// Number of best-ranked tables added to the selection of phase 1.
     pub repair_tables: usize,
-    /// Maximum number of repairs: errors of the guard or the database that are sent back to the
+    /// Maximum number of repairs. Each sends an error of the guard or the database back to the
     /// model.
     pub repairs: u32,
     /// Number of earlier questions of the conversation that the model is shown.
     pub previous: usize,
-    /// The LIMIT that the prompt requests. Default 100, as table-chat.
+    /// LIMIT that the prompt requests. Default 100, as in table-chat.
     pub default_limit: u64,
     /// Functions that queries may call in addition to the built-in list.
     pub functions: Vec<String>,
@@ -81,25 +83,25 @@ pub struct SqlConfig {
     pub limits: QueryLimits,
     /// Bounds on one export.
     pub export_limits: QueryLimits,
-    /// Most rows of one result of a tool. Default 100, as table-chat.
+    /// Maximum number of rows in one tool result. Default 100, as in table-chat.
     pub tool_rows: usize,
-    /// Most characters of one result of a tool, rows or tables. Default 10,000, as table-chat.
+    /// Maximum number of characters in one tool result. Default 10,000, as in table-chat.
     pub tool_characters: usize,
-    /// Maximum number of open connections to one database in this process; further queries wait,
-    /// within their timeout.
+    /// Maximum number of open connections to one database in this process. Further queries wait, up
+    /// to their timeout.
     pub connections: usize,
-    /// How connections are made.
+    /// Options for new connections.
     pub connect: ConnectOptions,
-    /// How long a catalogue is used before its fingerprint is compared again. Queries never wait
-    /// for the comparison; questions wait only if none was asked for this long.
+    /// Time after which a catalogue's fingerprint is compared again. Queries never wait for the
+    /// comparison. A question waits only if the catalogue was unused for this long.
     pub catalogue_age: Duration,
-    /// Glossary: words of the users and their meanings.
+    /// Glossary that maps the users' words to their meanings.
     pub glossary: Glossary,
-    /// Maximum number of accepted question/query pairs in a prompt; 0 for none.
+    /// Maximum number of accepted pairs of question and query in a prompt; 0 disables them.
     pub examples: usize,
-    /// Maximum number of tokens of these pairs.
+    /// Maximum tokens of these pairs.
     pub examples_tokens: u64,
-    /// Values of columns that are sampled and shown.
+    /// Settings of sampling and showing column values.
     pub values: ValuesConfig,
 }
 

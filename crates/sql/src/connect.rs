@@ -16,8 +16,8 @@ pub fn connect(
     url: &ConnectionUrl,
     options: &ConnectOptions,
 ) -> Result<Arc<dyn Database>, DatabaseError> {
-    // SQLite is always linked; the two servers are cargo features, whose disabled twins return the
-    // error.
+    // SQLite is always linked. The other two drivers are cargo features, and their disabled
+    // replacements return the error.
     match url.dialect {
         SqlDialect::MySql => mysql::open(url, options),
         SqlDialect::PostgreSql => postgres::open(url, options),

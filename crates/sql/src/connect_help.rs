@@ -4,7 +4,7 @@ use std::io;
 
 use quillet_core::nearest;
 
-/// Maximum number of listed database names.
+/// Maximum number of database names in a hint.
 const MAX_LISTED: usize = 5;
 
 /// Returns a hint for a server that cannot be reached.
@@ -26,7 +26,7 @@ pub(crate) fn unreachable_hint(
         | io::ErrorKind::NetworkUnreachable => {
             format!("no route to {host}:{port}; check firewalls and tunnels")
         }
-        // What the system's resolver says has no kind of its own.
+        // DNS errors do not have an error kind of their own, so the message is the only evidence.
         _ if error.to_string().contains("lookup") => format!("unknown host {host:?}"),
         _ => return None,
     })
@@ -34,7 +34,7 @@ pub(crate) fn unreachable_hint(
 
 /// Returns a hint for an unknown database, from the names of those on the server.
 pub(crate) fn unknown_database_hint(name: &str, known: &[String]) -> Option<String> {
-    // One near name is shown alone: a list would only repeat it.
+    // A single similar name is enough. A list would repeat it.
     if let Some(near) = nearest(name, known.iter().map(String::as_str)) {
         return Some(format!("did you mean {near:?}?"));
     }

@@ -1,4 +1,4 @@
-//! The interface of a database, which all three drivers implement.
+//! The `Database` trait, which all three drivers implement.
 
 use std::fmt;
 use std::time::Duration;
@@ -12,34 +12,34 @@ use crate::{Catalogue, RowSet, SqlDialect};
 pub use crate::connect::connect;
 pub use crate::limits::QueryLimits;
 
-/// Options of connections.
+/// Connection options.
 #[derive(Clone, Debug)]
 pub struct ConnectOptions {
-    /// Disables TLS. Otherwise it is used if the server has it.
+    /// Disables TLS. By default, TLS is used if the server supports it.
     pub ssl_disabled: bool,
-    /// Time to connect.
+    /// Timeout for connecting.
     pub connect_timeout: Duration,
     /// Timeout for reading a catalogue.
     pub catalogue_timeout: Duration,
     /// Functions that queries may call in addition to the built-in list: `name` or `schema.name`.
     pub functions: Vec<String>,
-    /// Allows roles that reach outside the database: superusers, and roles that read or write
+    /// Allows roles with access beyond the database: superusers, and roles that read or write
     /// server files, run programs on the server, or replicate it.
     pub powerful_roles: bool,
-    /// How PostgreSQL checks what a query resolves to.
+    /// Method of PostgreSQL's server-side check.
     pub second_judge: SecondJudge,
 }
 
-/// How PostgreSQL checks what a query resolves to, before the query runs.
+/// Method of PostgreSQL's server-side check, which resolves a query's names before the query runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SecondJudge {
-    /// With a temporary view. On a standby, or if the role may not create one, with the parse tree
-    /// that the server prints, which also goes to its log.
+    /// Uses a temporary view. On a standby, or if the role cannot create a view, uses the parse
+    /// tree that the server prints. The server also writes this tree to its log.
     #[default]
     Auto,
-    /// With a temporary view only: where none can be created, no query runs.
+    /// Uses a temporary view only. If the role cannot create one, queries are rejected.
     View,
-    /// No server-side check: the guard of the text is the only one.
+    /// Disables the server-side check, so that only the guard checks the text.
     Off,
 }
 
@@ -71,8 +71,8 @@ impl SecondJudge {
 }
 
 impl Default for ConnectOptions {
-    /// TLS if the server has it, 10 s to connect, 5 min to read a catalogue; no additional
-    /// functions, no powerful roles.
+    /// Defaults: TLS if the server supports it, 10 s to connect, 5 min to read a catalogue, no
+    /// additional functions, no powerful roles.
     fn default() -> Self {
         ConnectOptions {
             ssl_disabled: false,
@@ -85,12 +85,12 @@ impl Default for ConnectOptions {
     }
 }
 
-/// Receives the progress of a long operation: `done` of `total` steps, and the current step. Called
-/// often and from any thread; must return immediately.
+/// Receives the progress of a long operation: `done` of `total` steps, and the name of the current
+/// step. It is called often and from any thread, so it must return immediately.
 pub type ProgressFn<'a> = &'a (dyn Fn(u64, u64, &str) + Send + Sync);
 
-/// A database that can be read. Each call uses its own connection; dropping the future of a call
-/// also ends it in the server.
+/// A database that can be read. Each call uses its own connection. Dropping the future of a call
+/// also cancels it on the server.
 pub trait Database: Send + Sync + fmt::Debug {
     /// Returns its SQL dialect.
     fn dialect(&self) -> SqlDialect;
@@ -98,11 +98,10 @@ pub trait Database: Send + Sync + fmt::Debug {
     /// Describes the database and its address, without secrets.
     fn describe(&self) -> String;
 
-    /// Connects, and returns the version and the privileges of the role beyond reading: one
-    /// sentence each, none for a role that can only read.
+    /// Connects and returns the server version and the role's privileges beyond reading.
     fn check(&self) -> BoxFuture<'_, Result<ConnectionReport, DatabaseError>>;
 
-    /// Reads the whole catalogue, in a bounded number of round trips.
+    /// Reads the whole catalogue in a bounded number of round trips.
     fn catalogue<'a>(
         &'a self,
         progress: ProgressFn<'a>,
@@ -112,10 +111,10 @@ pub trait Database: Send + Sync + fmt::Debug {
     /// [`Catalogue::fingerprint`].
     fn fingerprint(&self) -> BoxFuture<'_, Result<String, DatabaseError>>;
 
-    /// Runs one untrusted query: prepared (which accepts one statement only), in a read-only
-    /// transaction that is always rolled back, with the time limit of the server, and within
-    /// `limits`. Relies on no check of the text. Rows go into the sink as they arrive; if the query
-    /// fails, the sink may have received some.
+    /// Runs one untrusted query. The query is prepared, which allows one statement only. It runs in
+    /// a read-only transaction that is always rolled back, with a server-side timeout and within
+    /// `limits`. Implementations must not rely on a check of the text. Rows go into the sink as
+    /// they arrive, so the sink may have received some if the query fails.
     fn query_into<'a>(
         &'a self,
         sql: &'a str,
@@ -123,7 +122,7 @@ pub trait Database: Send + Sync + fmt::Debug {
         sink: &'a mut dyn RowSink,
     ) -> BoxFuture<'a, Result<StreamEnd, DatabaseError>>;
 
-    /// Runs a query and collects its rows in memory, through [`Database::query_into`].
+    /// Runs a query with [`Database::query_into`] and collects its rows in memory.
     fn query<'a>(
         &'a self,
         sql: &'a str,
@@ -141,39 +140,40 @@ pub trait Database: Send + Sync + fmt::Debug {
 /// The result of checking a connection.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ConnectionReport {
-    /// Version of the server.
+    /// Server version.
     pub version: String,
-    /// Privileges of the role beyond reading, one sentence each.
+    /// The role's privileges beyond reading, one sentence each. Empty if the role can only read.
     pub warnings: Vec<String>,
-    /// Statements that create a role with read access to this database only; for a file, how to
-    /// make it read-only. The password is a placeholder.
+    /// Statements that create a role with read access to this database only. The password is a
+    /// placeholder. For a SQLite file, instructions to make it read-only.
     pub reader: String,
 }
 
 /// The kind of a [`DatabaseError`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DatabaseErrorKind {
-    /// The database is unreachable, or the connection was lost.
+    /// The database is unreachable or the connection was lost.
     Unreachable,
     /// Unknown user, wrong password or missing privilege.
     Denied,
-    /// The text is not SQL of this dialect.
+    /// The text is not valid SQL of this dialect.
     Syntax,
-    /// The query names an unknown table, column or function.
+    /// The query refers to an unknown table, column or function.
     UnknownName,
-    /// The time limit was reached.
+    /// The query exceeded its timeout.
     Timeout,
-    /// The statement does more than read.
+    /// The statement does not only read.
     ReadOnly,
-    /// The server-side check rejected the query for what it calls, creates or reads.
+    /// The server-side check rejected the query because of a function, type or relation that it
+    /// uses.
     Refused,
     /// The role has too many privileges to run untrusted queries.
     Role,
-    /// The server-side check could not be made.
+    /// The server-side check could not run.
     Unjudged,
-    /// A limit of Quillet or of the server was reached.
+    /// The query exceeded a limit of Quillet or of the server.
     Limit,
-    /// The query failed while it ran: division by zero, an invalid cast.
+    /// The query failed at run time, for example with a division by zero or an invalid cast.
     Failed,
     /// The driver is not part of this build.
     Missing,
@@ -206,9 +206,9 @@ impl DatabaseErrorKind {
 pub struct DatabaseError {
     /// Kind of the error.
     pub kind: DatabaseErrorKind,
-    /// The message, in the words of the database if it gave any.
+    /// Error message from the database, if it gave one.
     pub message: String,
-    /// Native code: SQLSTATE, or the error number of MySQL or SQLite.
+    /// Native code: an SQLSTATE, or a MySQL or SQLite error number.
     pub native_code: Option<String>,
     /// Byte offset in the query, if the database reports one.
     pub position: Option<usize>,

@@ -1,4 +1,4 @@
-//! The three dialects of SQL.
+//! The supported SQL dialects.
 
 use std::fmt;
 
@@ -17,7 +17,7 @@ pub enum SqlDialect {
 }
 
 impl SqlDialect {
-    /// All of them.
+    /// All dialects.
     pub const ALL: [SqlDialect; 3] = [
         SqlDialect::PostgreSql,
         SqlDialect::MySql,
@@ -44,8 +44,8 @@ impl SqlDialect {
         }
     }
 
-    /// Returns the dialect with this name, in any case; `postgres`, `pg`, `mariadb` and `sqlite3`
-    /// are accepted, too.
+    /// Returns the dialect with this name, ignoring case. Also accepts `postgres`, `pg`, `mariadb`
+    /// and `sqlite3`.
     ///
     /// ```
     /// use quillet_sql::SqlDialect;

@@ -9,13 +9,13 @@ use crate::export::ExportError;
 use crate::guard::GuardError;
 use crate::url::UrlError;
 
-/// The error of a question or a query.
+/// An error of a question or a query.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum SqlError {
-    /// No connection, table or record has this name.
+    /// The named connection, table or record does not exist.
     #[error("unknown {what} {name:?}{}", suggestion(.nearest.as_deref()))]
     NotFound {
-        /// `database`, `table`.
+        /// Kind of the missing item: `database`, `table`.
         what: &'static str,
         /// The requested name.
         name: String,
@@ -47,7 +47,7 @@ pub enum SqlError {
     /// The model did not answer.
     #[error(transparent)]
     Model(#[from] ModelError),
-    /// The model gave an answer without a query.
+    /// The model's answer does not contain a query.
     #[error("{message}")]
     Answer {
         /// The problem.
@@ -55,14 +55,14 @@ pub enum SqlError {
         /// The answer, cut to 2,000 bytes.
         answer: String,
     },
-    /// The model's answer is truncated. It is never used.
+    /// The model's answer is truncated, so it is never used.
     #[error("{}", cut_answer(*.reason, *.max_tokens, .setting))]
     Cut {
-        /// Why the answer ended.
+        /// Finish reason of the answer.
         reason: FinishReason,
-        /// The limit on tokens.
+        /// Token limit of the answer.
         max_tokens: u64,
-        /// The setting of that limit.
+        /// Setting that controls the limit.
         setting: &'static str,
     },
     /// A prompt could not be rendered.
@@ -70,7 +70,7 @@ pub enum SqlError {
     Prompt {
         /// Id of the prompt.
         prompt: String,
-        /// Why.
+        /// The problem.
         message: String,
     },
     /// The export format cannot hold the rows.
@@ -85,9 +85,9 @@ pub enum SqlError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{error}")]
 pub struct RejectedQuery {
-    /// Why.
+    /// Reason for the rejection.
     pub error: GuardError,
-    /// The query.
+    /// The rejected query.
     pub sql: String,
 }
 
@@ -107,7 +107,7 @@ fn suggestion(nearest: Option<&str>) -> String {
 }
 
 impl SqlError {
-    /// A query that the guard refused.
+    /// A query rejected by the guard.
     ///
     /// ```
     /// use quillet_core::ErrorCode;
@@ -126,7 +126,7 @@ impl SqlError {
         }))
     }
 
-    /// Stable code, as in error bodies.
+    /// Returns the stable code used in error bodies.
     #[must_use]
     pub fn code(&self) -> ErrorCode {
         match self {
@@ -146,7 +146,7 @@ impl SqlError {
         }
     }
 
-    /// Returns the message with position and fix, for a model that repairs the query.
+    /// Returns the message with position and fix, for the prompt that repairs the query.
     #[must_use]
     pub fn for_model(&self) -> String {
         let mut text = self.to_string();
@@ -174,7 +174,8 @@ impl SqlError {
         }
     }
 
-    /// Returns whether a different query could succeed: not if the database is unreachable or slow.
+    /// Returns whether a different query could succeed. This is false if the database is
+    /// unreachable or slow.
     #[must_use]
     pub fn is_repairable(&self) -> bool {
         match self {

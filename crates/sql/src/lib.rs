@@ -1,12 +1,13 @@
-//! Questions to databases: from words to checked, read-only SQL and its rows.
+//! Text-to-SQL: turns questions into checked, read-only SQL and returns the rows.
 //!
-//! The way of a question: a [`Catalogue`] read from the database → the tables that matter
-//! ([`rank`], then the model's choice, then repair: [`chain`]) → their schema as text → the
-//! model → the [`guard`], which reads the answer as the database's dialect and lets only
-//! reading pass → a [`Database`] that does not trust the guard and rolls everything back → rows.
-//! [`Databases`] ties them together under the names that people gave their connections.
+//! A question passes these stages: a [`Catalogue`] read from the database → the relevant tables
+//! ([`rank`], the model's selection, repair: [`chain`]) → their schema as text → the model → the
+//! [`guard`], which parses the answer in the database's dialect and accepts only queries that read
+//! → a [`Database`], which does not rely on the guard and rolls back everything → rows.
+//! [`Databases`] combines the stages for named connections.
 //!
-//! The crate knows no provider and no HTTP. Models, stores and archives are contracts of core.
+//! The crate does not depend on any provider or on HTTP. Models, stores and archives are traits of
+//! the core crate.
 //!
 //! ```
 //! use quillet_sql::SqlDialect;
@@ -21,10 +22,10 @@
 //! assert!(refused.is_err());
 //! ```
 //!
-//! Where comments name table-chat: that is the Python service whose HTTP API and chain of two
-//! prompts Quillet keeps, the latter as [`ChainMode::Seed`].
+//! In comments, table-chat is the Python service whose HTTP API and two-prompt pipeline Quillet
+//! supports. The pipeline is [`ChainMode::Seed`].
 
-// Code that only a feature uses which this build lacks is no dead code to report.
+// Without some features, the code that only they use would be reported as dead.
 #![cfg_attr(
     not(all(feature = "columnar", feature = "mysql", feature = "postgres")),
     allow(dead_code)

@@ -2,19 +2,19 @@
 
 use std::time::Duration;
 
-/// Limits on one query, enforced whatever its text says.
+/// Limits on one query, enforced independently of its text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueryLimits {
-    /// Maximum number of rows; the next row is only read to detect that it exists.
+    /// Maximum number of rows. One more row is read only to detect that it exists.
     pub rows: usize,
-    /// Maximum number of bytes of values.
+    /// Maximum bytes of values.
     pub bytes: usize,
-    /// Timeout of the query, without connecting.
+    /// Timeout of the query, excluding the time to connect.
     pub timeout: Duration,
 }
 
 impl Default for QueryLimits {
-    /// 1,000 rows and 30 s, as table-chat, and 16 MiB.
+    /// 1,000 rows and 30 s, as in table-chat, and 16 MiB.
     fn default() -> Self {
         QueryLimits {
             rows: 1_000,

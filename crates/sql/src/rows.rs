@@ -1,61 +1,62 @@
-//! Rows as a database gave them, with exact values.
+//! Rows of a query result, with exact values.
 
 use serde::Serialize;
 
-/// The type of a value, whatever the database calls it.
+/// Type of a value, independent of the database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ValueType {
-    /// True or false.
+    /// A boolean.
     Boolean,
-    /// A whole number.
+    /// An integer.
     Integer,
     /// A binary floating-point number.
     Float,
-    /// A decimal number; its digits are kept as text.
+    /// A decimal number, stored as text.
     Decimal,
     /// Text.
     Text,
     /// Bytes.
     Binary,
-    /// A day: `2026-11-22`.
+    /// A date: `2026-11-22`.
     Date,
     /// A time of day: `13:45:00.5`.
     Time,
-    /// A day and a time without a zone: `2026-11-22T13:45:00`.
+    /// A date and time without a zone: `2026-11-22T13:45:00`.
     Timestamp,
     /// An instant, in UTC: `2026-11-22T13:45:00Z`.
     Instant,
-    /// A span of time as the database writes it.
+    /// An interval in the database's notation.
     Interval,
     /// A UUID.
     Uuid,
     /// JSON.
     Json,
-    /// An array of the above.
+    /// An array of any of these types.
     Array,
-    /// Anything else, as the database's own text.
+    /// Any other type, as text from the database.
     Other,
 }
 
-/// One value. Texts of dates, times, decimals and the like are in the form of [`ValueType`].
+/// A value. Dates, times, decimals and similar values are texts in the format that [`ValueType`]
+/// documents.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cell {
     /// NULL.
     Null,
-    /// A truth value.
+    /// A boolean.
     Bool(bool),
-    /// A whole number.
+    /// An integer.
     Int(i64),
-    /// A whole number above `i64::MAX` (MySQL's unsigned).
+    /// An integer above `i64::MAX` (MySQL's unsigned).
     UInt(u64),
-    /// A floating-point number; may be infinite or not a number.
+    /// A floating-point number; may be infinite or NaN.
     Float(f64),
-    /// Text, or anything that is written as text: see the column's [`ValueType`].
+    /// Text, or another type in text form; see the column's [`ValueType`].
     Text(String),
     /// Bytes.
     Bytes(Vec<u8>),
-    /// JSON as the database's text.
+    /// JSON as text from the database.
     Json(String),
     /// An array.
     Array(Vec<Cell>),
@@ -65,27 +66,27 @@ pub enum Cell {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ColumnInfo {
-    /// Its name as the query gave it; may appear more than once.
+    /// Column name from the query; may repeat.
     pub name: String,
-    /// The database's name of its type.
+    /// Type name in the database.
     pub data_type: String,
-    /// What its values are. SQLite's columns may hold other values as well.
+    /// Type of its values. SQLite columns may contain values of other types too.
     #[serde(rename = "type")]
     pub value_type: ValueType,
 }
 
-/// The limit that cut rows off.
+/// Limit that cut off rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TruncationReason {
-    /// There were more rows than may be read.
+    /// The row limit was exceeded.
     Rows,
-    /// There were more bytes than may be read.
+    /// The byte limit was exceeded.
     Bytes,
 }
 
 impl TruncationReason {
-    /// Its name, as in answers.
+    /// Returns the name used in replies.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -102,7 +103,6 @@ pub struct RowSet {
     pub columns: Vec<ColumnInfo>,
     /// Rows, each as long as `columns`.
     pub rows: Vec<Vec<Cell>>,
-    /// Set if rows were cut off because of a limit of ours: never because the query's own LIMIT
-    /// ended it.
+    /// Limit that cut off rows, if any. A LIMIT in the query itself does not count.
     pub truncated: Option<TruncationReason>,
 }

@@ -1,44 +1,44 @@
-//! Streaming of rows from a database to a sink: columns once, then rows in batches.
+//! Streams rows from a database to a sink: columns once, then rows in batches.
 //!
-//! A driver waits until the sink has taken a batch before it reads on. So a slow sink slows the
-//! database down, and memory holds a few batches at most.
+//! A driver continues only after the sink has received a batch. A slow sink therefore slows down
+//! the database, and memory holds at most a few batches.
 
 use quillet_core::BoxFuture;
 
 use crate::rows::TruncationReason;
 use crate::{Cell, ColumnInfo, QueryLimits, RowSet};
 
-/// Most rows of a batch.
+/// Maximum rows of a batch.
 pub const BATCH_ROWS: usize = 1_024;
-/// Bytes of values after which a batch is full; a row is never divided.
+/// Bytes of values after which a batch is full; a row is never split.
 pub const BATCH_BYTES: usize = 1 << 20;
 
-/// Takes the rows of a query while it runs.
+/// Receives the rows of a running query.
 ///
-/// The driver continues when the future of a call completes. The wait counts as time of the query,
-/// so that no transaction stays open longer than the query may take.
+/// The driver continues when the future of a call completes. The wait counts towards the query's
+/// time limit, so that transactions do not stay open longer.
 pub trait RowSink: Send {
-    /// Receives the columns, once: with the first rows, or at the end if there are none. Not called
-    /// for a query that fails earlier.
+    /// Receives the columns once: with the first rows, or at the end if there are none. It is not
+    /// called for a query that fails earlier.
     ///
     /// # Errors
-    /// The sink wants no more rows.
+    /// Returns an error to stop the query.
     fn columns<'a>(&'a mut self, columns: Vec<ColumnInfo>)
     -> BoxFuture<'a, Result<(), SinkClosed>>;
 
     /// Receives the next rows, each as long as the columns.
     ///
     /// # Errors
-    /// Nothing more is wanted.
+    /// Returns an error to stop the query.
     fn rows<'a>(&'a mut self, rows: Vec<Vec<Cell>>) -> BoxFuture<'a, Result<(), SinkClosed>>;
 }
 
-/// The sink wants no more rows, for a reason that it knows itself. The query is ended in the
-/// server.
+/// Signals that the sink does not want more rows. The sink itself knows the reason. The query is
+/// cancelled on the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SinkClosed;
 
-/// The end of a query that did not fail.
+/// How a successful query ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StreamEnd {
     /// All rows were delivered.
@@ -50,7 +50,7 @@ pub enum StreamEnd {
 }
 
 impl StreamEnd {
-    /// The limit that cut rows off.
+    /// Returns the limit that cut off rows.
     #[must_use]
     pub fn truncated(self) -> Option<TruncationReason> {
         match self {
@@ -76,7 +76,7 @@ impl RowSink for RowSet {
     }
 }
 
-/// Collects rows of a driver into batches, and enforces the limits.
+/// Collects a driver's rows into batches and enforces the limits.
 #[derive(Debug)]
 pub(crate) struct RowBatch {
     rows: Vec<Vec<Cell>>,
@@ -99,15 +99,15 @@ impl RowBatch {
         }
     }
 
-    /// Counts a row before it is decoded; returns the limit that it exceeds.
+    /// Counts a row before it is decoded. Returns the limit that it exceeds.
     pub(crate) fn admit(&mut self, bytes: usize) -> Option<TruncationReason> {
-        // Rows are checked before bytes: a result that meets both limits is reported as cut by
-        // rows.
+        // Rows are checked before bytes, so a result that exceeds both limits is reported as cut
+        // off by rows.
         if self.all_rows >= self.max_rows {
             return Some(TruncationReason::Rows);
         }
-        // Counted before the row is decoded, so that a row beyond the limit never takes memory as
-        // cells.
+        // Bytes are counted before the row is decoded, so that a row beyond the limit never uses
+        // memory for cells.
         self.all_bytes = self.all_bytes.saturating_add(bytes);
         if self.all_bytes > self.max_bytes {
             return Some(TruncationReason::Bytes);
@@ -117,22 +117,23 @@ impl RowBatch {
         None
     }
 
-    /// Adds an admitted row; returns the batch when it is full.
+    /// Adds an admitted row. Returns the batch when it is full.
     pub(crate) fn push(&mut self, row: Vec<Cell>) -> Option<Vec<Vec<Cell>>> {
         self.rows.push(row);
-        // Bytes bound the memory of wide rows, rows the latency of narrow ones.
+        // The byte limit bounds the memory of wide rows, and the row limit bounds the latency of
+        // narrow ones.
         let is_full = self.rows.len() >= BATCH_ROWS || self.bytes >= BATCH_BYTES;
         is_full.then(|| self.take())
     }
 
-    /// Takes the rows collected so far.
+    /// Returns the rows collected so far.
     pub(crate) fn take(&mut self) -> Vec<Vec<Cell>> {
         self.bytes = 0;
         std::mem::take(&mut self.rows)
     }
 }
 
-/// Delivers the rows of a driver to a sink.
+/// Delivers a driver's rows to a sink.
 pub(crate) struct Feed<'a> {
     sink: &'a mut dyn RowSink,
     columns: Option<Vec<ColumnInfo>>,
@@ -152,15 +153,15 @@ impl<'a> Feed<'a> {
         }
     }
 
-    /// Counts a row of so many bytes, before it is made; the limit that it does not fit into.
+    /// Counts a row of this size before it is decoded. Returns the limit that it exceeds.
     pub(crate) fn admit(&mut self, bytes: usize) -> Option<TruncationReason> {
         self.batch.admit(bytes)
     }
 
-    /// Adds an admitted row; waits for the sink when a batch is full.
+    /// Adds an admitted row, and waits for the sink when a batch is full.
     ///
     /// # Errors
-    /// The sink wants no more.
+    /// Fails if the sink is closed.
     pub(crate) async fn push(&mut self, row: Vec<Cell>) -> Result<(), SinkClosed> {
         match self.batch.push(row) {
             Some(rows) => self.pass_on(rows).await,
@@ -178,8 +179,8 @@ impl<'a> Feed<'a> {
     }
 
     async fn pass_on(&mut self, rows: Vec<Vec<Cell>>) -> Result<(), SinkClosed> {
-        // Columns go out with the first rows and not before: a query that fails early has written
-        // nothing, and can be repaired and run again into the same sink.
+        // Columns are sent only with the first rows. A query that fails before has written nothing,
+        // so it can be repaired and run again into the same sink.
         if let Some(columns) = self.columns.take() {
             self.sink.columns(columns).await?;
         }
@@ -195,7 +196,7 @@ impl<'a> Feed<'a> {
 mod tests {
     use super::*;
 
-    /// The sizes of the batches that rows of these bytes come in, and what cut them off.
+    /// Returns the batch sizes for rows of these byte counts, and the limit that cut them off.
     fn batches(rows: &[usize], limits: &QueryLimits) -> (Vec<usize>, Option<TruncationReason>) {
         let (mut batch, mut sizes) = (RowBatch::new(limits), Vec::new());
         let mut cut = None;

@@ -1,4 +1,4 @@
-//! Files of TLS, and the one certificate that no authority vouches for: its own.
+//! Reads TLS files, and verifies self-signed certificates.
 
 use std::path::Path;
 
@@ -8,10 +8,10 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
 use rustls::{CertificateError, Error};
 
-/// Certificates of a PEM file that an address names with `setting`, at least one.
+/// Reads the certificates of the PEM file that the URL parameter `setting` names; at least one.
 ///
 /// # Errors
-/// A sentence: the file cannot be read or has none.
+/// Returns an error message if the file is unreadable or does not contain a certificate.
 pub(crate) fn certificates(
     setting: &str,
     path: &Path,
@@ -30,14 +30,14 @@ pub(crate) fn certificates(
     }
 }
 
-/// The key of a PEM file: PKCS#8, PKCS#1 or SEC1, without a passphrase.
+/// Reads the private key of a PEM file: PKCS#8, PKCS#1 or SEC1, without a passphrase.
 ///
 /// # Errors
-/// A sentence: the file cannot be read, has no key, or one that a passphrase opens.
+/// Returns an error message if the file is unreadable, or if its key is missing or encrypted.
 pub(crate) fn key(setting: &str, path: &Path) -> Result<PrivateKeyDer<'static>, String> {
     let text = read(setting, path)?;
     // The library's error does not say that a key is encrypted, so the PEM headers are checked
-    // first. The second form is the older one of PKCS#1.
+    // first. The second header is the older format of PKCS#1.
     let has = |mark: &[u8]| text.windows(mark.len()).any(|part| part == mark);
     let shown = path.display();
     if has(b"BEGIN ENCRYPTED PRIVATE KEY") || has(b"Proc-Type: 4,ENCRYPTED") {
@@ -64,12 +64,12 @@ fn read(setting: &str, path: &Path) -> Result<Vec<u8>, String> {
     })
 }
 
-/// Checks a certificate that is itself one of those that are trusted, as `openssl req -x509` makes
-/// it: that it is in force, and with a `name` that it is for that name, which may be its common
-/// name where it has no others, as libpq has it.
+/// Verifies a certificate that is itself in the trusted list, as `openssl req -x509` creates it.
+/// Checks its validity period and, with a `name`, that it is issued for that name. As in libpq, the
+/// common name counts if the certificate has no other names.
 ///
 /// # Errors
-/// It is not in force or for another name.
+/// Fails if the certificate is not currently valid, or is for another name.
 pub(crate) fn check_trusted_certificate(
     certificate: &CertificateDer<'_>,
     name: Option<&ServerName<'_>>,
@@ -99,13 +99,13 @@ pub(crate) fn check_trusted_certificate(
     }
 }
 
-/// What has to be known of a certificate.
+/// The required fields of a certificate.
 #[derive(Debug, PartialEq, Eq)]
 struct CertificateInfo {
-    /// Seconds since 1970-01-01 UTC.
+    /// Start of validity in seconds since 1970-01-01 UTC.
     from: i64,
     until: i64,
-    /// Whether it has a list of names besides its subject.
+    /// Whether it has alternative names.
     has_names: bool,
     common_name: Option<Vec<u8>>,
 }
@@ -118,7 +118,7 @@ impl CertificateInfo {
         // … }
         let (_, whole, _) = element(certificate)?;
         let (_, mut fields, _) = element(whole)?;
-        // The version is optional: certificates of version 1 do not have it.
+        // The version field is optional; certificates of version 1 do not have it.
         if fields.first() == Some(&0xA0) {
             fields = element(fields)?.2;
         }
@@ -131,7 +131,7 @@ impl CertificateInfo {
         let (kind, until, _) = element(rest)?;
         let until = seconds(kind, until)?;
         let (_, subject, rest) = element(fields)?;
-        // Searched by the bytes of its OID instead of parsing the name: a certificate that is
+        // The subject is searched for the OID's bytes instead of parsed. A certificate that is
         // already trusted byte for byte cannot gain anything by imitating them.
         let at = subject
             .windows(COMMON_NAME.len())
@@ -148,7 +148,7 @@ impl CertificateInfo {
     }
 }
 
-/// UTCTime (`YYMMDDHHMMSSZ`, of 1950 to 2049) or GeneralizedTime (`YYYYMMDDHHMMSSZ`).
+/// Parses UTCTime (`YYMMDDHHMMSSZ`, years 1950 to 2049) or GeneralizedTime (`YYYYMMDDHHMMSSZ`).
 fn seconds(kind: u8, text: &[u8]) -> Option<i64> {
     let text = std::str::from_utf8(text).ok()?.strip_suffix('Z')?;
     let text = match kind {
@@ -162,14 +162,14 @@ fn seconds(kind: u8, text: &[u8]) -> Option<i64> {
     Some(time.timestamp().as_second())
 }
 
-/// Tag and contents of the first element of DER, and what follows it.
+/// Returns the tag and the content of the first DER element, and the bytes after it.
 pub(crate) fn element(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     let (tag, rest) = bytes.split_first()?;
     let (first, rest) = rest.split_first()?;
     let (length, rest) = match first {
         0..=0x7F => (usize::from(*first), rest),
-        // Long form of a length. Up to four bytes, which no real certificate exceeds; more could
-        // overflow `usize`.
+        // The long form of a length, with up to four bytes. No real certificate exceeds that, and
+        // more could overflow `usize`.
         0x81..=0x84 => {
             let (length, rest) = rest.split_at_checked(usize::from(first & 0x7F))?;
             let length = length
@@ -203,7 +203,8 @@ mod tests {
         }
     }
 
-    /// For `localhost` by its common name alone, in force from 1970-01-01 to 2049-12-31.
+    /// Returns a certificate with only the common name `localhost`, valid from 1970-01-01 to
+    /// 2049-12-31.
     fn own() -> Vec<u8> {
         let tlv = |tag: u8, contents: &[u8]| {
             let mut out = vec![tag, u8::try_from(contents.len()).unwrap()];

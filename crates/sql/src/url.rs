@@ -23,24 +23,24 @@ use crate::SqlDialect;
 pub struct ConnectionUrl {
     /// SQL dialect.
     pub dialect: SqlDialect,
-    /// Host of a server; empty for a file.
+    /// Host name; empty for a file.
     pub host: String,
-    /// Port of a server; 0 for a file.
+    /// Port; 0 for a file.
     pub port: u16,
-    /// Name of the user.
+    /// User name.
     pub user: String,
-    /// The password, decoded.
+    /// Password, decoded.
     pub password: Option<String>,
-    /// Name of the database at the server.
+    /// Database name on the server.
     pub database: String,
-    /// The file of an SQLite database.
+    /// Path of a SQLite database.
     pub path: Option<PathBuf>,
-    /// Settings behind `?`, in order.
+    /// Parameters after `?`, in order.
     pub parameters: Vec<(String, String)>,
     text: String,
 }
 
-/// The error of an address. Does not repeat the password.
+/// The error of an invalid URL. Never contains the password.
 ///
 /// ```
 /// use quillet_sql::ConnectionUrl;
@@ -80,8 +80,8 @@ impl std::str::FromStr for ConnectionUrl {
 
 fn sqlite(text: &str) -> Result<ConnectionUrl, UrlError> {
     let rest = text.split_once(':').map_or("", |(_, rest)| rest);
-    // `sqlite:shop.db` and `sqlite:///tmp/shop.db` are both in use; what follows is a path, not a
-    // URL, so nothing is percent-decoded.
+    // Both `sqlite:shop.db` and `sqlite:///tmp/shop.db` are common. The rest is a path, not a URL,
+    // so it is not percent-decoded.
     let rest = rest.strip_prefix("//").unwrap_or(rest);
     if rest.is_empty() {
         return Err(url_error(
@@ -132,7 +132,7 @@ fn server(text: &str, dialect: SqlDialect) -> Result<ConnectionUrl, UrlError> {
 }
 
 impl ConnectionUrl {
-    /// Returns the URL as it was written, with its password: for stores only.
+    /// Returns the URL as it was written, including its password. Use it for storage only.
     #[must_use]
     pub fn secret_text(&self) -> &str {
         &self.text
@@ -154,7 +154,8 @@ impl ConnectionUrl {
         let Ok(mut text) = url::Url::parse(&self.text) else {
             return self;
         };
-        // Encoded here: the library takes a per cent sign for the beginning of an escape.
+        // The password is encoded here, because the library treats a percent sign as the start of
+        // an escape.
         let encoded = utf8_percent_encode(password, NON_ALPHANUMERIC).to_string();
         if self.path.is_some() || text.set_password(Some(&encoded)).is_err() {
             return self;
@@ -193,8 +194,8 @@ impl ConnectionUrl {
     }
 }
 
-/// Shows the URL with `****` as the password (the mask of table-chat, which its clients know).
-/// Parameters that may hold a secret are masked as well.
+/// Formats the URL with `****` as the password (the mask of table-chat, which its clients expect).
+/// Parameters that may contain a secret are masked too.
 impl fmt::Display for ConnectionUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(path) = &self.path {
@@ -209,8 +210,8 @@ impl fmt::Display for ConnectionUrl {
         }
         write!(f, "{}:{}/{}", self.host, self.port, self.database)?;
         for (i, (name, value)) in self.parameters.iter().enumerate() {
-            // By parts of names, since drivers differ (`sslpassword`, `ssl-key`): masking a
-            // harmless value costs nothing, showing a secret does.
+            // The check uses parts of names, because drivers differ (`sslpassword`, `ssl-key`).
+            // Masking a harmless value is fine, but showing a secret is not.
             let secret = ["pass", "secret", "key", "token"];
             let lower = name.to_lowercase();
             let hidden = secret.iter().any(|word| lower.contains(word));

@@ -1,4 +1,5 @@
-//! Builds mappings from keys and values: merge keys, duplicate keys, keys that are not names.
+//! Builds mappings from keys and values. Handles merge keys, duplicate keys and keys that are not
+//! names.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,7 +16,7 @@ pub(crate) fn entries(
     problems: &mut Vec<YamlProblem>,
 ) -> Vec<MapEntry> {
     let mut entries: Vec<MapEntry> = Vec::with_capacity(items.len() / 2);
-    // An index by name, because a mapping may have thousands of keys.
+    // Indexed by name, because a mapping may have thousands of keys.
     let mut seen: HashMap<Arc<str>, usize> = HashMap::new();
     let mut merges = Vec::new();
     let mut items = items.into_iter();
@@ -39,7 +40,7 @@ pub(crate) fn entries(
             Some(first) => problems.push(duplicate_key(&key, first)),
         }
     }
-    // Most mappings have no merge key and need no second pass.
+    // Most mappings do not have a merge key, so they do not need a second pass.
     if merges.is_empty() {
         return entries;
     }

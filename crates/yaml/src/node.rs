@@ -149,7 +149,7 @@ impl Node {
         Some(&self.entries()?.iter().find(found)?.value)
     }
 
-    /// Whether it is null.
+    /// Returns whether it is null.
     #[must_use]
     pub fn is_null(&self) -> bool {
         matches!(&self.data, NodeData::Scalar(scalar) if scalar.value == Value::Null)

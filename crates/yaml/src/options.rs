@@ -30,8 +30,8 @@ impl Default for Options {
     }
 }
 
-/// Handling of custom tags. A tag of a programming language (`!!python/…`) is always an error:
-/// nothing is ever constructed.
+/// Handling of custom tags. Tags of a programming language (`!!python/…`) are always errors,
+/// because the reader never constructs objects.
 ///
 /// # Examples
 ///

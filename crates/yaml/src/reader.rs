@@ -87,7 +87,7 @@ impl<'a> Reader<'a> {
     /// Returns the first syntax error or exceeded limit. It is not yet reported: see
     /// [`Reader::report`].
     pub fn read(&mut self, piece: &MappedText<'_>) -> Result<Option<Node>, YamlProblem> {
-        // Checked before parsing, which would otherwise take time in proportion to any size.
+        // Checked before parsing, because parsing takes time in proportion to the size.
         if piece.text().len() > self.options.most_bytes {
             return Err(self.over(piece.span(0, 0), "bytes", self.options.most_bytes));
         }
@@ -95,8 +95,8 @@ impl<'a> Reader<'a> {
             emit_comments: false,
             emit_anchor_events: true,
             emit_unresolved_aliases: true,
-            // The parser recurses per level, so its stack bounds the depth whatever the caller's
-            // limit is. One more than the limit, so that the reader's own error is reported.
+            // The parser recurses once for each level, so this also bounds its stack. The limit is
+            // one higher than the reader's, so that the reader's own error is reported.
             flow_nesting_limit: self.options.most_depth.min(250) + 1,
             block_nesting_limit: self.options.most_depth.min(250) + 1,
         };
@@ -107,7 +107,7 @@ impl<'a> Reader<'a> {
             let range = span.byte_range().unwrap_or_default();
             let tag = span.tag_span().and_then(|tag| tag.byte_range());
             document.tag_at = tag.map(|tag| piece.span(tag.start, tag.end));
-            // Counted at the start of a document, since the text may begin with `---`.
+            // Counted at the start of each document, because the text may begin with `---`.
             if matches!(event, Event::DocumentStart(..)) {
                 documents += 1;
                 if documents > 1 {
@@ -197,7 +197,7 @@ impl<'a> Reader<'a> {
             map,
             flow,
         });
-        // After the push: the depth includes this collection.
+        // Checked after the push, so that the depth includes this collection.
         self.deep(at, document.open.len())
     }
 
@@ -211,7 +211,8 @@ impl<'a> Reader<'a> {
             return Ok(());
         };
         let mut span = piece.span(open.start, end.max(open.start));
-        // The parser reports the end of a block at the start of the next token: too late.
+        // The parser reports the end of a block only at the start of the next token, which is too
+        // late for its span.
         if !open.flow {
             span.end = open.items.last().map_or(span.start, |last| last.span.end);
         }
@@ -280,10 +281,10 @@ impl<'a> Reader<'a> {
         let Some(AnchorTarget { mut node, size }) = found else {
             return Err(YamlProblem::new(at, problem).help("quote a text that begins with `*`"));
         };
-        // Counted before the copy is added: nested aliases grow exponentially.
+        // Counted before the copy is added, because nested aliases grow exponentially.
         self.count(at, size.nodes, size.bytes)?;
         self.deep(at, document.open.len() + size.depth)?;
-        // Errors in the repeated node point to the alias, which is where the user must look.
+        // Errors in the repeated node point to the alias, because that is the user's mistake.
         node.span = at;
         // 0 means no anchor: a repeated node cannot be referenced again.
         self.settle(document, node, 0)
@@ -328,7 +329,7 @@ impl<'a> Reader<'a> {
     ) -> Result<(Option<Arc<str>>, Value), YamlProblem> {
         let string = || Value::Str(Arc::clone(text));
         let asked = match tag.as_deref().and_then(|tag| tag.strip_prefix('!')) {
-            // A tag of its own makes the scalar a text, whatever it looks like.
+            // A custom tag makes the scalar a string, even if it looks like a number.
             None if tag.is_some() => return Ok((tag, string())),
             None if style == ScalarFormat::Plain => return Ok((None, scalar::plain(text))),
             None | Some("" | "str") => return Ok((None, string())),
@@ -356,7 +357,7 @@ impl<'a> Reader<'a> {
         }
         let written = tag.original();
         let name = written.strip_prefix('!').unwrap_or(&written);
-        // A lone `!` is YAML's tag for a plain text.
+        // A lone `!` is YAML's tag for a plain string.
         if name.is_empty() {
             return Ok(Some("!".into()));
         }
@@ -397,7 +398,7 @@ impl<'a> Reader<'a> {
         YamlProblem::new(at, message).help("each use of an alias counts")
     }
 
-    /// Whether a limit on the file was reached, so reading must stop.
+    /// Returns whether a limit on the file was reached, so that reading must stop.
     #[must_use]
     pub fn exhausted(&self) -> bool {
         self.nodes > self.options.most_nodes || self.bytes > self.options.most_bytes

@@ -1,4 +1,4 @@
-//! Parser errors in words for users who do not know YAML's rules.
+//! Explains parser errors to users who do not know YAML's rules.
 
 use granit_parser::{ErrorKind, ScanError};
 use quillet_core::Span;

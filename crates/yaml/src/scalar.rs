@@ -1,4 +1,4 @@
-//! YAML 1.2's core schema: which plain texts are numbers, booleans or null.
+//! YAML 1.2's core schema, which decides which plain scalars are numbers, booleans or null.
 
 use std::sync::Arc;
 
@@ -56,7 +56,7 @@ fn radix(digits: &str, radix: u32) -> Option<Value> {
     number.filter(|_| plain).map(Value::Int)
 }
 
-/// `[-+]? ( \. [0-9]+ | [0-9]+ ( \. [0-9]* )? ) ( [eE] [-+]? [0-9]+ )?`
+/// Parses `[-+]? ( \. [0-9]+ | [0-9]+ ( \. [0-9]* )? ) ( [eE] [-+]? [0-9]+ )?`.
 pub(crate) fn float(text: &str) -> Option<Value> {
     let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
     let digits = unsigned.trim_start_matches('.');

@@ -47,14 +47,15 @@ pub fn tokens(text: &str, part: Span) -> Vec<SemanticToken> {
         let Some(fault) = read(text, from, &mut found) else {
             break;
         };
-        // At least from the start of this attempt, so that every attempt makes progress.
+        // The position advances at least past the start of this attempt, so every attempt makes
+        // progress.
         let Some(next) = next_line(text, fault.max(from)) else {
             break;
         };
         from = next;
     }
     let mut found = token::normalize(text, found);
-    // After sorting: a `#` inside a token is not a comment.
+    // Comments are found after sorting, because a `#` inside a token does not start one.
     let comments = comments(text, &found);
     found.extend(comments);
     let found = token::normalize(text, found);
@@ -160,11 +161,11 @@ enum OpenContainer {
     },
 }
 
-/// Whether the next node is a key; the following one is its value.
+/// Returns whether the next node is a key, and flips the state for the node after it.
 fn is_key(open: &mut [OpenContainer]) -> bool {
     match open.last_mut() {
         Some(OpenContainer::Map { key }) => {
-            // Flipped first: the new state says what comes after this node.
+            // The state is flipped first, so it describes the node after this one.
             *key = !*key;
             !*key
         }
@@ -191,7 +192,7 @@ fn comments(text: &str, tokens: &[SemanticToken]) -> Vec<SemanticToken> {
     let mut from = 0;
     while let Some(at) = text.get(from..).and_then(|rest| rest.find('#')) {
         let at = from + at;
-        // Both lists are in order, so each token is looked at once.
+        // Both lists are sorted, so each token is visited only once.
         while tokens.next_if(|token| token.span.end <= at).is_some() {}
         if let Some(token) = tokens.next_if(|token| token.span.start <= at) {
             from = token.span.end;

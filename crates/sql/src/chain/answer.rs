@@ -1,14 +1,14 @@
-//! Parsing of a query from the answer of a model: JSON, fenced code or plain SQL, with or without
-//! thinking before it.
+//! Extracts the query from a model's answer: JSON, fenced code or plain SQL, optionally after a
+//! thinking block.
 
 use serde::Deserialize;
 
-/// A query as a model wrote it.
+/// A query written by a model.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WrittenQuery {
     /// The SQL.
     pub sql: String,
-    /// What it does.
+    /// The model's explanation of the query.
     pub explanation: Option<String>,
 }
 
@@ -20,10 +20,11 @@ struct AnswerFields {
     explanation: Option<serde_json::Value>,
 }
 
-/// The query in an answer; `None` where there is none.
+/// Extracts the query from an answer, if it has one.
 ///
-/// In this order: a JSON object with `sql`, alone, fenced or inside other words; the first
-/// fenced code that is SQL; the whole text if it begins like SQL. Words around are the explanation.
+/// Tries three forms in this order: a JSON object with `sql`, alone, fenced or inside other text;
+/// the first code fence that contains SQL; the whole text if it starts like SQL. The surrounding
+/// text becomes the explanation.
 ///
 /// ```
 /// use quillet_sql::chain::read_query;
@@ -35,7 +36,7 @@ struct AnswerFields {
 /// ```
 #[must_use]
 pub fn read_query(answer: &str) -> Option<WrittenQuery> {
-    // Thinking often contains drafts of queries, which must not be taken for the answer.
+    // Thinking often contains drafts of queries. They must not be used as the answer.
     let text = without_thinking(answer)?;
     let fenced = unfenced(text);
     let candidates = [Some(text.trim()), fenced.map(str::trim)];
@@ -68,9 +69,9 @@ fn object(text: &str) -> Option<WrittenQuery> {
     written(object)
 }
 
-/// A JSON object inside other words.
+/// Finds a JSON object inside other text.
 fn object_inside(text: &str) -> Option<WrittenQuery> {
-    // A bound on attempts: each may scan the rest of the answer.
+    // Attempts are limited, because each may scan the remaining answer.
     let starts = text.match_indices('{').map(|(i, _)| i).take(32);
     starts.into_iter().find_map(|start| {
         let mut values =
@@ -79,7 +80,7 @@ fn object_inside(text: &str) -> Option<WrittenQuery> {
     })
 }
 
-/// Why there is no query, where the model says so in the form that it was asked for.
+/// Returns the model's reason for not writing a query, if it gave one in the requested format.
 pub(super) fn read_refusal(answer: &str) -> Option<String> {
     let text = without_thinking(answer)?;
     let text = unfenced(text).unwrap_or(text).trim();
@@ -95,7 +96,7 @@ pub(super) fn read_refusal(answer: &str) -> Option<String> {
 
 fn written(object: AnswerFields) -> Option<WrittenQuery> {
     let sql = object.sql.map(|sql| sql.trim().to_owned())?;
-    // Some models fence the SQL inside the JSON.
+    // Some models put a code fence inside the JSON string.
     let sql = unfenced(&sql).map_or(sql.clone(), |inside| inside.trim().to_owned());
     let explanation = match object.explanation {
         Some(serde_json::Value::String(text)) => Some(text),
@@ -104,7 +105,8 @@ fn written(object: AnswerFields) -> Option<WrittenQuery> {
     (!sql.is_empty()).then_some(WrittenQuery { sql, explanation })
 }
 
-/// Words that a query, or something that is refused as one, begins with.
+/// Returns whether the text starts with a keyword of a query, or of a statement that the guard
+/// rejects.
 fn begins_like_sql(text: &str) -> bool {
     const FIRST: [&str; 18] = [
         "SELECT", "WITH", "VALUES", "TABLE", "SHOW", "DESCRIBE", "EXPLAIN", "INSERT", "UPDATE",
@@ -127,13 +129,13 @@ fn begins_like_sql(text: &str) -> bool {
         .find(|c: char| !c.is_ascii_alphabetic())
         .unwrap_or(rest.len());
     let (word, after) = rest.split_at(end);
-    // "Select the rows …" is a sentence; what follows has to look like a query's next part.
+    // "Select the rows …" is prose, so the word after SELECT must look like SQL too.
     let known = FIRST.iter().any(|first| first.eq_ignore_ascii_case(word));
     known && after.starts_with(|c: char| c.is_whitespace() || "(*'\"`[".contains(c))
 }
 
-/// The text without a block of thinking at its start and without a byte order mark;
-/// `None` if the block never ends.
+/// Returns the text without a leading byte order mark and thinking block, or `None` if the block is
+/// unclosed.
 pub(super) fn without_thinking(answer: &str) -> Option<&str> {
     let text = answer.trim_start_matches('\u{feff}').trim();
     for (open, close) in [("<think>", "</think>"), ("<thinking>", "</thinking>")] {
@@ -144,7 +146,7 @@ pub(super) fn without_thinking(answer: &str) -> Option<&str> {
     Some(text)
 }
 
-/// The inside of the first code fence, without the name of its language.
+/// Returns the content of the first code fence, without its language tag.
 pub(super) fn unfenced(text: &str) -> Option<&str> {
     let (_, rest) = text.split_once("```")?;
     let inside = rest.split_once("```").map_or(rest, |(inside, _)| inside);
@@ -152,7 +154,7 @@ pub(super) fn unfenced(text: &str) -> Option<&str> {
         .find(|c: char| !c.is_ascii_alphanumeric())
         .unwrap_or(0);
     let (language, after) = inside.split_at(word);
-    // On one line the first word may be part of the code itself.
+    // In a fence on one line, the first word may be code instead of a language tag.
     if after.starts_with(['\n', '\r', ' ']) && !begins_like_sql(inside) && !language.is_empty() {
         Some(after)
     } else {

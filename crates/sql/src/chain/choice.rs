@@ -1,4 +1,4 @@
-//! Selection of tables: the plan before phase 1, and the use of its answer.
+//! Table selection: decides whether phase 1 is needed, and applies its answer.
 
 use super::prepared::PreparedCatalogue;
 use super::select::{fallback, read_selection};
@@ -6,35 +6,35 @@ use super::{Fallback, SelectedTable};
 use crate::rank::RankedTable;
 use crate::{ChainMode, SqlConfig};
 
-/// The plan for a question before phase 2: whether a model chooses tables, and among which.
+/// Plan for a question before phase 2: whether a model selects tables, and from which candidates.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SelectionPlan {
-    /// No call of a model: all tables are shown.
+    /// Show all tables without calling a model.
     All,
-    /// There are no tables: nothing to choose from, which counts as a fallback.
+    /// The catalogue has no tables. This counts as a fallback.
     Nothing,
-    /// Phase 1 chooses among these tables.
+    /// Phase 1 selects among these tables.
     Choose(Vec<usize>),
 }
 
-/// Tables and how they came to be chosen.
+/// The selected tables and how each was selected.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TableSelection {
-    /// Places in the catalogue, in the order in which the model sees them.
+    /// Indexes into the catalogue, in the order of the prompt.
     pub tables: Vec<usize>,
-    /// What chose each.
+    /// Source of each selection.
     pub chosen_by: Vec<&'static str>,
-    /// Why phase 1's answer could not be used.
+    /// Reason why the answer of phase 1 was unusable.
     pub fallback: Option<Fallback>,
-    /// Tables that should be there and did not fit.
+    /// Number of selected tables that did not fit.
     pub omitted: usize,
 }
 
-/// What is to be done for a question, given the tables that fit it best.
+/// Plans the selection for a question, given the tables that match it best.
 ///
-/// [`ChainMode::Seed`]: up to `table_selection_threshold` tables phase 1 is skipped, above it all
-/// tables are listed. [`ChainMode::Budget`]: it is also skipped where the whole schema is small,
-/// and a list that is too long is cut to the best by rank.
+/// In [`ChainMode::Seed`], phase 1 is skipped for up to `table_selection_threshold` tables;
+/// otherwise it lists all tables. In [`ChainMode::Budget`], phase 1 is also skipped if the whole
+/// schema is small, and a list that is too long is cut to the best-ranked tables.
 #[must_use]
 pub fn plan(
     prepared: &PreparedCatalogue,
@@ -45,7 +45,7 @@ pub fn plan(
     if count == 0 {
         return SelectionPlan::Nothing;
     }
-    // Phase 1 costs a call; showing a small schema directly is cheaper and loses no table.
+    // Phase 1 costs a model call. Showing a small schema directly is cheaper and loses no table.
     let small =
         config.chain == ChainMode::Budget && prepared.full_tokens() <= config.full_schema_tokens;
     if count <= config.table_selection_threshold || small {
@@ -60,7 +60,7 @@ pub fn plan(
         .take(config.candidates)
         .map(|r| r.table)
         .collect();
-    // Words that no table has: the largest tables, as many as the list may have.
+    // If no table matches the question's words, list the largest tables that fit.
     let candidates = if best.is_empty() {
         by_size(prepared)
     } else {
@@ -69,7 +69,7 @@ pub fn plan(
     SelectionPlan::Choose(prepared.listing(&candidates, config.list_tokens))
 }
 
-/// All tables, those with most rows first; of equal ones those that were first.
+/// Returns all tables, largest row count first; ties keep their order.
 fn by_size(prepared: &PreparedCatalogue) -> Vec<usize> {
     let tables = &prepared.catalogue.tables;
     let mut all: Vec<usize> = (0..tables.len()).collect();
@@ -77,7 +77,7 @@ fn by_size(prepared: &PreparedCatalogue) -> Vec<usize> {
     all
 }
 
-/// The choice that a plan without phase 1 makes.
+/// Returns the selection for a plan without phase 1.
 #[must_use]
 pub fn select_without_model(
     plan: &SelectionPlan,
@@ -98,7 +98,7 @@ pub fn select_without_model(
     )
 }
 
-/// The choice that an answer of phase 1 makes: `Err` says why there is none that can be used.
+/// Returns the selection from an answer of phase 1, or the reason why the answer is unusable.
 #[must_use]
 pub fn select_from_answer(
     answer: Result<&str, Fallback>,
@@ -115,8 +115,8 @@ pub fn select_from_answer(
     within_budget(choice, prepared, config)
 }
 
-/// Adds the best tables by rank that the model left out: one or two more tables halve the questions
-/// that silently lose one. [`ChainMode::Seed`] adds none.
+/// Adds the best-ranked tables that the model left out. One or two more tables halve the number of
+/// questions that silently lose a table. [`ChainMode::Seed`] adds none.
 fn with_ranked_tables(
     tables: Vec<usize>,
     ranked: &[RankedTable],
@@ -138,7 +138,8 @@ fn with_ranked_tables(
     choice
 }
 
-/// [`ChainMode::Seed`]: all tables. [`ChainMode::Budget`]: the best that fit, best first.
+/// Returns all tables in [`ChainMode::Seed`], or the best-ranked ones that fit in
+/// [`ChainMode::Budget`].
 fn fallback_selection(
     fallback: Fallback,
     prepared: &PreparedCatalogue,
@@ -158,7 +159,7 @@ fn fallback_selection(
             .into_iter()
             .for_each(|is_in| *is_in = true);
     }
-    // Tables without any rank follow by size, the best guess that is left.
+    // Tables without a rank follow by size, the best remaining estimate of relevance.
     tables.extend(
         by_size(prepared)
             .into_iter()
@@ -176,7 +177,7 @@ fn fallback_selection(
     }
 }
 
-/// Leaves out what does not fit into the budget; [`ChainMode::Seed`] has none.
+/// Drops tables that do not fit the budget. [`ChainMode::Seed`] has no budget.
 fn within_budget(
     choice: TableSelection,
     prepared: &PreparedCatalogue,
@@ -200,7 +201,7 @@ fn within_budget(
 }
 
 impl TableSelection {
-    /// The tables as the reply lists them, with the words that each was found by.
+    /// Returns the tables for the reply, each with the words that matched it.
     #[must_use]
     pub fn report(
         &self,

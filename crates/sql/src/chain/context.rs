@@ -1,19 +1,19 @@
-//! A catalogue as text for models: the table list of phase 1 and the schema of phase 2.
+//! Renders a catalogue as text for models: the table list of phase 1 and the schema of phase 2.
 //!
-//! Names and comments of a database are untrusted. Here they stay on their line and within limits,
-//! so that no comment can imitate another table, a request or a rule.
+//! Names and comments from a database are untrusted. They stay on one line and within length
+//! limits, so that a comment cannot imitate another table, a request or a rule.
 
 use super::untrusted_text::{COMMENT, is_unseen, sanitize_line};
 use crate::SqlDialect;
 use crate::catalogue::{Catalogue, DatabaseTable, ForeignKey, TableColumn};
 
-/// Most labels of an enum that are listed.
+/// Maximum number of enum labels listed.
 const LABELS: usize = 24;
 
-/// What the list has for a table without a comment.
+/// Replaces a missing comment in the table list.
 const NO_COMMENT: &str = "No description";
 
-/// The list of all tables and their number, byte for byte as table-chat's contract has it:
+/// Returns the list of all tables and their number. The format is byte for byte that of table-chat:
 /// `DatabaseTable: {schema}.{table} ({type}) - {comment or "No description"}`.
 #[must_use]
 pub fn build_table_summary_context(catalogue: &Catalogue) -> (String, usize) {
@@ -21,8 +21,8 @@ pub fn build_table_summary_context(catalogue: &Catalogue) -> (String, usize) {
     (lines.join("\n"), lines.len())
 }
 
-/// The schema of the tables of these names (`schema.table`, or a bare name for all schemas
-/// that have it), in their order; of all tables where there is no list.
+/// Returns the schema of the named tables, in the given order, or of all tables if `table_names` is
+/// `None`. A name is `schema.table`, or a bare name that matches in every schema.
 #[must_use]
 pub fn build_schema_context(catalogue: &Catalogue, table_names: Option<&[String]>) -> String {
     let text = |table: &DatabaseTable| table_text(table, catalogue.dialect, &|_| None);
@@ -41,12 +41,13 @@ pub fn build_schema_context(catalogue: &Catalogue, table_names: Option<&[String]
     texts.join("\n\n")
 }
 
-/// A table's line in that list.
+/// Returns the line of a table in table-chat's list.
 pub(super) fn seed_line(table: &DatabaseTable) -> String {
     line(table, table.comment.as_deref().unwrap_or(NO_COMMENT))
 }
 
-/// The same without words for a comment that is not there, which cost 2 to 55 % of a list.
+/// Returns the line of a table without the text for a missing comment, which takes 2 to 55 % of a
+/// list.
 pub(super) fn short_line(table: &DatabaseTable) -> String {
     match table
         .comment
@@ -71,9 +72,9 @@ fn head(table: &DatabaseTable, name: &str) -> String {
     format!("Table: {name} ({})", table.table_type)
 }
 
-/// The schema of one table: a line for it and one for each column, names as a query writes them.
-/// `known` gives the words about values of the column at a place, in place of the labels of its
-/// enum.
+/// Returns the schema of one table: one line for the table and one for each column, with names
+/// quoted for queries. `known` returns hints about the values of the column with this index, which
+/// replace the labels of its enum.
 pub(super) fn table_text(
     table: &DatabaseTable,
     dialect: SqlDialect,
@@ -126,7 +127,7 @@ fn column_text(
     if column.is_primary_key {
         text.push_str(" PK");
     }
-    // A key of one column is shown on its column; longer keys get a line of their own below.
+    // A single-column key is shown with its column; longer keys get a line below.
     let alone = table
         .foreign_keys
         .iter()
@@ -137,7 +138,7 @@ fn column_text(
             text.push_str(&format!(".{}", quoted(column, dialect)));
         }
     }
-    // MySQL writes the labels into the type itself: `enum('a','b')`.
+    // MySQL includes the labels in the type itself: `enum('a','b')`.
     let spelled = column.data_type.contains('\'');
     let declared = || {
         let has_labels = !column.values.is_empty() && !spelled;
@@ -163,14 +164,14 @@ fn labels(values: &[String], dialect: SqlDialect) -> String {
     shown.join(", ")
 }
 
-/// A value as a query of the dialect writes it; `None` for one that does not stand on one line
-/// as it is, since any other spelling would be another value.
+/// Returns a value as an SQL literal. Returns `None` if it does not fit on one line unchanged,
+/// because a changed literal would be a different value.
 pub(super) fn literal(value: &str, dialect: SqlDialect) -> Option<String> {
     if value.chars().any(is_unseen) || value.chars().nth(COMMENT).is_some() {
         return None;
     }
     let value = match dialect {
-        // A backslash stands before what it escapes: sessions have no other mode here.
+        // Backslashes escape in MySQL here, because sessions never use another mode.
         SqlDialect::MySql => value.replace('\\', "\\\\"),
         _ => value.to_owned(),
     };
@@ -185,7 +186,7 @@ fn target(key: &ForeignKey, dialect: SqlDialect) -> String {
     )
 }
 
-/// A name as a query of this dialect writes it: quoted where it has to be.
+/// Returns a name quoted for this dialect where necessary.
 ///
 /// ```
 /// use quillet_sql::SqlDialect;
@@ -218,14 +219,14 @@ pub fn quoted(name: &str, dialect: SqlDialect) -> String {
     }
 }
 
-/// Words that are no names without quotes in at least one of the dialects, and that schemas use as
-/// names.
+/// Returns whether the word must be quoted as a name in at least one dialect. Only words common in
+/// schemas are listed.
 fn is_reserved(name: &str) -> bool {
     let folded = name.to_ascii_lowercase();
     RESERVED.binary_search(&folded.as_str()).is_ok()
 }
 
-/// In order of the alphabet.
+/// Sorted for binary search.
 const RESERVED: &[&str] = &[
     "add",
     "all",

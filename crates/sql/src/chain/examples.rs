@@ -1,8 +1,8 @@
-//! Pairs of a question and a query that a person accepted, as examples for a question like theirs.
+//! Accepted pairs of question and query, used as examples for similar questions.
 //!
-//! Questions are alike that have words in common; those that are rare among the accepted questions
-//! count most. An example is shown to the model only while its query would still pass: examples go
-//! with the tables that they need.
+//! Questions are similar if they share words; words that are rare among the accepted questions
+//! weigh most. An example is shown only while the guard still accepts its query. The tables of the
+//! examples are added to the prompt.
 
 use foldhash::{HashMap, HashMapExt, HashSet};
 use quillet_core::archive::QueryRecord;
@@ -11,28 +11,28 @@ use quillet_core::chat::TokenCounter;
 use super::untrusted_text::sanitize_line;
 use crate::rank::content_words;
 
-/// Questions that have less in common than this (cosine of their words) are not alike.
+/// Minimum cosine similarity of two questions' words.
 const ALIKE: f32 = 0.25;
-/// A word that none of them has counts for this much.
+/// Weight of a word that no accepted question contains.
 const UNKNOWN: f32 = 0.5;
-/// Longer queries are no examples.
+/// Maximum length of an example query; longer ones are skipped.
 const LONGEST: usize = 2_000;
 
-/// A pair that a model is shown.
+/// A question and its query, shown to the model as an example.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Example {
-    /// The number of its record in the history.
+    /// Id of its history record.
     pub id: u64,
     /// The question.
     pub question: String,
-    /// The query that answers it.
+    /// The accepted query.
     pub sql: String,
-    /// Tables that the query reads, `schema.table`.
+    /// Tables that the query reads, as `schema.table`.
     pub tables: Vec<String>,
 }
 
-/// Pairs whose questions are most like this one, the most alike first, newer ones first among equal
-/// ones; of one question or one query only the newest.
+/// Returns the records with the most similar questions, most similar first; among equals, newer
+/// ones first. Of records with the same question or query, only the newest is returned.
 pub(crate) fn similar_records<'a>(
     question: &str,
     accepted: &'a [QueryRecord],
@@ -43,7 +43,7 @@ pub(crate) fn similar_records<'a>(
     for record in accepted {
         let words = record.question.as_deref().map(content_words);
         let words: HashSet<String> = words.unwrap_or_default().into_iter().collect();
-        // Records come newest first, so the newest of equal pairs stays.
+        // Records are sorted newest first, so the newest of equal pairs is retained.
         let is_known = known
             .iter()
             .any(|(other, said)| other.sql == record.sql || *said == words);
@@ -59,7 +59,8 @@ pub(crate) fn similar_records<'a>(
     let all = known.len() as f32;
     let weight = |word: &String| {
         let holders = f32::from(holders.get(word).copied().unwrap_or_default());
-        // A word that no accepted question has is mostly a value, and another one each time.
+        // A word that no accepted question contains is usually a value, which differs between
+        // questions.
         let share = if holders > 0.0 { 1.0 } else { UNKNOWN };
         share * (1.0 + all / (holders + 1.0)).ln()
     };
@@ -79,7 +80,7 @@ pub(crate) fn similar_records<'a>(
     scored.into_iter().map(|(_, record)| record).collect()
 }
 
-/// The examples as a prompt has them, an empty line behind; as many as fit into the tokens.
+/// Formats the examples for a prompt, each followed by an empty line, up to `budget` tokens.
 pub(super) fn text(examples: &[Example], tokens: &dyn TokenCounter, budget: u64) -> String {
     const HEAD: &str = "Requests like this one, with queries that were accepted:\n";
     let mut text = String::new();
@@ -92,8 +93,8 @@ pub(super) fn text(examples: &[Example], tokens: &dyn TokenCounter, budget: u64)
         );
         let cost = tokens.count_text(&shown);
         if cost > left {
-            // A long example is skipped, not cut: half a query teaches the wrong thing. Shorter
-            // ones after it may still fit.
+            // A long example is skipped instead of cut, because a truncated query is a bad example.
+            // Shorter ones after it may still fit.
             continue;
         }
         left -= cost;

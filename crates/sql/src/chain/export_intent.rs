@@ -1,4 +1,5 @@
-//! Whether a question asks for a file, and of which kind (table-chat calls it the export intent).
+//! Detects whether a question asks for a file, and in which format. table-chat calls this the
+//! export intent.
 
 /// Words that ask for a file.
 const VERBS: [&str; 12] = [
@@ -16,7 +17,7 @@ const VERBS: [&str; 12] = [
     "生成文件",
 ];
 
-/// Words for kinds of files, and the kind that they name.
+/// Words for file formats, with the format of each.
 const KINDS: [(&str, &str); 9] = [
     ("csv", "csv"),
     ("excel", "xlsx"),
@@ -29,7 +30,8 @@ const KINDS: [(&str, &str); 9] = [
     ("arrow", "arrow"),
 ];
 
-/// The kind of file that a question asks for; `csv` where it asks for one and names none.
+/// Returns the file format that a question asks for, or `csv` if it asks for a file without naming
+/// a format.
 pub(super) fn export_format(question: &str) -> Option<&'static str> {
     let text = question.to_lowercase();
     if !VERBS.iter().any(|verb| text.contains(verb)) {

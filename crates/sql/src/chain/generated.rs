@@ -1,38 +1,38 @@
-//! What the chain gives: the query and an account of how it came about.
+//! Result of the pipeline: the query with a report of how it was generated.
 
 use serde::Serialize;
 
-/// A query that a model wrote for a question.
+/// A query that a model generated for a question.
 #[derive(Clone, Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct GeneratedQuery {
-    /// The query, approved by the guard.
+    /// The query, accepted by the guard.
     pub generated_sql: String,
-    /// The model that wrote it, as it calls itself.
+    /// Model name as reported by the provider.
     pub model: String,
-    /// What it does, in the language of the question.
+    /// Explanation of the query, in the language of the question.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub explanation: Option<String>,
-    /// `csv`, `json`, `xlsx` or `parquet` where the question asks for a file.
+    /// `csv`, `json`, `xlsx` or `parquet`, if the question asks for a file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub export_format: Option<String>,
-    /// The tables whose schema the model saw, and why.
+    /// Tables whose schema the model saw, and why.
     pub selected_tables: Vec<SelectedTable>,
-    /// Whether phase 1's choice could not be used.
+    /// Whether the selection of phase 1 was unusable.
     pub fallback_used: bool,
-    /// Why, where it was so.
+    /// Reason for the fallback.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fallback_reason: Option<Fallback>,
-    /// Tables that did not fit into the token budget.
+    /// Number of tables that did not fit the token budget.
     pub omitted_tables: usize,
-    /// What took how long.
+    /// Duration of each phase.
     pub phases: Vec<PhaseTime>,
-    /// What it cost, and what it would have cost with the whole schema.
+    /// Tokens used, and tokens the whole schema would have used.
     pub tokens: TokenReport,
-    /// Numbers in the history of the accepted queries that the model was shown as examples.
+    /// Ids of the accepted queries that the model saw as examples.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub examples: Vec<u64>,
-    /// Queries that were refused before this one, oldest first.
+    /// Rejected queries before this one, oldest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub repairs: Vec<Repair>,
 }
@@ -43,21 +43,21 @@ pub struct GeneratedQuery {
 pub struct SelectedTable {
     /// `schema.table`.
     pub name: String,
-    /// `all`, `model`, `rank`, `example`: who chose it.
+    /// Source of the selection: `all`, `model`, `rank` or `example`.
     pub chosen_by: &'static str,
-    /// The words that it was found by.
+    /// Words of the question that matched the table.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub why: Vec<String>,
 }
 
-/// Why phase 1's choice could not be used. Every one of them falls back to tables that the model
-/// did not choose.
+/// Reason why the selection of phase 1 was unusable. Every fallback uses tables that the model did
+/// not select.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Fallback {
     /// Stable code: `call_failed`, `not_json`, `not_an_array`, `empty`, `all_unknown`, `no_tables`.
     pub code: &'static str,
-    /// One sentence.
+    /// Description in one sentence.
     pub message: String,
 }
 
@@ -65,13 +65,13 @@ pub struct Fallback {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PhaseTime {
-    /// `catalogue`, `rank`, `select`, `generate`, `repair`.
+    /// Phase: `catalogue`, `rank`, `select`, `generate` or `repair`.
     pub name: &'static str,
-    /// Milliseconds.
+    /// Duration in milliseconds.
     pub ms: u64,
 }
 
-/// Tokens, as the provider counted them where it did, else estimated.
+/// Token usage as reported by the provider, or estimated if it does not report usage.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TokenReport {
@@ -79,20 +79,20 @@ pub struct TokenReport {
     pub prompt: u64,
     /// Tokens of all answers.
     pub completion: u64,
-    /// Tokens that the schema of all tables would have had, estimated.
+    /// Estimated tokens of the schema of all tables.
     pub full_schema: u64,
-    /// Tokens that were not sent because tables were chosen: may be negative on small schemas.
+    /// Tokens saved by selecting tables. May be negative for small schemas.
     pub saved: i64,
 }
 
-/// A query that went back to the model.
+/// A rejected query that was sent back to the model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Repair {
-    /// The query.
+    /// The rejected query.
     pub sql: String,
-    /// Code of the error.
+    /// Error code.
     pub code: String,
-    /// The error, as it was sent to the model.
+    /// Error text sent to the model.
     pub error: String,
 }

@@ -1,8 +1,9 @@
-//! The text-to-SQL pipeline in two phases: a model selects tables from the list of all tables, then
-//! it sees their schema and writes the query. Both phases can be skipped, limited and repaired.
+//! The text-to-SQL pipeline in two phases. First, a model selects tables from a list of all tables.
+//! Then it sees their schema and writes the query. Phase 1 can be skipped, table lists are limited,
+//! and failed queries are repaired.
 //!
-//! [`build_table_summary_context`], [`QueryChain::select_relevant_tables`], [`build_schema_context`] and
-//! [`QueryChain::generate_sql`] have the names that table-chat documents.
+//! The names of [`build_table_summary_context`], [`QueryChain::select_relevant_tables`],
+//! [`build_schema_context`] and [`QueryChain::generate_sql`] are those that table-chat documents.
 
 mod answer;
 mod choice;

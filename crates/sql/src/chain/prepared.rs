@@ -1,4 +1,4 @@
-//! A prepared catalogue: its rank index and the token cost of each table.
+//! A catalogue prepared for questions: its rank index and the token cost of each table.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, RwLock};
@@ -12,31 +12,31 @@ use crate::Catalogue;
 use crate::rank::{DEPTH, Glossary, RankIndex, RankedTable};
 use crate::values::{ValueIndex, ValueSamples};
 
-/// A catalogue with everything that is computed once for it and used by every question.
+/// A catalogue with everything that is computed once and shared by all questions.
 #[derive(Debug)]
 pub struct PreparedCatalogue {
     /// The catalogue.
     pub catalogue: Arc<Catalogue>,
-    /// Its tables, ready to be ranked.
+    /// Rank index of its tables.
     pub index: RankIndex,
-    /// Tokens of each table's line in the list.
+    /// Tokens of each table's line in the table list.
     line_tokens: Vec<u32>,
     /// Tokens of each table's schema text.
     schema_tokens: Vec<u32>,
-    /// Vectors of the tables' texts, once an embedder has made them.
+    /// Embeddings of the tables, once an embedder has computed them.
     vectors: OnceLock<Vec<Vec<f32>>>,
-    /// Whether somebody has begun to have them made.
+    /// Whether a task has started to compute the embeddings.
     embedding: AtomicBool,
-    /// Values of columns; other ones each time they were sampled.
+    /// Known column values, replaced by each new sample.
     known: RwLock<Arc<ValueIndex>>,
 }
 
 impl PreparedCatalogue {
-    /// Prepares a catalogue. Takes about a second for 10,000 tables, so call it on a blocking
+    /// Prepares a catalogue. This takes about a second for 10,000 tables, so call it on a blocking
     /// thread.
     #[must_use]
     pub fn new(catalogue: Arc<Catalogue>, glossary: &Glossary, tokens: &dyn TokenCounter) -> Self {
-        // One more for the line end that joins the texts.
+        // Adds one for the newline that joins the texts.
         let count = |text: String| u32::try_from(tokens.count_text(&text) + 1).unwrap_or(u32::MAX);
         let tables = catalogue.tables.iter();
         let line_tokens = tables
@@ -51,7 +51,7 @@ impl PreparedCatalogue {
             schema_tokens,
             vectors: OnceLock::new(),
             // Separate from the vectors, so that a second question does not start embedding while
-            // the first is still at it.
+            // the first still does.
             embedding: AtomicBool::new(false),
             known: RwLock::new(Arc::new(ValueIndex::of(
                 &catalogue,
@@ -67,7 +67,7 @@ impl PreparedCatalogue {
         *write(&self.known) = known;
     }
 
-    /// Values that columns are known to have.
+    /// Returns the known column values.
     #[must_use]
     pub fn values(&self) -> Arc<ValueIndex> {
         read(&self.known).clone()
@@ -78,10 +78,10 @@ impl PreparedCatalogue {
         !self.embedding.swap(true, Ordering::Relaxed)
     }
 
-    /// Has the vectors of all tables made, from then on used by [`PreparedCatalogue::rank`].
+    /// Computes the embeddings of all tables, which [`PreparedCatalogue::rank`] uses from then on.
     ///
     /// # Errors
-    /// The embedder's.
+    /// Returns the embedder's error.
     pub async fn embed(&self, embedder: &dyn Embedder) -> Result<(), ModelError> {
         let vectors = embedder.embed(&self.index.texts()).await?;
         // If another task has already set the vectors, they are equal.
@@ -89,14 +89,14 @@ impl PreparedCatalogue {
         Ok(())
     }
 
-    /// Whether questions can be ranked by nearness too.
+    /// Returns whether the tables have embeddings.
     #[must_use]
     pub fn is_embedded(&self) -> bool {
         self.vectors.get().is_some()
     }
 
-    /// The best `most` tables for a question: by words, and by nearness to its vector where there
-    /// is one.
+    /// Returns the best `most` tables for a question, ranked by words and, if `vector` is given, by
+    /// embedding similarity.
     #[must_use]
     pub fn rank(&self, question: &str, vector: Option<&[f32]>, most: usize) -> Vec<RankedTable> {
         match (vector, self.vectors.get()) {
@@ -108,8 +108,8 @@ impl PreparedCatalogue {
         }
     }
 
-    /// The best `most` by words of the tables that `fits` takes, which is given places in the
-    /// catalogue; values that tables are known to have are words of theirs.
+    /// Returns the best `most` tables among those accepted by `fits`, ranked by words. `fits`
+    /// receives an index into the catalogue. Known values of a table count as its words.
     #[must_use]
     pub fn rank_among(
         &self,
@@ -121,7 +121,7 @@ impl PreparedCatalogue {
         self.index.rank_knowing(question, &named, most, fits)
     }
 
-    /// Tokens of the list of all tables.
+    /// Returns the tokens of the list of all tables.
     #[must_use]
     pub fn list_tokens(&self) -> u64 {
         self.line_tokens
@@ -130,7 +130,7 @@ impl PreparedCatalogue {
             .sum()
     }
 
-    /// Tokens of the schema of all tables.
+    /// Returns the tokens of the schema of all tables.
     #[must_use]
     pub fn full_tokens(&self) -> u64 {
         self.schema_tokens
@@ -139,20 +139,20 @@ impl PreparedCatalogue {
             .sum()
     }
 
-    /// Tokens of one table's line in the list; 0 for one that is not there.
+    /// Returns the tokens of a table's line in the list; 0 for an unknown table.
     #[must_use]
     pub fn line_tokens(&self, table: usize) -> u64 {
         self.line_tokens.get(table).copied().map_or(0, u64::from)
     }
 
-    /// Tokens of the schema of one table; 0 for one that is not there.
+    /// Returns the tokens of a table's schema; 0 for an unknown table.
     #[must_use]
     pub fn table_tokens(&self, table: usize) -> u64 {
         self.schema_tokens.get(table).copied().map_or(0, u64::from)
     }
 
-    /// As many of these tables as fit into a budget of schema tokens, in their order. The
-    /// first one always does, cut or not: without any table there is nothing to ask about.
+    /// Returns the tables, in order, whose schemas together fit into a token budget. The first
+    /// table is always included, even if it is too large, because a query needs at least one.
     #[must_use]
     pub fn fitting(&self, tables: &[usize], budget: u64) -> Vec<usize> {
         let mut left = budget;
@@ -168,7 +168,7 @@ impl PreparedCatalogue {
         kept
     }
 
-    /// As many of these tables as fit into a budget of tokens of the list.
+    /// Returns the first of these tables whose lines in the list fit into a token budget.
     pub(super) fn listing(&self, tables: &[usize], budget: u64) -> Vec<usize> {
         let mut left = budget;
         let fits = |table: &&usize| {

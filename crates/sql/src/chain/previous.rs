@@ -1,24 +1,25 @@
-//! Earlier questions of the conversation, so that "and only Berlin?" has a meaning.
+//! Earlier questions of a conversation, so that the model can interpret "and only Berlin?".
 
 use serde::{Deserialize, Serialize};
 
 use super::untrusted_text::sanitize_line;
 
-/// Most characters of a query that the model is shown again.
+/// Maximum characters of an earlier query in a prompt.
 const QUERY: usize = 2_000;
 
-/// A question of the same talk and the query that answered it.
+/// An earlier question of the conversation and its generated query.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EarlierQuestion {
     /// The question.
     pub question: String,
-    /// The query that was generated for it.
+    /// The generated query.
     pub sql: String,
 }
 
-/// Questions and queries as a part of the prompt, with an empty line behind; nothing where there
-/// are none. They are data: a question stays on its line, and lines of a query are indented.
+/// Formats earlier questions and queries for the prompt, followed by an empty line; empty if there
+/// are none. They are untrusted data: a question stays on one line, and lines of a query are
+/// indented.
 pub(super) fn shown(previous: &[EarlierQuestion]) -> String {
     if previous.is_empty() {
         return String::new();

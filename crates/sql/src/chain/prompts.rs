@@ -1,4 +1,4 @@
-//! The chain's prompts: templates, which users may put their own in place of.
+//! The pipeline's prompts: built-in templates, which users can replace.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,29 +9,29 @@ use quillet_template::{
     TemplateFactory, TemplateSource, render,
 };
 
-/// The prompts of the chain.
+/// The prompts of the pipeline.
 ///
-/// All of them have the variables `prompt` (the question), `db_name`, `db_type` (`postgresql`,
-/// `mysql`, `sqlite`) and `description` (what its owner wrote about the database).
+/// All have the variables `prompt` (the question), `db_name`, `db_type` (`postgresql`, `mysql`,
+/// `sqlite`) and `description` (of the connection).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PromptKind {
-    /// Phase 1: which tables. Variables `table_summary_list` (a line for each table),
+    /// Phase 1: select tables. Variables: `table_summary_list` (one line for each table),
     /// `max_tables`, `more_rules`.
     Tables,
-    /// Phase 2: the query. Variables `dialect` (its name for people), `dialect_rules`, `schema`,
-    /// `limit`, `examples` (accepted queries with their questions and an empty line behind; empty
-    /// where there are none), `previous` (earlier questions of the talk and their queries; empty
-    /// for the first).
+    /// Phase 2: write the query. Variables: `dialect` (display name), `dialect_rules`, `schema`,
+    /// `limit`, `examples` (accepted queries with their questions, followed by an empty line; empty
+    /// if there are none), `previous` (earlier questions of the conversation with their queries;
+    /// empty for the first question).
     Query,
-    /// After an error: the query again. Those of `Query`, and `sql` and `error`.
+    /// Repair a query after an error. Variables: those of `Query`, plus `sql` and `error`.
     Repair,
 }
 
 impl PromptKind {
-    /// All of them.
+    /// All prompts of the pipeline.
     pub const ALL: [PromptKind; 3] = [PromptKind::Tables, PromptKind::Query, PromptKind::Repair];
 
-    /// The id of a stored prompt that takes its place.
+    /// Returns the id of the stored prompt that replaces this one.
     #[must_use]
     pub fn id(self) -> &'static str {
         match self {
@@ -41,7 +41,7 @@ impl PromptKind {
         }
     }
 
-    /// The messages as they come with the crate: roles and f-string templates.
+    /// Returns the built-in messages: roles and f-string templates.
     #[must_use]
     pub fn texts(self) -> [(Role, &'static str); 2] {
         let query = include_str!("texts/query.system.txt");
@@ -61,13 +61,14 @@ impl PromptKind {
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct PromptError {
-    /// What went wrong, with the place in the template.
+    /// The problem, with its position in the template.
     pub message: String,
 }
 
-/// Renders the chain's prompts. A server looks for stored prompts of the ids of [`PromptKind`] first.
+/// Renders the pipeline's prompts. A server looks for stored prompts with the ids of [`PromptKind`]
+/// first.
 pub trait Prompts: Send + Sync + fmt::Debug {
-    /// The messages of a prompt.
+    /// Renders the messages of a prompt.
     fn render<'a>(
         &'a self,
         which: PromptKind,
@@ -75,21 +76,20 @@ pub trait Prompts: Send + Sync + fmt::Debug {
     ) -> BoxFuture<'a, Result<Vec<Message>, PromptError>>;
 }
 
-/// The prompts that come with the crate: f-strings, of which phase 1's are table-chat's, word for
-/// word.
+/// The built-in prompts, as f-strings. The prompt of phase 1 is word for word that of table-chat.
 #[derive(Clone, Debug)]
 pub struct BuiltIn {
     templates: [Arc<dyn CompiledTemplate>; 3],
 }
 
-/// Names of the two sources of each prompt.
+/// Names of the two template sources of each prompt.
 const ENTRIES: [&str; 2] = ["system", "user"];
 
 impl BuiltIn {
-    /// Compiles them.
+    /// Compiles the built-in prompts.
     ///
     /// # Errors
-    /// None of the texts that come with the crate gives one.
+    /// Never fails for the built-in texts.
     pub fn new() -> Result<Self, CompileError> {
         let factory = TemplateFactory::standard();
         let compile = |which: PromptKind| {

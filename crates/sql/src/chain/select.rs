@@ -1,4 +1,4 @@
-//! A model's answer of phase 1 as a choice of tables.
+//! Parses a model's table selection from its answer in phase 1.
 
 use serde_json::Value;
 
@@ -7,15 +7,15 @@ use super::answer::without_thinking;
 use super::untrusted_text::sanitize_line;
 use crate::Catalogue;
 
-/// Reads a choice of tables: places in [`Catalogue::tables`] in the order of the answer, each once,
-/// at most `most`.
+/// Parses a table selection. Returns indexes into [`Catalogue::tables`] in the order of the answer,
+/// without duplicates, at most `most`.
 ///
-/// Names are taken as models write them: qualified or bare, quoted, in another case, with the
-/// database in front, or as the whole line of the list. A bare name of several schemas means all of
-/// them. Whatever is not in the catalogue is left out.
+/// Names may be qualified or bare, quoted, in another case, prefixed with the database, or the
+/// whole line of the list. A bare name that exists in several schemas selects all of them. Names
+/// missing from the catalogue are ignored.
 ///
 /// # Errors
-/// The answer is no JSON, no array, empty, or names no table that is there.
+/// Fails if the answer is not JSON, not an array, or empty, or does not name a known table.
 pub fn read_selection(
     answer: &str,
     catalogue: &Catalogue,
@@ -57,7 +57,7 @@ pub(super) fn fallback(code: &'static str, message: impl Into<String>) -> Fallba
     }
 }
 
-/// The texts of the array in an answer; items of other kinds are left out.
+/// Returns the strings of the array in an answer. Items of other types are ignored.
 fn names(answer: &str) -> Result<Vec<String>, Fallback> {
     let not_json = || fallback("not_json", "phase 1 did not answer with JSON");
     let text = without_thinking(answer).ok_or_else(not_json)?;
@@ -66,7 +66,8 @@ fn names(answer: &str) -> Result<Vec<String>, Fallback> {
         .ok_or_else(not_json)?;
     let items = match value {
         Value::Array(items) => items,
-        // {"tables": […]}: the only field, and plainly what was meant.
+        // Accepts {"tables": […]} too: an object whose only field is the array has one plausible
+        // meaning.
         Value::Object(fields) => match fields
             .into_iter()
             .map(|(_, value)| value)
@@ -95,14 +96,14 @@ fn names(answer: &str) -> Result<Vec<String>, Fallback> {
     Ok(texts.collect())
 }
 
-/// The whole text, or the inside of its code fence, as JSON.
+/// Parses the whole text, or the content of its code fence, as JSON.
 fn whole(text: &str) -> Option<Value> {
     let inside = super::answer::unfenced(text);
     serde_json::from_str(inside.unwrap_or(text).trim()).ok()
 }
 
-/// The first array of texts inside other words; of one that was cut off, the items that are
-/// complete.
+/// Finds the first array of strings inside other text. Of a truncated array, it returns the
+/// complete items.
 fn first_array(text: &str) -> Option<Value> {
     let starts = text.match_indices('[').map(|(i, _)| i);
     starts.take(64).find_map(|start| {
@@ -110,15 +111,15 @@ fn first_array(text: &str) -> Option<Value> {
         let mut values = serde_json::Deserializer::from_str(rest).into_iter::<Value>();
         match values.next() {
             Some(Ok(value @ Value::Array(_))) => Some(value),
-            // The answer may be cut at `max_tokens`: the complete names before the cut are still a
-            // valid choice.
+            // If the answer is truncated at `max_tokens`, the complete names before that are still
+            // a valid selection.
             Some(Err(error)) if error.is_eof() => cut(rest),
             _ => None,
         }
     })
 }
 
-/// The complete texts at the start of an array that ends too early; `None` if there is none.
+/// Returns the complete strings at the start of a truncated array; `None` if there are none.
 fn cut(text: &str) -> Option<Value> {
     let mut items = Vec::new();
     let mut rest = text.strip_prefix('[')?.trim_start();
@@ -135,7 +136,7 @@ fn cut(text: &str) -> Option<Value> {
     (!items.is_empty()).then_some(Value::Array(items))
 }
 
-/// Places of the tables that a name means.
+/// Returns the indexes of the tables that match a name.
 pub(super) fn named(catalogue: &Catalogue, name: &str) -> Vec<usize> {
     let name = bare_of_line(name.trim());
     let parts = parts(name);
@@ -156,14 +157,14 @@ pub(super) fn named(catalogue: &Catalogue, name: &str) -> Vec<usize> {
         if !found.is_empty() {
             return found;
         }
-        // The schema is wrong: the table is meant only if there is but one.
+        // If the schema is wrong, the table is accepted only if its name is unique.
         let found = catalogue.find(None, last);
         return if found.len() == 1 { found } else { Vec::new() };
     }
     catalogue.find(None, last)
 }
 
-/// The name in a line of the list: models repeat it whole.
+/// Extracts the name from a line of the list, because models sometimes repeat the whole line.
 fn bare_of_line(name: &str) -> &str {
     let Some(rest) = name.strip_prefix("Table:") else {
         return name;
@@ -172,7 +173,7 @@ fn bare_of_line(name: &str) -> &str {
     rest.find(" (").map_or(rest, |end| &rest[..end])
 }
 
-/// The parts of a name between its dots, without quotes of any dialect.
+/// Splits a name at its dots and removes the quotes of any dialect.
 fn parts(name: &str) -> Vec<String> {
     let mut parts = vec![String::new()];
     let mut quote = None;

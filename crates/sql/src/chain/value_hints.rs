@@ -1,8 +1,9 @@
-//! Which values of columns a model is shown: those that the question names, and choices.
+//! Selects the column values that a model sees: those named in the question, and columns with few
+//! distinct values.
 //!
-//! A named value goes out as the database spells it: nothing that the question did not say. Columns
-//! with few values that come again and again are listed whole, since "unpaid" names none of
-//! `OPEN`, `PAID` and `VOID`. Both within a budget, named ones first.
+//! A value that the question names is shown in the database's spelling, so it reveals nothing new.
+//! Columns with few, often repeated values are listed completely, since "unpaid" does not name any
+//! of `OPEN`, `PAID` and `VOID`. Both share a token budget; named values come first.
 
 use foldhash::HashMap;
 use quillet_core::chat::TokenCounter;
@@ -11,23 +12,23 @@ use super::context::literal;
 use crate::SqlDialect;
 use crate::values::ValueIndex;
 
-/// Most values of one column that a question names and that are shown.
+/// Maximum number of named values shown for one column.
 const MOST_NAMED: usize = 8;
-/// Labels of an enum besides those that are named.
+/// Maximum number of enum labels shown besides the named ones.
 const MOST_LABELS: usize = 24;
 
-/// Words about values, by place of table and column.
+/// Value hints by table index and column index.
 #[derive(Debug, Default)]
 pub(super) struct ValueHints(HashMap<(usize, usize), String>);
 
 impl ValueHints {
-    /// What is said of a column.
+    /// Returns the hint for a column.
     pub(super) fn of(&self, table: usize, column: usize) -> Option<String> {
         self.0.get(&(table, column)).cloned()
     }
 }
 
-/// What there is to say about values of these tables for a question, within `budget` tokens.
+/// Returns the hints for these tables and a question, within `budget` tokens.
 pub(super) fn shown(
     known: &ValueIndex,
     question: &str,
@@ -39,8 +40,8 @@ pub(super) fn shown(
     let mut shown = ValueHints::default();
     let mut left = budget;
     let mut say = |place: (usize, usize), text: String, left: &mut u64| {
-        // A hint that does not fit is left out as a whole: a part of the values would look like all
-        // of them.
+        // A hint that does not fit is omitted completely, because a partial list would look
+        // complete.
         let cost = tokens.count_text(&text) + 1;
         if !text.is_empty() && cost <= *left && !shown.0.contains_key(&place) {
             *left -= cost;
@@ -61,7 +62,7 @@ pub(super) fn shown(
             order.extend(rest);
         } else if column.is_declared {
             if column.values.len() <= MOST_LABELS {
-                // All of them stand there in any case, in their own order.
+                // The schema lists all of them anyway, in their declared order.
                 continue;
             }
             order.extend(rest.take(MOST_LABELS.saturating_sub(named.len())));
@@ -80,7 +81,7 @@ pub(super) fn shown(
     shown
 }
 
-/// `in ('a', 'b')` for what the schema says, `e.g. 'a', 'b'` for what was seen.
+/// Formats `in ('a', 'b')` for values declared in the schema, and `e.g. 'a', 'b'` for sampled ones.
 fn list<'a>(
     values: impl Iterator<Item = &'a String>,
     all: usize,

@@ -1,9 +1,8 @@
-//! A small shop to try everything on, without a server: sixteen tables and views with a few hundred
-//! rows, with comments in Chinese and English, a table with a Chinese name and one whose name needs
-//! quotes.
+//! A small demo shop as a SQLite file, which needs no server. It has sixteen tables and views with
+//! a few hundred rows, comments in Chinese and English, a table with a Chinese name and one whose
+//! name needs quotes.
 //!
-//! The file is built from SQL text that is part of the program, and is the same wherever it is
-//! built.
+//! The file is built from SQL embedded in the program and is identical on every machine.
 
 mod matcher;
 
@@ -17,11 +16,11 @@ use crate::{ConnectionUrl, connect};
 
 pub use self::matcher::WordMatcher;
 
-/// What the shop is, for a definition of a connection to it.
+/// Description of the shop for a connection.
 pub const DESCRIPTION: &str = "A small shop: customers, orders, products, stock, payments and shipments of 2025. \
                                一家小店：2025 年的客户、订单、商品、库存、付款和物流。";
 
-/// Questions that the shop has good answers to, even with the model that works without a network.
+/// Questions that give good answers, even with the offline model.
 pub const QUESTIONS: [&str; 8] = [
     "How many customers are there?",
     "Show the total order amount by status",
@@ -35,14 +34,14 @@ pub const QUESTIONS: [&str; 8] = [
 
 /// Tables, columns and views, with their comments.
 const SCHEMA: &str = include_str!("schema.sql");
-/// Rows.
+/// Rows of the tables.
 const DATA: &str = include_str!("data.sql");
 
-/// Creates the shop as a file, atomically. Returns `false` if the file exists already, which stays
+/// Creates the shop as a file, atomically. Returns `false` if the file already exists and leaves it
 /// unchanged. Blocks for some hundredths of a second.
 ///
 /// # Errors
-/// The file cannot be written there.
+/// Fails if the file cannot be written.
 pub fn create(path: &Path) -> Result<bool, DatabaseError> {
     if path.exists() {
         return Ok(false);
@@ -53,15 +52,16 @@ pub fn create(path: &Path) -> Result<bool, DatabaseError> {
         fault.hint = Some("name a file in an existing, writable folder".to_owned());
         fault
     };
-    // SQLite reads a relative name that begins with `file:` as an address.
+    // SQLite would parse a relative path that begins with `file:` as a URL.
     let path = std::path::absolute(path).map_err(|error| failed(&error))?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    // Built under another name and renamed, so that a second process never opens a half-built file.
+    // The file is built under a temporary name and renamed, so that another process never opens a
+    // half-built file.
     let half = path.with_file_name(format!(".{name}.{}", std::process::id()));
     let built = build(&half).map_err(|error| failed(&error));
     let moved = built.and_then(|()| std::fs::rename(&half, &path).map_err(|error| failed(&error)));
     if moved.is_err() {
-        // Nothing is left behind; that it cannot be removed is no second error.
+        // The error above is the one to report, so a failed cleanup is ignored.
         let _ = std::fs::remove_file(&half);
     }
     moved.map(|()| true)
@@ -70,7 +70,7 @@ pub fn create(path: &Path) -> Result<bool, DatabaseError> {
 /// Opens the shop in a file, which is created if missing.
 ///
 /// # Errors
-/// The file cannot be written, or its path is no text.
+/// Fails if the file cannot be written, or its path is not UTF-8.
 pub fn open(path: &Path) -> Result<Arc<dyn Database>, DatabaseError> {
     create(path)?;
     let url: ConnectionUrl = url(path).parse().map_err(|error: crate::UrlError| {
@@ -86,11 +86,11 @@ pub fn url(path: &Path) -> String {
 }
 
 fn build(path: &Path) -> rusqlite::Result<()> {
-    // What a process of this number left behind when it was stopped.
+    // A killed process with the same id may have left this file.
     let _ = std::fs::remove_file(path);
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
     let mut connection = Connection::open_with_flags(path, flags)?;
-    // Without a journal: nobody else sees the file before it is whole.
+    // No journal is needed, because other processes do not see the file before it is complete.
     connection.execute_batch("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;")?;
     let transaction = connection.transaction()?;
     transaction.execute_batch(SCHEMA)?;

@@ -1,14 +1,14 @@
-//! Whether a query gives the rows of the right one.
+//! Compares the rows of a query with those of the reference query.
 
 use serde::Serialize;
 
 use crate::database::{Database, DatabaseError, QueryLimits};
 use crate::rows::{Cell, RowSet};
 
-/// Digits of a number that have to be alike.
+/// Significant digits that must be equal in two numbers.
 const DIGITS: usize = 9;
 
-/// The outcome of one query.
+/// Outcome of one query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ExecutionOutcome {
     /// The rows are the same.
@@ -24,14 +24,14 @@ pub enum ExecutionOutcome {
 pub struct Accuracy {
     /// Queries with the same rows.
     pub same: usize,
-    /// Queries with other rows.
+    /// Queries with different rows.
     pub different: usize,
     /// Queries that do not run.
     pub failed: usize,
 }
 
 impl Accuracy {
-    /// Counts one more.
+    /// Counts an outcome.
     pub fn add(&mut self, outcome: &ExecutionOutcome) {
         let count = match outcome {
             ExecutionOutcome::Same => &mut self.same,
@@ -41,7 +41,7 @@ impl Accuracy {
         *count += 1;
     }
 
-    /// Share of the queries with the same rows, from 0 to 1.
+    /// Returns the share of queries with the same rows, from 0 to 1.
     #[must_use]
     pub fn share(&self) -> f64 {
         let all = self.same + self.different + self.failed;
@@ -49,10 +49,10 @@ impl Accuracy {
     }
 }
 
-/// Runs the right query and the one in question, and compares what they give.
+/// Runs the reference query and the tested query, and compares their rows.
 ///
 /// # Errors
-/// The right query does not run: nothing can be said.
+/// Fails if the reference query fails, because there is nothing to compare with.
 pub async fn execution(
     database: &dyn Database,
     gold: &str,
@@ -67,8 +67,9 @@ pub async fn execution(
     })
 }
 
-/// Whether two results are the same: column by column, names apart; in any order of rows unless
-/// `ordered`. Numbers are compared as numbers, whatever types the database gave them.
+/// Returns whether two results are equal. Columns are compared by position, ignoring names. Row
+/// order matters only if `ordered` is set. Numbers are compared by value, ignoring their database
+/// types.
 #[must_use]
 pub fn same_rows(right: &RowSet, rows: &RowSet, ordered: bool) -> bool {
     if right.columns.len() != rows.columns.len() || right.truncated != rows.truncated {
@@ -85,7 +86,8 @@ pub fn same_rows(right: &RowSet, rows: &RowSet, ordered: bool) -> bool {
     right.rows.len() == rows.rows.len() && texts(right) == texts(rows)
 }
 
-/// Whether the last ORDER BY of a query is the outermost one: no bracket closes after it.
+/// Returns whether the last ORDER BY is the outermost one, which means that no bracket closes after
+/// it.
 fn is_ordered(sql: &str) -> bool {
     let folded = sql.to_ascii_lowercase();
     let words: Vec<&str> = folded.split_whitespace().collect();
@@ -97,7 +99,7 @@ fn is_ordered(sql: &str) -> bool {
     after.matches(')').count() <= after.matches('(').count()
 }
 
-/// A value as a text that is the same for all ways to write it.
+/// Formats a value in a canonical form, so that equal values have equal texts.
 fn plain(cell: &Cell) -> String {
     match cell {
         Cell::Null => "null".to_owned(),
@@ -114,7 +116,7 @@ fn plain(cell: &Cell) -> String {
     }
 }
 
-/// Text that is a number is compared as one: decimals come as text.
+/// Normalizes numeric text, because drivers return decimals as text.
 fn whole(text: &str) -> String {
     match text.parse::<f64>() {
         Ok(value) if value.is_finite() => number(value),
@@ -123,7 +125,7 @@ fn whole(text: &str) -> String {
 }
 
 fn number(value: f64) -> String {
-    // Negative zero prints differently but is the same number.
+    // Negative zero prints differently but is equal to zero.
     let value = if value == 0.0 { 0.0 } else { value };
     format!("{value:.DIGITS$e}")
 }

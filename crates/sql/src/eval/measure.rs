@@ -1,4 +1,4 @@
-//! How often the right tables are among the best by rank, and what that saves.
+//! Measures how often the right tables are ranked best, and how many tokens that saves.
 
 use std::time::{Duration, Instant};
 
@@ -16,51 +16,51 @@ use crate::rank::RankedTable;
 
 const DEEPEST: usize = DEPTHS[DEPTHS.len() - 1];
 
-/// Tokens of prompts, as means over the questions.
+/// Mean prompt tokens per question.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MeanTokens {
-    /// The schema of all tables.
+    /// Tokens of the schema of all tables.
     pub full: f64,
-    /// The list of phase 1 and the schema of phase 2 where the model chooses the right tables
-    /// and repair adds its own; the whole schema where that is what the chain shows.
+    /// Tokens of the list in phase 1 plus the schema in phase 2, if the model selects exactly the
+    /// right tables and repair adds its own. The whole schema where the pipeline shows that.
     pub chain: f64,
 }
 
-/// Durations of ranking.
+/// Ranking times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Timings {
-    /// Milliseconds to build all indexes, tokens not counted.
+    /// Milliseconds to build all indexes, without counting tokens.
     pub build_ms: f64,
-    /// Milliseconds within which half of the questions are ranked.
+    /// Median ranking time of a question, in milliseconds.
     pub p50_ms: f64,
-    /// Milliseconds within which 99 of 100 questions are ranked.
+    /// 99th percentile of the ranking times, in milliseconds.
     pub p99_ms: f64,
 }
 
-/// The result of measuring a file.
+/// Result of measuring one suite file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RankingReport {
-    /// The file's name.
+    /// Name of the suite.
     pub name: String,
-    /// Questions that were asked.
+    /// Number of questions.
     pub questions: usize,
-    /// Tables of all catalogues.
+    /// Number of tables in all catalogues.
     pub tables: usize,
-    /// What the ranking's order holds.
+    /// Quality of the ranking.
     #[serde(flatten)]
     pub order: Order,
-    /// What the order of BM25F alone holds.
+    /// Quality of BM25F alone, as a baseline.
     pub plain: Order,
-    /// Tokens.
+    /// Prompt tokens.
     pub tokens: MeanTokens,
-    /// Times.
+    /// Ranking times.
     pub timings: Timings,
 }
 
-/// Ranks the tables for every question of a suite. Deterministic but for the times.
+/// Ranks the tables for every question of a suite. Deterministic except for the times.
 #[must_use]
 pub fn measure(
     suite: &Suite,
@@ -149,7 +149,7 @@ impl MeasuredTotals {
     }
 }
 
-/// Tokens of tables that the chain shows where the model's choice is right.
+/// Returns the tokens of the tables that the pipeline shows if the model selects the right ones.
 fn shown_tokens(
     prepared: &PreparedCatalogue,
     ranked: &[RankedTable],

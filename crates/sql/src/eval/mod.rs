@@ -1,8 +1,7 @@
-//! How good the ways to tables and queries are: measured over files of questions whose
-//! right tables are known.
+//! Measures table ranking and query generation with question files whose right tables are known.
 //!
-//! Nothing here calls a model: rankings are measured by themselves, choices of models from
-//! recordings, queries by the rows that they give.
+//! No models are called. Rankings are measured directly, table selections from recordings, and
+//! queries by their rows.
 
 mod execution;
 mod measure;

@@ -1,37 +1,37 @@
-//! How good an order of tables is.
+//! Quality measures of a table ranking.
 
 use foldhash::HashSet;
 use serde::Serialize;
 
-/// How many of the best tables are looked at.
+/// Numbers of top-ranked tables to measure.
 pub const DEPTHS: [usize; 5] = [5, 10, 15, 20, 50];
 
-/// What the best `k` tables hold, in shares from 0 to 1, as means over the questions.
+/// Quality of the top `k` tables, from 0 to 1, averaged over the questions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct RecallAtK {
-    /// How many of the best tables.
+    /// Number of top-ranked tables.
     pub k: usize,
-    /// Share of the right tables that are among them.
+    /// Share of the right tables found in the top `k`.
     pub recall: f64,
-    /// Share of the questions all of whose tables are among them.
+    /// Share of questions with all right tables in the top `k`.
     pub complete: f64,
-    /// Share of them that are right.
+    /// Share of the top `k` tables that are right.
     pub precision: f64,
 }
 
-/// What orders of tables hold, as means over the questions.
+/// Quality of a ranking, averaged over the questions.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Order {
-    /// One for each of [`DEPTHS`].
+    /// One entry for each of [`DEPTHS`].
     pub at: Vec<RecallAtK>,
-    /// One divided by the place of the first right table (MRR): 0 where the deepest of
-    /// [`DEPTHS`] does not reach it.
+    /// Mean reciprocal rank (MRR) of the first right table. It counts as 0 beyond the deepest of
+    /// [`DEPTHS`].
     pub first: f64,
 }
 
 impl Order {
-    /// Adds what one order holds; sums until [`Order::mean`].
+    /// Adds the figures of one ranking to the sums, which [`Order::mean`] divides.
     pub(super) fn add(&mut self, order: &[usize], right: &HashSet<usize>) {
         if self.at.is_empty() {
             self.at = DEPTHS
@@ -53,7 +53,7 @@ impl Order {
         }
     }
 
-    /// The sums as means over this many questions.
+    /// Returns the sums divided by this number of questions.
     pub(super) fn mean(mut self, questions: usize) -> Self {
         let count = questions.max(1) as f64;
         for sum in &mut self.at {

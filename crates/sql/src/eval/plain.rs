@@ -1,7 +1,7 @@
-//! What a ranking has to beat: BM25F as textbooks have it, over the same words.
+//! Textbook BM25F over the same words, as a baseline for the ranking.
 //!
-//! No word stands for another, tables get nothing of their neighbours' words, and families are not
-//! read as one: what `rank` adds to counting words is the difference between the two.
+//! The baseline does not use synonyms, words of neighbouring tables or table families. The
+//! difference from `rank` shows the benefit of these features.
 
 use foldhash::HashMap;
 
@@ -12,13 +12,13 @@ use crate::rank::Terms;
 const SATURATION: f32 = 1.2;
 const BY_LENGTH: f32 = 0.75;
 
-/// Names, comments, names of columns and their comments, with the weight of a word in each.
+/// Weights of table names, table comments, column names and column comments.
 const WEIGHTS: [f32; 4] = [3.0, 3.0, 1.0, 1.0];
 
-/// How often a word stands in each field of a table.
+/// Number of occurrences of a word in each field of a table.
 type TermCounts = [u16; WEIGHTS.len()];
 
-/// Tables ready to be ranked by BM25F alone.
+/// An index that ranks tables by BM25F alone.
 #[derive(Debug, Default)]
 pub struct Bm25Index {
     terms: Terms,
@@ -28,7 +28,7 @@ pub struct Bm25Index {
 }
 
 impl Bm25Index {
-    /// Reads names and comments.
+    /// Indexes names and comments.
     #[must_use]
     pub fn new(tables: &[DatabaseTable]) -> Self {
         let mut plain = Bm25Index {
@@ -66,7 +66,7 @@ impl Bm25Index {
         });
     }
 
-    /// Places of the best `most` tables, best first; of equal ones the first in the catalogue.
+    /// Returns the indexes of the best `most` tables, best first; ties keep the catalogue's order.
     #[must_use]
     pub fn rank(&self, question: &str, most: usize) -> Vec<usize> {
         let mut asked = Vec::new();

@@ -1,4 +1,4 @@
-//! Recorded choices of tables, put through the chain's own reading and repair.
+//! Replays recorded table selections through the pipeline's parsing and repair.
 
 use std::path::Path;
 
@@ -10,60 +10,60 @@ use super::suite::{SearchScope, Suite, SuiteQuestion, read_json};
 use crate::chain::{PreparedCatalogue, TableSelection, select_from_answer};
 use crate::{ChainMode, SqlConfig, SqlError};
 
-/// A recorded choice of tables for one question.
+/// A recorded table selection for one question.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct Selection {
-    /// The question's name in its file.
+    /// Id of the question in its file.
     pub id: String,
-    /// The names of tables, as the model wrote them; `None` where only its query was recorded.
+    /// Table names as the model wrote them; `None` if only its query was recorded.
     #[serde(default)]
     pub tables: Option<Vec<String>>,
-    /// The query, as the model wrote it.
+    /// The query as the model wrote it.
     #[serde(default)]
     pub sql: Option<String>,
 }
 
-/// The recorded choices of a model for the questions of a file.
+/// A model's recorded selections for a question file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct Recording {
-    /// The model.
+    /// Name of the model.
     #[serde(default)]
     pub model: String,
-    /// Its choices.
+    /// Recorded selections.
     pub selections: Vec<Selection>,
 }
 
-/// What the chain makes of recorded choices.
+/// Result of replaying recorded selections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ReplayReport {
-    /// Questions with a recorded choice.
+    /// Number of questions with a recorded selection.
     pub questions: usize,
-    /// Share of the choices, from 0 to 1, that had all tables as the model made them.
+    /// Share of selections with all right tables, from 0 to 1, without repair.
     pub complete: f64,
-    /// The same after repair.
+    /// The same share with repair.
     pub complete_repaired: f64,
-    /// Mean number of tables as the model chose them.
+    /// Mean number of selected tables without repair.
     pub tables: f64,
-    /// The same after repair.
+    /// Mean number of selected tables with repair.
     pub tables_repaired: f64,
-    /// Choices that could not be used.
+    /// Number of unusable selections.
     pub fallbacks: usize,
 }
 
 impl Recording {
-    /// Reads a file.
+    /// Reads a recording.
     ///
     /// # Errors
-    /// The file is not there, is too large, or is not of this form.
+    /// Fails if the file is missing, too large or invalid.
     pub fn open(path: &Path) -> Result<Self, SqlError> {
         read_json(path)
     }
 }
 
-/// Puts recorded choices through the chain: as they are, and with repair by the best
-/// `config.repair_tables` tables by rank. Each question sees its own database only, as the
-/// recordings did.
+/// Replays recorded selections, with and without repair. Repair adds the best-ranked
+/// `config.repair_tables` tables. Each question sees its own database only, as when the selections
+/// were recorded.
 #[must_use]
 pub fn replay(
     suite: &Suite,

@@ -1,5 +1,5 @@
-//! Files of questions: databases as lists of tables, and questions with the tables that their
-//! right queries read.
+//! Question files: databases as lists of tables, and questions with the tables that a right query
+//! reads.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,24 +10,24 @@ use serde::Deserialize;
 use crate::catalogue::{DatabaseTable, ForeignKey, TableColumn};
 use crate::{Catalogue, SqlDialect, SqlError};
 
-/// Largest file that is read, in bytes.
+/// Maximum file size in bytes.
 const LARGEST_FILE: u64 = 256 << 20;
 
-/// Where the tables of a question are looked for.
+/// Scope in which the tables of a question are ranked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SearchScope {
-    /// In the question's own database.
+    /// The question's own database.
     #[default]
     Db,
-    /// In all databases of the file together, as schemas of one.
+    /// All databases of the file together, as schemas of one database.
     Union,
 }
 
-/// A database of a file.
+/// A database of a question file.
 #[derive(Clone, Debug)]
 pub struct SuiteDatabase {
-    /// Its name, which questions refer to.
+    /// Name that questions refer to.
     pub name: String,
     /// Its tables.
     pub catalogue: Arc<Catalogue>,
@@ -36,28 +36,28 @@ pub struct SuiteDatabase {
 /// A question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SuiteQuestion {
-    /// Its name in the file.
+    /// Id of the question in the file.
     pub id: String,
-    /// The database that it is about.
+    /// Name of the question's database.
     pub database: String,
-    /// Its words.
+    /// Text of the question.
     pub question: String,
-    /// The tables that a right query reads, `schema.table`.
+    /// Tables that a right query reads, as `schema.table`.
     pub gold: Vec<String>,
-    /// A right query, where the file has one.
+    /// A reference query, if the file has one.
     pub sql: Option<String>,
 }
 
-/// A file of questions.
+/// A question file.
 #[derive(Clone, Debug)]
 pub struct Suite {
-    /// What it is called.
+    /// Name of the suite.
     pub name: String,
-    /// Where tables are looked for.
+    /// Default scope of the ranking.
     pub scope: SearchScope,
-    /// Its databases.
+    /// Databases of the file.
     pub databases: Vec<SuiteDatabase>,
-    /// Its questions.
+    /// Questions of the file.
     pub questions: Vec<SuiteQuestion>,
 }
 
@@ -102,11 +102,12 @@ struct FileQuestion {
 }
 
 impl Suite {
-    /// Reads a file. One without databases has the words of another's questions changed: it takes
-    /// the databases of `<the part of its name before _>_union.json` beside it.
+    /// Reads a question file. A file without databases rewords the questions of another file: it
+    /// uses the databases of `<prefix>_union.json` in the same folder, where the prefix is its own
+    /// name up to the first `_`.
     ///
     /// # Errors
-    /// The file is not there, is too large, or is not of this form.
+    /// Fails if the file is missing, too large or invalid.
     pub fn open(path: &Path) -> Result<Self, SqlError> {
         let mut file: SuiteFile = read_json(path)?;
         if file.databases.is_empty() {
@@ -123,11 +124,11 @@ impl Suite {
         suite.map_err(|message| invalid(format!("{}: {message}", path.display())))
     }
 
-    /// Reads a file of questions to a database that is at hand. One without databases of its own
-    /// takes its tables, whatever the file calls it.
+    /// Reads a question file for an existing catalogue. A file without databases uses the tables of
+    /// this catalogue under any database name.
     ///
     /// # Errors
-    /// As [`Suite::open`].
+    /// Same as [`Suite::open`].
     pub fn over(path: &Path, catalogue: &Arc<Catalogue>) -> Result<Self, SqlError> {
         let file: SuiteFile = read_json(path)?;
         let mut databases: Vec<SuiteDatabase> = file.databases.into_iter().map(set).collect();
@@ -145,7 +146,8 @@ impl Suite {
         suite.map_err(|message| invalid(format!("{}: {message}", path.display())))
     }
 
-    /// The same with only the questions of some databases. The tables stay.
+    /// Returns the suite with the questions of the accepted databases only. All tables are
+    /// retained.
     #[must_use]
     pub fn only(&self, wanted: impl Fn(&str) -> bool) -> Self {
         let questions = self.questions.iter().filter(|q| wanted(&q.database));
@@ -191,7 +193,8 @@ impl Suite {
         })
     }
 
-    /// The catalogues that questions are ranked in, each with the places of its questions.
+    /// Returns the catalogues in which questions are ranked, each with the indexes of its
+    /// questions.
     pub(super) fn scopes(&self, scope: SearchScope) -> Vec<(Arc<Catalogue>, Vec<usize>)> {
         let of = |wanted: &dyn Fn(&str) -> bool| {
             let all = (0..self.questions.len()).filter(|i| wanted(&self.questions[*i].database));
@@ -248,7 +251,7 @@ fn set(database: FileDatabase) -> SuiteDatabase {
     }
 }
 
-/// `[name, type?, comment?]`.
+/// Parses `[name, type?, comment?]`.
 fn column(parts: &[Option<String>], keys: &[String]) -> TableColumn {
     let part = |i: usize| parts.get(i).cloned().flatten();
     let name = part(0).unwrap_or_default();

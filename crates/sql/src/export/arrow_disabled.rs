@@ -7,7 +7,7 @@ use super::{ExportError, ExportFormat};
 use crate::ColumnInfo;
 use crate::columnar::COLUMNAR;
 
-/// No file grows here.
+/// Returns the error that this build cannot write the format.
 pub(super) fn form(
     _: Vec<ColumnInfo>,
     format: ExportFormat,

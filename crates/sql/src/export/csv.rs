@@ -1,4 +1,4 @@
-//! Rows as text with commas (RFC 4180).
+//! Exports rows as CSV (RFC 4180).
 
 use std::borrow::Cow;
 
@@ -8,19 +8,19 @@ use super::text::text;
 use crate::rows::TruncationReason;
 use crate::{Cell, ColumnInfo};
 
-/// Options of CSV. Always UTF-8 with CRLF, quoted where needed.
+/// Options of CSV exports. The output is always UTF-8 with CRLF, quoted where needed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CsvOptions {
-    /// Whether the first line names the columns; true.
+    /// Whether the first line contains the column names. Default `true`.
     pub header: bool,
-    /// Whether the file begins with a byte order mark, without which Excel takes it for
-    /// another encoding; false.
+    /// Whether the file starts with a byte order mark, without which Excel assumes another
+    /// encoding. Default `false`.
     pub bom: bool,
-    /// Whether texts that a spreadsheet would run as a formula get an apostrophe before
-    /// them; false, since it changes the text for every other reader.
+    /// Whether texts that a spreadsheet would run as a formula get an apostrophe in front. Default
+    /// `false`, because the apostrophe changes the text for every other reader.
     pub guard_formulas: bool,
-    /// What stands for NULL; nothing at all unless set. The same as a text is quoted, so that
-    /// readers that look at quotes (PostgreSQL's COPY) can tell them apart.
+    /// Text that represents NULL; empty by default. An equal text value is quoted, so that readers
+    /// that distinguish quoted values (such as PostgreSQL's COPY) can tell them apart.
     pub null: String,
 }
 
@@ -35,7 +35,7 @@ impl Default for CsvOptions {
     }
 }
 
-/// A file that grows.
+/// State of a CSV export.
 pub(super) struct Csv {
     options: CsvOptions,
     has_columns: bool,
@@ -74,7 +74,7 @@ impl RowFormat for Csv {
         Ok(())
     }
 
-    /// The last line is the last row: nothing that readers would take for one may follow.
+    /// Returns no bytes, because readers would parse a footer as a row.
     fn end(
         self: Box<Self>,
         _: Option<TruncationReason>,
@@ -100,7 +100,7 @@ fn line<'a>(
             Some(field) => out.push_str(&field),
         }
     }
-    // Readers skip an empty line, and with it the NULL of an only column.
+    // Readers skip an empty line, and would lose the NULL of a single-column row.
     if out.len() == start {
         out.push_str("\"\"");
     }
@@ -125,11 +125,10 @@ fn field<'a>(cell: &'a Cell, options: &CsvOptions) -> Option<Cow<'a, str>> {
     })
 }
 
-/// The guard that OWASP's page on CSV injection describes; also for the full-width forms,
-/// which East Asian editions take for the same.
+/// Applies the protection that OWASP's page on CSV injection describes. It also covers full-width
+/// characters, which East Asian editions of Excel treat in the same way.
 fn guarded<'a>(text: Cow<'a, str>, options: &CsvOptions) -> Cow<'a, str> {
-    // A leading tab or carriage return is stripped by spreadsheets, which then see the formula
-    // behind it.
+    // Spreadsheets strip a leading tab or carriage return and then see the formula behind it.
     let begins = ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'];
     if options.guard_formulas && text.starts_with(begins) && !is_number(&text) {
         Cow::Owned(format!("'{text}"))
@@ -138,7 +137,7 @@ fn guarded<'a>(text: Cow<'a, str>, options: &CsvOptions) -> Cow<'a, str> {
     }
 }
 
-/// Decimals are texts too; one that is below zero is no formula.
+/// Drivers return decimals as text, and a negative decimal is not a formula.
 fn is_number(text: &str) -> bool {
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
     let is_part = |c: char| c.is_ascii_digit() || c == '.';

@@ -4,7 +4,7 @@ use quillet_core::ErrorCode;
 
 use super::format::ExportFormat;
 
-/// The error of rows that cannot be exported in a format.
+/// The error of exporting rows in a format that cannot represent them.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("cannot write these rows as {}: {message}", .format.name())]
 pub struct ExportError {
@@ -16,13 +16,13 @@ pub struct ExportError {
 }
 
 impl ExportError {
-    /// Stable code, as in error bodies.
+    /// Returns the stable code used in error bodies.
     #[must_use]
     pub fn code(&self) -> ErrorCode {
         self.code
     }
 
-    /// Creates an error of a format.
+    /// Creates an error for a format.
     pub(crate) fn new(format: ExportFormat, message: impl Into<String>) -> Self {
         ExportError {
             format,

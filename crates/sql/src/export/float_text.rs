@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-/// The shortest digits that are this number again. What JSON has no numbers for is called
-/// as PostgreSQL and JavaScript call it.
+/// Formats a number with the shortest digits that parse to the same number. Values that JSON cannot
+/// represent use the names of PostgreSQL and JavaScript.
 pub(super) fn float(number: f64) -> Cow<'static, str> {
     match number {
         n if n.is_nan() => Cow::Borrowed("NaN"),

@@ -1,4 +1,4 @@
-//! The formats of an export, by name, file ending and media type.
+//! Export formats by name, file extension and media type.
 
 use std::str::FromStr;
 
@@ -16,24 +16,24 @@ use quillet_core::ErrorCode;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExportFormat {
-    /// One JSON object, as the API gives it out; see [`rows_json`].
+    /// One JSON object, in the format of the API; see [`rows_json`].
     Json,
-    /// A JSON object a line and row.
+    /// One JSON object per row, each on its own line.
     Ndjson,
-    /// Text with commas (RFC 4180).
+    /// Comma-separated values (RFC 4180).
     Csv,
-    /// A file of Apache Arrow.
+    /// An Apache Arrow file.
     Arrow,
-    /// Apache Arrow for readers that begin before the end is there.
+    /// An Apache Arrow stream, which can be read before it is complete.
     ArrowStream,
-    /// A file of Apache Parquet.
+    /// An Apache Parquet file.
     Parquet,
-    /// A workbook of Excel.
+    /// An Excel workbook.
     Xlsx,
 }
 
 impl ExportFormat {
-    /// All of them.
+    /// All formats.
     pub const ALL: [ExportFormat; 7] = [
         ExportFormat::Json,
         ExportFormat::Ndjson,
@@ -80,7 +80,7 @@ impl ExportFormat {
         }
     }
 
-    /// Returns the file ending, without the dot.
+    /// Returns the file extension, without the dot.
     #[must_use]
     pub fn ending(self) -> &'static str {
         match self {
@@ -106,7 +106,7 @@ pub struct UnknownFormat {
 }
 
 impl UnknownFormat {
-    /// Stable code, as in error bodies.
+    /// Returns the stable code used in error bodies.
     #[must_use]
     pub fn code(&self) -> ErrorCode {
         ErrorCode::SqlInvalidFormat
@@ -125,7 +125,7 @@ fn suggestion(name: &str) -> String {
 impl FromStr for ExportFormat {
     type Err = UnknownFormat;
 
-    /// A name or the ending of a file, in any case of letters.
+    /// Parses a name or a file extension, ignoring case.
     fn from_str(text: &str) -> Result<Self, UnknownFormat> {
         let is = |format: &ExportFormat| {
             text.eq_ignore_ascii_case(format.name()) || text.eq_ignore_ascii_case(format.ending())

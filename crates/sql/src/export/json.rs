@@ -1,4 +1,4 @@
-//! Rows as JSON.
+//! Exports rows as JSON.
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -13,37 +13,39 @@ use super::{ExportError, ExportFormat};
 use crate::rows::TruncationReason;
 use crate::{Cell, ColumnInfo, RowSet};
 
-/// The largest whole number that every reader of JSON takes as it is: they read numbers as
-/// 64-bit floats (RFC 8259, section 6), JavaScript's `JSON.parse` among them.
+/// Largest integer that every JSON reader preserves. Many readers, such as JavaScript's
+/// `JSON.parse`, parse numbers as 64-bit floats (RFC 8259, section 6).
 const MAX_EXACT: u64 = (1 << 53) - 1;
 
-/// Rows as the API gives them out: `{columns, rows, rowCount, truncated}`.
+/// Serializes rows in the format of the API: `{columns, rows, rowCount, truncated}`.
 ///
-/// A row is an object. Where two columns have one name, the later ones have other keys
-/// (`id`, `id_2`), and `columns` says the name and the key of each. `truncatedBy` says which limit
-/// cut rows off.
+/// Each row is an object. If several columns share a name, the later ones get other keys (`id`,
+/// `id_2`); `columns` contains the name and the key of each. `truncatedBy` names the limit that cut
+/// off rows.
 ///
-/// No digit is lost: decimals are texts, whole numbers are texts beyond 2^53 - 1, which many
-/// readers would round, and so are `NaN`, `Infinity` and `-Infinity`, for which JSON has no
-/// numbers. Bytes are base64, arrays are arrays. JSON is embedded as it stands; a text that is not
-/// JSON, or nested deeper than 128 levels, is a text.
+/// Numbers never lose digits. Decimals are strings. Integers beyond 2^53 - 1 are strings, because
+/// many readers would round them. `NaN`, `Infinity` and `-Infinity` are strings, because JSON
+/// cannot represent them. Bytes are base64, and arrays are arrays. JSON values are embedded
+/// unchanged; invalid JSON, or JSON nested deeper than 128 levels, becomes a string.
 #[derive(Clone, Copy, Debug)]
 pub struct AsJson<'a>(pub &'a RowSet);
 
-/// The same where columns are known by their keys alone: `columns` lists those, as the rows have
-/// them, and `columnInfo` has what `columns` of [`AsJson`] says.
+/// Like [`AsJson`], but `columns` lists only the keys, and `columnInfo` contains the objects that
+/// [`AsJson`] puts into `columns`.
 #[derive(Clone, Copy, Debug)]
 pub struct NamedRows<'a>(pub &'a RowSet);
 
-/// The same as a tree. Numbers inside embedded JSON are 64-bit ones here, as in every such
-/// tree; [`AsJson`] keeps their digits.
+/// Returns rows as a JSON tree in the format of [`AsJson`]. Numbers inside embedded JSON become
+/// 64-bit numbers here; [`AsJson`] preserves their digits.
 #[must_use]
 pub fn rows_json(rows: &RowSet) -> Value {
-    // Only a key that is not a text, or embedded JSON that is not JSON, could fail.
+    // Serialization fails only for non-string keys or invalid embedded JSON, and neither occurs
+    // here.
     serde_json::to_value(AsJson(rows)).unwrap_or_default()
 }
 
-/// The document of [`AsJson`] as it grows: what only the end knows stands at its end.
+/// Writes the document of [`AsJson`] incrementally. Fields that are known only at the end come
+/// last.
 pub(super) struct JsonDocument {
     keys: Vec<String>,
     count: usize,
@@ -88,7 +90,7 @@ impl RowFormat for JsonDocument {
     }
 }
 
-/// A row a line, each with a line feed.
+/// Writes one row per line, each with a line feed.
 pub(super) struct JsonLines {
     keys: Vec<String>,
 }
@@ -111,7 +113,7 @@ impl RowFormat for JsonLines {
         Ok(())
     }
 
-    /// The last line is the last row.
+    /// Returns no bytes, because NDJSON does not have a footer.
     fn end(
         self: Box<Self>,
         _: Option<TruncationReason>,
@@ -170,7 +172,7 @@ fn columns_json<'a>(columns: &'a [ColumnInfo], keys: &'a [String]) -> Vec<Column
         .collect()
 }
 
-/// Rows under keys.
+/// Serializes rows as objects with these keys.
 struct JsonRows<'a>(&'a [String], &'a [Vec<Cell>]);
 
 impl Serialize for JsonRows<'_> {
@@ -195,7 +197,7 @@ impl Serialize for RowJson<'_> {
     }
 }
 
-/// One value.
+/// Serializes one value.
 pub(super) struct CellJson<'a>(pub(super) &'a Cell);
 
 impl Serialize for CellJson<'_> {
@@ -222,10 +224,12 @@ impl Serialize for CellJson<'_> {
     }
 }
 
-/// A text that is JSON, on one line: line ends are only space there, and a row of NDJSON is
-/// one line. Read as a tree first, which bounds its depth and the size of its numbers.
+/// Returns valid JSON text on one line. Line ends are insignificant whitespace in JSON, but NDJSON
+/// needs one line per row. The text is parsed as a tree first, which limits its depth and the size
+/// of its numbers.
 fn embedded(text: &str) -> Option<Box<RawValue>> {
-    // Validated first: the raw text is copied into the output without further checks.
+    // The text is validated first, because raw values are copied into the output without further
+    // checks.
     serde_json::from_str::<Value>(text).ok()?;
     RawValue::from_string(text.replace(['\n', '\r'], " ")).ok()
 }

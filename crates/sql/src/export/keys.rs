@@ -1,14 +1,15 @@
-//! Names for columns where each may appear only once.
+//! Assigns unique keys to columns.
 
 use std::collections::HashMap;
 
 use crate::ColumnInfo;
 
-/// A key for each column: its name, and for one that an earlier column has already, the name
-/// with `_2`, `_3` and so on, whatever no other column is called.
+/// Returns a unique key for each column: its name, or the name with `_2`, `_3` and so on if an
+/// earlier column or any other column has that key.
 pub(super) fn keys(columns: &[ColumnInfo]) -> Vec<String> {
     let names = columns.iter().map(|column| column.name.as_str());
-    // How often each name was given so far; 0 for one that only waits for its column.
+    // Counts the uses of each name. Names that are not used yet count 0, which reserves them for
+    // their own column.
     let mut given: HashMap<String, usize> = names.clone().map(|name| (name.into(), 0)).collect();
     names.map(|name| key(name, &mut given)).collect()
 }

@@ -1,10 +1,10 @@
-//! Exports of rows in formats for other programs: JSON, CSV, Arrow, Parquet, spreadsheets.
+//! Exports rows to files: JSON, CSV, Arrow, Parquet and spreadsheets.
 //!
-//! All formats hold the same values exactly where they can. A value that a format cannot hold is an
-//! error that names the cell; it is never changed.
+//! A value that a format cannot represent exactly is an error that names the cell; values are never
+//! changed.
 //!
-//! Exports grow with the rows of a running query ([`RowWriter`], [`RowExport`]) and hold a bounded
-//! number of rows; [`write()`] exports rows in memory.
+//! Exports stream the rows of a running query ([`RowWriter`], [`RowExport`]) and buffer a bounded
+//! number of rows. [`write()`] exports rows in memory.
 
 #[cfg(feature = "columnar")]
 mod arrow;
@@ -37,7 +37,7 @@ pub use writer::RowWriter;
 /// Exports rows in memory. `options` apply to CSV only.
 ///
 /// # Errors
-/// The format cannot hold a value.
+/// Fails if the format cannot represent a value.
 pub fn write(
     rows: &RowSet,
     format: ExportFormat,

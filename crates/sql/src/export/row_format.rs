@@ -4,8 +4,8 @@ use super::error::ExportError;
 use crate::Cell;
 use crate::rows::TruncationReason;
 
-/// What a form does with rows. Bytes that are ready go into `out`; some are kept for later, never
-/// more than a bounded number of rows makes.
+/// Writes rows in one format. Finished bytes go into `out`. An implementation may buffer bytes, but
+/// only for a bounded number of rows.
 pub(super) trait RowFormat: Send {
     fn rows(&mut self, rows: Vec<Vec<Cell>>, out: &mut Vec<u8>) -> Result<(), ExportError>;
 

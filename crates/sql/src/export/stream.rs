@@ -11,10 +11,10 @@ use crate::{Cell, ColumnInfo};
 
 /// Receives the bytes of an export: a file, a pipe, a response body.
 pub trait ByteSink: Send {
-    /// Receives the next bytes. The query continues when the future completes.
+    /// Receives the next bytes. The query pauses until the future completes.
     ///
     /// # Errors
-    /// The sink wants no more bytes, for a reason that it knows itself.
+    /// Returns an error if the sink is closed; the sink itself knows the reason.
     fn bytes<'a>(&'a mut self, bytes: Vec<u8>) -> BoxFuture<'a, Result<(), SinkClosed>>;
 }
 
@@ -23,7 +23,7 @@ pub struct RowExport<'a> {
     format: ExportFormat,
     options: CsvOptions,
     out: &'a mut dyn ByteSink,
-    /// Begun with the first rows.
+    /// Created with the first rows.
     writer: Option<RowWriter>,
     failed: Option<ExportError>,
 }
@@ -40,15 +40,16 @@ impl<'a> RowExport<'a> {
         }
     }
 
-    /// Whether rows have come, so that the same sink cannot take those of another query.
+    /// Returns whether any rows have arrived, after which the sink cannot receive those of another
+    /// query.
     pub(crate) fn has_begun(&self) -> bool {
         self.writer.is_some() || self.failed.is_some()
     }
 
-    /// Finishes the file. The file of a stopped query has no end.
+    /// Finishes the file. If the query was stopped, the file stays incomplete.
     ///
     /// # Errors
-    /// The form could not hold a value.
+    /// Fails if the format cannot represent a value.
     pub async fn finish(mut self, ended: StreamEnd) -> Result<StreamEnd, ExportError> {
         if let Some(error) = self.failed {
             return Err(error);
@@ -64,8 +65,8 @@ impl<'a> RowExport<'a> {
     }
 
     async fn take(&mut self, rows: Vec<Vec<Cell>>) -> Result<Vec<u8>, ExportError> {
-        // Moved to the blocking thread and back; if that thread panics, the writer is gone and the
-        // export has failed.
+        // The writer moves to the blocking thread and back. If that thread panics, the writer is
+        // lost and the export fails.
         let Some(mut writer) = self.writer.take() else {
             return Ok(Vec::new());
         };
@@ -107,8 +108,7 @@ impl fmt::Debug for RowExport<'_> {
     }
 }
 
-/// Packing rows takes a while, so it is done on a thread for blocking work, not on those of the
-/// tasks.
+/// Runs the work on a blocking thread, because compressing rows would block the async workers.
 async fn on_blocking_thread<T: Send + 'static>(
     format: ExportFormat,
     work: impl FnOnce() -> Result<T, ExportError> + Send + 'static,

@@ -1,4 +1,4 @@
-//! Values as plain text, for forms that have nothing better.
+//! Formats values as plain text, for formats without a better representation.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use super::float_text::float;
 use super::json::CellJson;
 use crate::Cell;
 
-/// A value as text; `None` for NULL. Bytes are base64 and arrays JSON, as in the API.
+/// Returns a value as text; `None` for NULL. Bytes are base64 and arrays JSON, as in the API.
 pub(super) fn text(cell: &Cell) -> Option<Cow<'_, str>> {
     Some(match cell {
         Cell::Null => return None,

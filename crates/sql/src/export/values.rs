@@ -1,14 +1,15 @@
-//! Texts of decimals, dates and times as numbers.
+//! Parses decimals, dates and times from text.
 //!
-//! Strict: a text in any other form, or with more digits than microseconds have, is no value of its
-//! type, and stays a text.
+//! Parsing is strict: a text in any other form, or with more precision than microseconds, is
+//! rejected and remains text.
 
 use jiff::civil::{Date, DateTime, Time};
 use jiff::{SignedDuration, Timestamp};
 
 const DAY_SECONDS: i64 = 86_400;
 
-/// A decimal taken apart: sign, digits before the point without leading zeros, and after it.
+/// The parts of a decimal: sign, digits before the point without leading zeros, and digits after
+/// it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::export) struct Digits<'a> {
     negative: bool,
@@ -17,7 +18,7 @@ pub(in crate::export) struct Digits<'a> {
 }
 
 impl<'a> Digits<'a> {
-    /// `None` for a text that is not `-12.50` or alike: no exponents, no `NaN`.
+    /// Parses a text such as `-12.50`. Exponents and `NaN` are rejected.
     pub(in crate::export) fn of(text: &'a str) -> Option<Self> {
         let (negative, rest) = match text.strip_prefix('-') {
             Some(rest) => (true, rest),
@@ -33,7 +34,7 @@ impl<'a> Digits<'a> {
         })
     }
 
-    /// The number without its point, with so many digits after where it was.
+    /// Returns the number without its point, scaled to this number of decimal places.
     pub(in crate::export) fn unscaled(&self, scale: usize) -> String {
         let sign = if self.negative { "-" } else { "" };
         let zeros = "0".repeat(scale.saturating_sub(self.fraction.len()));
@@ -41,32 +42,32 @@ impl<'a> Digits<'a> {
     }
 }
 
-/// Days since 1970-01-01.
+/// Returns the days since 1970-01-01.
 pub(in crate::export) fn days(text: &str) -> Option<i32> {
     let date: Date = has_only(text, "-")?.parse().ok()?;
     let since = date.duration_since(Date::constant(1970, 1, 1));
     i32::try_from(since.as_secs() / DAY_SECONDS).ok()
 }
 
-/// Microseconds since midnight.
+/// Returns the microseconds since midnight.
 pub(in crate::export) fn time_of_day(text: &str) -> Option<i64> {
     let time: Time = has_only(text, ":.")?.parse().ok()?;
     micros(time.duration_since(Time::midnight()))
 }
 
-/// Microseconds since 1970-01-01T00:00:00, in no zone.
+/// Returns the microseconds since 1970-01-01T00:00:00, without a time zone.
 pub(in crate::export) fn timestamp(text: &str) -> Option<i64> {
     let time: DateTime = without_zone(text)?.parse().ok()?;
     micros(time.duration_since(DateTime::constant(1970, 1, 1, 0, 0, 0, 0)))
 }
 
-/// Microseconds since 1970-01-01T00:00:00Z.
+/// Returns the microseconds since 1970-01-01T00:00:00Z.
 pub(in crate::export) fn instant(text: &str) -> Option<i64> {
     without_zone(text.strip_suffix('Z')?)?;
     micros(text.parse::<Timestamp>().ok()?.as_duration())
 }
 
-/// The text if it is a day and a time and nothing else.
+/// Returns the text if it is only a date and a time.
 fn without_zone(text: &str) -> Option<&str> {
     let (day, time) = text.split_once('T')?;
     has_only(day, "-")?;
@@ -74,14 +75,14 @@ fn without_zone(text: &str) -> Option<&str> {
     Some(text)
 }
 
-/// The text if it has digits and these characters only: readers of dates take much more, such
-/// as offsets, which would be lost.
+/// Returns the text if it consists of digits and these characters only. Date parsers accept much
+/// more, such as offsets, which would be lost.
 fn has_only<'a>(text: &'a str, others: &str) -> Option<&'a str> {
     let known = |c: char| c.is_ascii_digit() || others.contains(c);
     text.chars().all(known).then_some(text)
 }
 
-/// `None` for what has a part smaller than a microsecond.
+/// Returns `None` if the time is more precise than a microsecond.
 fn micros(time: SignedDuration) -> Option<i64> {
     let is_whole = time.subsec_nanos() % 1000 == 0;
     is_whole.then(|| i64::try_from(time.as_micros()).ok())?

@@ -1,4 +1,4 @@
-//! The writer of an export: columns once, rows in batches, and an end.
+//! Writes an export: columns once, then batches of rows, then the end.
 
 use std::fmt;
 
@@ -7,12 +7,12 @@ use super::{CsvOptions, ExportError, ExportFormat, arrow, csv, json, xlsx};
 use crate::rows::TruncationReason;
 use crate::{Cell, ColumnInfo};
 
-/// Writes rows in an export format. The returned parts together are the file, complete only with
-/// the last one, of [`RowWriter::end`].
+/// Writes rows in an export format. The returned parts together form the file, which is complete
+/// only with the last part, from [`RowWriter::end`].
 pub struct RowWriter {
     format: ExportFormat,
     form: Box<dyn RowFormat>,
-    /// What is ready and was not given out.
+    /// Finished bytes that were not returned yet.
     out: Vec<u8>,
 }
 
@@ -20,7 +20,8 @@ impl RowWriter {
     /// Starts a file with these columns. `options` apply to CSV only.
     ///
     /// # Errors
-    /// The form cannot have so many columns, or one of that name, or this build does not have it.
+    /// Fails if the format does not support this number of columns or a column name, or if this
+    /// build does not include the format.
     pub fn new(
         columns: Vec<ColumnInfo>,
         format: ExportFormat,
@@ -45,20 +46,19 @@ impl RowWriter {
         self.format
     }
 
-    /// Adds rows; returns the bytes that are ready.
+    /// Adds rows and returns the finished bytes.
     ///
     /// # Errors
-    /// The form cannot hold a value.
+    /// Fails if the format cannot represent a value.
     pub fn rows(&mut self, rows: Vec<Vec<Cell>>) -> Result<Vec<u8>, ExportError> {
         self.form.rows(rows, &mut self.out)?;
         Ok(std::mem::take(&mut self.out))
     }
 
-    /// Finishes the file; returns its last bytes. Formats that can record that rows are missing do
-    /// so.
+    /// Finishes the file and returns its last bytes. Formats that can record missing rows do so.
     ///
     /// # Errors
-    /// The form cannot hold a value.
+    /// Fails if the format cannot represent a value.
     pub fn end(mut self, truncated: Option<TruncationReason>) -> Result<Vec<u8>, ExportError> {
         self.form.end(truncated, &mut self.out)?;
         Ok(self.out)

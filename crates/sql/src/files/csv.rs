@@ -1,7 +1,7 @@
-//! Values with commas, semicolons, tabs or bars between them.
+//! Loads comma-, semicolon-, tab- or pipe-separated values.
 //!
-//! Cells are as RFC 4180 has them, line ends of any system. An empty line is not a row. All rows
-//! have as many cells as the first: one that does not was cut or torn, and guessing would move
+//! Cells follow RFC 4180, with line ends of any system. Empty lines are ignored. All rows must have
+//! as many cells as the first. A shorter or longer row is an error, because guessing would move
 //! values into other columns.
 
 use std::io::{Chain, Read};
@@ -19,21 +19,21 @@ use super::table::TableLoader;
 use super::text::{ReadPosition, TextReader, text_error};
 use super::{FileError, Header, names};
 
-/// Bytes of the beginning that say which separator it is.
+/// Bytes at the start of a file from which the separator is detected.
 const SAMPLE: u64 = 64 << 10;
-/// What may stand between values, the likelier first.
+/// Possible separators, most likely first.
 const SEPARATORS: [u8; 4] = [b',', b';', b'\t', b'|'];
-/// A last line of our own. Where it does not come out as one, a quote before it has no end, which
-/// the reader of CSV would not say.
+/// Sentinel appended as the last line. If it is not parsed as a line, a quote before it is
+/// unclosed, which the CSV reader would not report.
 const LAST: &[u8] = b"\n\x1equillet\x1e\n";
 const LAST_CELL: &str = "\u{1e}quillet\u{1e}";
-/// Numbers that name columns: tables of years.
+/// Numbers that can be column names, as in tables of years.
 const YEARS: std::ops::RangeInclusive<i64> = 1900..=2100;
 
-/// Makes a table of a file.
+/// Loads a file into a table.
 ///
 /// # Errors
-/// It is not in this form, or beyond the limits.
+/// Fails if the file is invalid or exceeds the limits.
 pub(super) fn load(
     path: &Path,
     table: &str,
@@ -44,7 +44,7 @@ pub(super) fn load(
     let form = CsvFormat::of(path, separator, job)?;
     let mut seen: Vec<ColumnStats> = Vec::new();
     let mut first = StringRecord::new();
-    // First pass: types are found from all rows. Nothing is stored yet.
+    // The first pass infers types from all rows and does not store anything.
     let size = each(path, form, 0, job, &mut |_, row| {
         if row.number == 0 {
             first = row.cells.clone();
@@ -60,7 +60,7 @@ pub(super) fn load(
         let error = FileError::new(ErrorCode::FileForm, path, "is empty");
         return Err(error.help("the file needs at least one line, which names its columns"));
     }
-    // People write semicolons where the comma is the decimal point.
+    // Files that use semicolons usually have a decimal comma.
     let commas = form.separator == b';';
     let has_header = match job.options.header {
         Header::Yes => true,
@@ -102,7 +102,7 @@ pub(super) fn load(
     table.end()
 }
 
-/// A cell as its column holds it; `None` for one that is of another type.
+/// Converts a cell to its column's type; `None` if the cell does not fit.
 fn value(cell: &str, kind: Type) -> Option<ValueRef<'_>> {
     if cell.is_empty() {
         return Some(ValueRef::Null);
@@ -124,8 +124,8 @@ fn changed_file_error(path: &Path, line: u64) -> FileError {
     FileError::new(ErrorCode::FileRead, path, "changed while it was read").at(line)
 }
 
-/// Whether the first line is a row like the others: it has a number over numbers, or a time over
-/// times. A year over numbers names them.
+/// Returns whether the first line is data: it has a number above numbers, or a time above times. A
+/// year above numbers is a column name.
 fn is_row(first: &StringRecord, seen: &[ColumnStats], commas: bool) -> bool {
     let is_like = |(cell, seen): (&str, &ColumnStats)| {
         let kind = seen.infer_type(commas);
@@ -147,16 +147,16 @@ fn is_row(first: &StringRecord, seen: &[ColumnStats], commas: bool) -> bool {
     first.iter().zip(seen).any(is_like)
 }
 
-/// How a file is written.
+/// Format of a file.
 #[derive(Clone, Copy, Debug)]
 struct CsvFormat {
     separator: u8,
-    /// Whether the first line is Excel's `sep=;`, which is no row.
+    /// Whether the first line is Excel's `sep=;`, which is not a row.
     says_separator: bool,
 }
 
 impl CsvFormat {
-    /// What the file's ending, the settings, or its first lines say.
+    /// Determines the format from the file extension, the settings or the first lines.
     fn of(path: &Path, separator: Option<u8>, job: &LoadJob) -> Result<CsvFormat, FileError> {
         let (text, place) = TextReader::open(path, job)?;
         let mut start = Vec::new();
@@ -179,14 +179,14 @@ impl CsvFormat {
         ReaderBuilder::new()
             .delimiter(self.separator)
             .has_headers(false)
-            // Said with its place, here.
+            // Rows of other lengths are reported here, with their position.
             .flexible(true)
             .from_reader(from)
     }
 }
 
-/// The separator that gives all first rows the same number of cells, as many as can be; else the
-/// one that the first line has most of.
+/// Returns the separator that splits all first rows into the same number of cells, the more the
+/// better. If there is none, returns the one that is most frequent in the first line.
 fn detect_separator(start: &[u8]) -> u8 {
     let widths = |separator: u8| -> Vec<usize> {
         let form = CsvFormat {
@@ -196,14 +196,14 @@ fn detect_separator(start: &[u8]) -> u8 {
         let mut reader = form.reader(start);
         let rows = reader.byte_records().map_while(Result::ok);
         let mut widths: Vec<usize> = rows.map(|row| row.len()).collect();
-        // The last one may be cut.
+        // The last row of the sample may be truncated.
         if widths.len() > 1 && start.len() as u64 == SAMPLE {
             widths.pop();
         }
         widths
     };
-    // A tie goes to the earlier separator in the list, because `max_by_key` keeps the last and the
-    // list is reversed.
+    // A tie goes to the earlier separator in the list, because `max_by_key` returns the last
+    // maximum and the list is reversed.
     let rank = |separator: &u8| {
         let widths = widths(*separator);
         let first = widths.first().copied().unwrap_or(1);
@@ -219,14 +219,15 @@ fn detect_separator(start: &[u8]) -> u8 {
 
 /// A row of a file.
 struct CsvRow<'a> {
-    /// From 0; the first may be names.
+    /// Row number from 0; the first may contain the column names.
     number: u64,
-    /// The line in which it begins, from 1.
+    /// Line number of its first line, from 1.
     line: u64,
     cells: &'a StringRecord,
 }
 
-/// Gives all rows, and how many bytes they were; `before` is what was read before of the file.
+/// Passes all rows to a callback and returns their number of bytes. `before` is the number of bytes
+/// read before.
 fn each(
     path: &Path,
     form: CsvFormat,

@@ -9,10 +9,10 @@ use super::job::{LoadJob, read_error, write_error};
 use super::names::{self, UsedNames};
 use super::{FileError, FileForm, csv, json, parquet};
 
-/// Makes the database of these files.
+/// Creates the database of these files.
 ///
 /// # Errors
-/// As [`super::load`].
+/// Same as [`super::load`].
 pub(super) fn load(job: &mut LoadJob, database: &Path, files: &[PathBuf]) -> Result<(), FileError> {
     let sizes = files.iter().map(|path| size(path));
     let sizes: Vec<u64> = sizes.collect::<Result<_, _>>()?;
@@ -58,7 +58,8 @@ fn size(path: &Path) -> Result<u64, FileError> {
     }
 }
 
-/// A new file without a journal: no other process opens it, and an incomplete file is removed.
+/// Creates a file without a journal, which is not needed: no other process opens the file, and an
+/// incomplete file is removed.
 fn opened(database: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_CREATE

@@ -1,4 +1,4 @@
-//! The error of a file.
+//! The error of loading a file.
 
 use quillet_core::ErrorCode;
 use std::fmt;
@@ -22,7 +22,7 @@ pub struct FileError {
 }
 
 impl FileError {
-    /// An error of a whole file.
+    /// Creates an error that concerns the whole file.
     pub fn new(code: ErrorCode, path: &Path, message: impl Into<String>) -> Self {
         FileError {
             code,
@@ -34,7 +34,7 @@ impl FileError {
         }
     }
 
-    /// Adds the line.
+    /// Sets the line of the error.
     #[must_use]
     pub fn at(self, line: u64) -> Self {
         FileError {
@@ -43,7 +43,7 @@ impl FileError {
         }
     }
 
-    /// Adds the fix.
+    /// Sets the fix.
     #[must_use]
     pub fn help(self, help: impl Into<String>) -> Self {
         FileError {
@@ -54,7 +54,7 @@ impl FileError {
 }
 
 impl fmt::Display for FileError {
-    /// `file:line:column: what is wrong`.
+    /// Formats `file:line:column: problem`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.path.display())?;
         for place in [self.line, self.column].into_iter().flatten() {

@@ -1,8 +1,8 @@
-//! The private folder of a database of files.
+//! The private folder for a database of loaded files.
 //!
-//! It is removed when its owner is dropped. A killed process cannot do that, so each folder has a
-//! file that its process keeps locked; a process that creates a folder removes those whose file is
-//! not locked.
+//! Dropping the owner removes the folder. A killed process cannot do that, so each folder contains
+//! a file that its process locks. When a process creates a folder, it removes all folders whose
+//! file is not locked.
 
 use std::fs::{self, DirBuilder, File};
 use std::path::{Path, PathBuf};
@@ -12,28 +12,28 @@ use quillet_core::ErrorCode;
 
 use super::FileError;
 
-/// How the names of these folders begin.
+/// Prefix of the folder names.
 const PREFIX: &str = "quillet-files-";
-/// The file that says that somebody wants the folder.
+/// Name of the lock file, which marks the folder as in use.
 const HELD: &str = "held";
-/// The same before it is locked.
+/// Name of the lock file before it is locked.
 const UNHELD: &str = "unheld";
-/// The database in it.
+/// Name of the database file.
 const DATABASE: &str = "rows.db";
 
-/// A folder that only this user can read. Dropping it removes it and all that is in it.
+/// A folder that only the current user can read. Dropping it removes it with its content.
 #[derive(Debug)]
 pub(super) struct PrivateFolder {
     path: PathBuf,
-    /// Locked while the folder is wanted.
+    /// Locked while the folder is in use.
     _held: File,
 }
 
 impl PrivateFolder {
-    /// Makes one among the temporary files.
+    /// Creates a folder in the directory for temporary files.
     ///
     /// # Errors
-    /// Nothing can be written there.
+    /// Fails if the directory is not writable.
     pub(super) fn make() -> Result<PrivateFolder, FileError> {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let parent = std::env::temp_dir();
@@ -54,12 +54,12 @@ impl PrivateFolder {
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
         builder.create(&path).map_err(wrong)?;
-        // Its name says that it is locked: nobody finds it before it is.
+        // The final name means that the file is locked, so it gets this name only afterwards.
         let (new, named) = (path.join(UNHELD), path.join(HELD));
-        // Created under another name, locked, then renamed: a sweeper never sees an unlocked `held`
-        // file of a live process.
+        // The file is created under another name, locked, then renamed. A sweeper never sees an
+        // unlocked `held` file of a live process.
         let held = File::create_new(&new).and_then(|file| {
-            // Where files cannot be locked, nobody sweeps either.
+            // Where files cannot be locked, other processes cannot sweep either.
             let _ = file.try_lock();
             fs::rename(&new, &named).map(|()| file)
         });
@@ -72,7 +72,7 @@ impl PrivateFolder {
         }
     }
 
-    /// The file of the database, which is not made yet.
+    /// Returns the path of the database file, which does not exist yet.
     pub(super) fn database(&self) -> PathBuf {
         self.path.join(DATABASE)
     }
@@ -80,13 +80,13 @@ impl PrivateFolder {
 
 impl Drop for PrivateFolder {
     fn drop(&mut self) {
-        // If somebody removed it before, no harm is done.
+        // The folder may already be removed, so errors are ignored.
         let _ = fs::remove_dir_all(&self.path);
     }
 }
 
-/// Removes what processes left behind that were killed. A folder without the locked file is left
-/// alone: its owner may be about to make it.
+/// Removes folders that killed processes left behind. A folder without a lock file is retained,
+/// because its owner may be about to create that file.
 fn sweep(parent: &Path) {
     let Ok(found) = fs::read_dir(parent) else {
         return;
@@ -96,7 +96,7 @@ fn sweep(parent: &Path) {
             continue;
         }
         let held = entry.path().join(HELD);
-        // What is not a file is not ours; opening a pipe would wait.
+        // Anything but a regular file is foreign, and opening a named pipe would block.
         if !fs::symlink_metadata(&held).is_ok_and(|found| found.is_file()) {
             continue;
         }

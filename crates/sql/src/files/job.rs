@@ -9,20 +9,20 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use super::{FileError, FileOptions};
 
-/// Rows between two looks at whether anybody waits.
+/// Number of rows between two checks for cancellation.
 const STEP: u64 = 1_024;
 
 /// State shared by the files of one load.
 #[derive(Debug)]
 pub(super) struct LoadJob {
     pub(super) options: FileOptions,
-    /// What a reader may want to know of how files were understood.
+    /// Notes for the user about how files were interpreted.
     pub(super) notes: Vec<String>,
     stop: Arc<AtomicBool>,
     told: UnboundedSender<(u64, u64)>,
     rows: u64,
     bytes: u64,
-    /// Bytes of all files, each read twice.
+    /// Bytes to read in total: all files, each read twice.
     pub(super) total: u64,
     pub(super) before: u64,
 }
@@ -45,21 +45,21 @@ impl LoadJob {
         }
     }
 
-    /// Reports a row that was read: `row` is its number, `at` the number of bytes read of the file.
+    /// Reports a row: `row` is its number, `at` the number of bytes read from the file.
     ///
     /// # Errors
-    /// The load was cancelled.
+    /// Fails if the load was cancelled.
     pub(super) fn report_row(&mut self, path: &Path, row: u64, at: u64) -> Result<(), FileError> {
         if !row.is_multiple_of(STEP) {
             return Ok(());
         }
-        // Nobody listens any more where the reading was given up.
+        // If the caller dropped its future, the receiver no longer exists.
         let _ = self.told.send((self.before + at, self.total));
         self.check_cancelled(path)
     }
 
     /// # Errors
-    /// Nobody waits for it any more.
+    /// Fails if the load was cancelled.
     pub(super) fn check_cancelled(&self, path: &Path) -> Result<(), FileError> {
         if self.stop.load(Ordering::Relaxed) {
             return Err(FileError::new(
@@ -71,10 +71,10 @@ impl LoadJob {
         Ok(())
     }
 
-    /// Counts a row that goes into a table, with the bytes of its values.
+    /// Counts a stored row and the bytes of its values.
     ///
     /// # Errors
-    /// There are more than the settings allow.
+    /// Fails if a limit of the settings is exceeded.
     pub(super) fn count(&mut self, path: &Path, bytes: usize) -> Result<(), FileError> {
         self.rows += 1;
         self.bytes += bytes as u64;
@@ -113,12 +113,12 @@ impl LoadJob {
     }
 }
 
-/// A file that cannot be read.
+/// Returns the error of a file that cannot be read.
 pub(super) fn read_error(path: &Path, error: &std::io::Error) -> FileError {
     FileError::new(ErrorCode::FileRead, path, error.to_string())
 }
 
-/// The database cannot be written.
+/// Returns the error of a database that cannot be written.
 pub(super) fn write_error(database: &Path, error: &rusqlite::Error) -> FileError {
     FileError::new(ErrorCode::FileRoom, database, error.to_string()).help(
         "files are loaded into the folder for temporary files; set TMPDIR to one with free space",

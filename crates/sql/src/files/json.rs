@@ -1,7 +1,7 @@
-//! One JSON object a line.
+//! Loads files with one JSON object per line.
 //!
-//! The columns are the keys of all lines, in the order in which they come; a line without a key has
-//! NULL there, as where it says `null`. Objects and arrays stay JSON.
+//! The columns are the keys of all lines, in order of appearance. A line without a key has NULL
+//! there, as if it contained `null`. Objects and arrays remain JSON.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -22,10 +22,10 @@ use super::table::TableLoader;
 use super::text::{TextReader, text_error};
 use super::{FileError, names::MOST_COLUMNS};
 
-/// Makes a table of a file.
+/// Loads a file into a table.
 ///
 /// # Errors
-/// It is not in this form, or beyond the limits.
+/// Fails if the file is invalid or exceeds the limits.
 pub(super) fn load(
     path: &Path,
     table: &str,
@@ -71,7 +71,7 @@ pub(super) fn load(
     table.end()
 }
 
-/// Sets a value; `None` for one that is of another type than its column.
+/// Sets a value; `None` if it does not fit its column's type.
 fn put(
     table: &mut TableLoader<'_>,
     place: usize,
@@ -102,7 +102,7 @@ fn put(
     table.set(place, value).map(Some)
 }
 
-/// A column as far as lines were seen.
+/// State of a column's type inference.
 struct InferredColumn {
     name: String,
     numbers: ColumnStats,
@@ -133,7 +133,7 @@ impl InferredColumn {
             Some(b'{' | b'[') => self.has_parts = true,
             Some(b'"') => {
                 self.has_texts = true;
-                // Without escapes what stands between the quotes is the text: times have none.
+                // Times never contain escapes, so the raw text between the quotes is enough.
                 let inner = raw.get(1..raw.len() - 1).unwrap_or_default();
                 let kind = match ValueKind::of(inner) {
                     kind @ (ValueKind::Date
@@ -147,7 +147,7 @@ impl InferredColumn {
             _ => {
                 self.has_numbers = true;
                 let kind = match ValueKind::of_number(raw) {
-                    // A number of JSON is one, however it is written.
+                    // In JSON, a number with an exponent is always a number, never a code.
                     Some(ValueKind::Exponent) => ValueKind::Decimal,
                     Some(kind) => kind,
                     None if kind::parse_exact(raw).is_some() && raw.contains(['.', 'e', 'E']) => {
@@ -160,7 +160,8 @@ impl InferredColumn {
         }
     }
 
-    /// The one type that all values are of; values of several are texts, as the file writes them.
+    /// Returns the type that all values fit. If they have several types, the column is text, as
+    /// written in the file.
     fn settle(&self) -> Type {
         match (
             self.has_numbers,
@@ -180,7 +181,7 @@ impl InferredColumn {
 type JsonFields<'a> = Vec<(Cow<'a, str>, &'a RawValue)>;
 type RowCallback<'g> = dyn FnMut(&mut LoadJob, u64, JsonFields<'_>) -> Result<(), FileError> + 'g;
 
-/// Gives the keys and values of all lines, and says how many bytes they were.
+/// Passes the keys and values of all lines to a callback and returns their number of bytes.
 fn each(
     path: &Path,
     before: u64,
@@ -236,7 +237,7 @@ fn wrong(path: &Path, line: u64, text: &str, error: &serde_json::Error) -> FileE
     })
 }
 
-/// The keys of one line and their values as they stand.
+/// Returns the keys of one line and their raw values.
 fn fields(text: &str) -> Result<JsonFields<'_>, serde_json::Error> {
     let mut reader = serde_json::Deserializer::from_str(text);
     let fields = reader.deserialize_map(LineVisitor)?;
@@ -257,7 +258,7 @@ impl<'de> Visitor<'de> for LineVisitor {
         let mut fields: JsonFields<'de> = Vec::new();
         while let Some(key) = map.next_key::<FieldKey<'de>>()? {
             let key = key.0;
-            // Lines have few keys: looking through them is cheaper than a set of each line.
+            // Lines have few keys, so a linear search is cheaper than building a set for each line.
             if fields.len() < MOST_COLUMNS && fields.iter().any(|(known, _)| *known == key) {
                 return Err(A::Error::custom(format!("duplicate key {key:?}")));
             }
@@ -267,6 +268,6 @@ impl<'de> Visitor<'de> for LineVisitor {
     }
 }
 
-/// A key, borrowed where nothing in it is escaped.
+/// A key, borrowed unless it contains escapes.
 #[derive(serde::Deserialize)]
 struct FieldKey<'a>(#[serde(borrow)] Cow<'a, str>);

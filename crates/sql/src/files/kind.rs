@@ -1,25 +1,24 @@
-//! What the texts of a column have in common, and whether a number of SQLite is one of them
-//! exactly.
+//! Infers the common type of a column's texts, and whether SQLite can store a number exactly.
 
 use jiff::civil::{Date, Time};
 
-/// Up to here 64-bit floats hold every whole number.
+/// Maximum integer up to which a 64-bit float represents every integer exactly.
 const MAX_EXACT: u64 = 1 << 53;
-/// Decimals of up to so many digits come back from a double as they were.
+/// Maximum number of digits for which every decimal survives a round trip through a double.
 const CERTAIN_DIGITS: usize = 15;
-/// Longer decimals are texts without a closer look.
+/// Maximum number of digits to check; longer decimals are always text.
 const MOST_DIGITS: usize = 60;
 
-/// What a column of a table holds.
+/// Type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Type {
-    /// Whole numbers of 64 bits.
+    /// 64-bit integers.
     Integer,
     /// Doubles.
     Real,
-    /// Doubles that are written with a comma for the point.
+    /// Doubles written with a decimal comma.
     CommaReal,
-    /// 1 and 0.
+    /// Booleans, stored as 1 and 0.
     Boolean,
     Date,
     Time,
@@ -31,8 +30,9 @@ pub(super) enum Type {
 }
 
 impl Type {
-    /// As the table declares it. `TEXT` in the names of times keeps SQLite from comparing them with
-    /// numbers: the affinity of a bare `DATE` is NUMERIC, under which `day < '2025'` is never true.
+    /// Returns the declared column type. Types of dates and times contain `TEXT` so that SQLite
+    /// does not compare them with numbers. The affinity of a bare `DATE` is NUMERIC, under which
+    /// `day < '2025'` is never true.
     pub(super) fn declared(self) -> &'static str {
         match self {
             Type::Integer => "INTEGER",
@@ -49,24 +49,24 @@ impl Type {
     }
 }
 
-/// What one text is.
+/// Kind of one text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ValueKind {
-    /// Nothing.
+    /// Empty.
     Empty,
-    /// Blanks only: nothing among numbers, a text among texts.
+    /// Blanks only: NULL in a numeric column, text in a text column.
     Blank,
-    /// A whole number that a double holds, too.
+    /// An integer that a double represents exactly.
     Small,
-    /// A whole number that only 64 bits hold.
+    /// An integer that needs all 64 bits.
     Large,
     /// A decimal with a point, or an exponent with a sign.
     Decimal,
-    /// `1e5`, which is a number among decimals, and as likely a code.
+    /// `1e5`: a number among decimals, but otherwise just as likely a code.
     Exponent,
     /// `1,5`.
     Comma,
-    /// `1,234`: a decimal, or thousands.
+    /// `1,234`: either a decimal or thousands.
     Thousands,
     Boolean,
     Date,
@@ -77,7 +77,7 @@ pub(super) enum ValueKind {
 }
 
 impl ValueKind {
-    /// What a text is.
+    /// Classifies a text.
     pub(super) fn of(text: &str) -> ValueKind {
         let bytes = text.as_bytes();
         let Some(first) = bytes.first() else {
@@ -96,7 +96,7 @@ impl ValueKind {
         }
     }
 
-    /// A number in the one form that a number of SQLite has, so that nothing of its text is lost.
+    /// Classifies a number in the only form that SQLite would return unchanged.
     pub(super) fn of_number(text: &str) -> Option<ValueKind> {
         let digits = text.strip_prefix('-').unwrap_or(text);
         let is_whole = digits.bytes().all(|byte| byte.is_ascii_digit()) && !digits.is_empty();
@@ -127,7 +127,7 @@ impl ValueKind {
         })
     }
 
-    /// A day, a time or both in the forms of ISO 8601 that SQLite's functions take.
+    /// Classifies a date, a time or both, in the ISO 8601 forms that SQLite's functions accept.
     fn of_time(text: &str) -> Option<ValueKind> {
         let has = |part: &str, others: &str| {
             part.bytes()
@@ -153,7 +153,7 @@ impl ValueKind {
         }
         let clock = match time.strip_suffix('Z') {
             Some(clock) => clock,
-            // `+02:00` stays as it is written: the instant is the author's text.
+            // An offset such as `+02:00` is preserved as written instead of being converted to UTC.
             None => {
                 let (clock, offset) = time.split_at_checked(time.len().checked_sub(6)?)?;
                 let offset = offset.strip_prefix(['+', '-'])?;
@@ -164,10 +164,10 @@ impl ValueKind {
     }
 }
 
-/// Blanks around a number say nothing.
+/// Blanks that are ignored around a number.
 pub(super) const BLANKS: [char; 2] = [' ', '\t'];
 
-/// `true` and `false`, as one of three customs writes them.
+/// Parses `true` or `false` in one of three common spellings.
 pub(super) fn parse_bool(text: &str) -> Option<bool> {
     match text {
         "true" | "True" | "TRUE" => Some(true),
@@ -176,7 +176,7 @@ pub(super) fn parse_bool(text: &str) -> Option<bool> {
     }
 }
 
-/// The double that a decimal is, if the double says all of its digits.
+/// Returns a decimal as a double if the double preserves all digits.
 pub(super) fn parse_exact(text: &str) -> Option<f64> {
     let parts = NumberParts::of(text.strip_prefix('-').unwrap_or(text))?;
     let number: f64 = text
@@ -196,15 +196,15 @@ pub(super) fn parse_exact(text: &str) -> Option<f64> {
     if digits > MOST_DIGITS {
         return None;
     }
-    // The decimal is printed with as many digits as the text has; only if all of them agree does
-    // the double hold it exactly.
+    // The decimal is printed with as many digits as the text has. The double is exact only if all
+    // of them agree.
     let shown = format!("{:.*e}", digits - 1, number.abs());
     let shown = shown.split('e').next().unwrap_or_default();
     let shown = shown.bytes().filter(|byte| *byte != b'.');
     shown.eq(all().skip(zeros)).then_some(number)
 }
 
-/// A number without its sign, taken apart.
+/// The parts of a number without its sign.
 struct NumberParts<'a> {
     whole: &'a str,
     separator: Option<char>,
@@ -213,7 +213,8 @@ struct NumberParts<'a> {
 }
 
 impl<'a> NumberParts<'a> {
-    /// `None` for zeros in front, for no digits behind a point, for a comma with an exponent.
+    /// Returns `None` for leading zeros, for a point without digits after it, and for a comma
+    /// combined with an exponent.
     fn of(text: &'a str) -> Option<Self> {
         let (mantissa, exponent) = match text.find(['e', 'E']) {
             Some(at) => (text.get(..at)?, Some(text.get(at + 1..)?)),
@@ -248,18 +249,18 @@ impl<'a> NumberParts<'a> {
     }
 }
 
-/// What all texts of a column are.
+/// Statistics of a column's texts, for type inference.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ColumnStats {
     kinds: u16,
     numbers: u64,
     others: u64,
-    /// The first text among numbers that is none, and its line.
+    /// The first non-numeric text after numbers, and its line.
     odd: Option<(u64, String)>,
 }
 
 impl ColumnStats {
-    /// Looks at one text.
+    /// Adds one text to the statistics.
     pub(super) fn observe(&mut self, kind: ValueKind, text: &str, line: u64) {
         self.kinds |= bit(kind);
         match kind {
@@ -284,7 +285,7 @@ impl ColumnStats {
         self.kinds & bit(kind) != 0
     }
 
-    /// The type that holds all of them as they are. `commas` says whether `1,5` may be a number.
+    /// Returns the type that represents all texts exactly. `commas` allows numbers such as `1,5`.
     pub(super) fn infer_type(&self, commas: bool) -> Type {
         use ValueKind::{Blank, Comma, Decimal, Exponent, Large, Small, Thousands};
         if self.only(&[Blank]) {
@@ -313,8 +314,7 @@ impl ColumnStats {
         alone.map_or(Type::Text, |(_, kind)| *kind)
     }
 
-    /// Where nearly all are numbers and the column is text for the sake of a few: the first of
-    /// them.
+    /// Returns the first non-numeric text if nearly all others are numbers.
     pub(super) fn nearly_numbers(&self) -> Option<(u64, &str)> {
         let (line, text) = self.odd.as_ref()?;
         (self.numbers >= 9 * self.others).then_some((*line, text.as_str()))

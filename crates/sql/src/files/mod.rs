@@ -1,14 +1,14 @@
-//! Files of rows as a database: CSV, TSV, lines of JSON, Parquet.
+//! Loads files of rows as a database: CSV, TSV, JSON Lines and Parquet.
 //!
-//! Each file becomes one table of an SQLite file in a folder of its own, which goes with the value
-//! that owns it. From there on it is a database like any other: opened read-only, under the guard
-//! and the limits of [`crate::database`]. A file is read twice: first to find what *all* values of
-//! a column are, then into the table, so that a type never hangs on the first rows and no more of a
-//! file is in memory than one batch.
+//! Each file becomes one table of a SQLite file in a private folder, which is removed with its
+//! owner. The result is a database like any other: opened read-only and subject to the guard and
+//! the limits of [`crate::database`]. Each file is read twice, first to infer types from *all*
+//! values of a column, then to fill the table. Types therefore never depend on the first rows
+//! alone, and at most one batch is in memory.
 //!
-//! No value changes. What a number of SQLite would not give back exactly (`007`, `+49 170`, whole
-//! numbers beyond 64 bits, more digits than a double has) makes its column text; dates stay ISO
-//! texts. An empty cell of a CSV is NULL.
+//! Values are never changed. A value that SQLite's numbers cannot represent exactly (`007`,
+//! `+49 170`, integers beyond 64 bits, more digits than a double has) makes its column text. Dates
+//! remain ISO text. An empty CSV cell is NULL.
 
 mod csv;
 mod database;
@@ -59,11 +59,11 @@ impl LoadedFiles {
 }
 
 /// Loads files on a blocking thread, one table for each file. If the future is dropped, the thread
-/// stops soon and leaves nothing behind.
+/// stops soon and removes its files.
 ///
 /// # Errors
-/// A file cannot be read or is not what its ending says, with its place; it has more than
-/// `options` allow; or the folder of temporary files has no room.
+/// Fails if a file cannot be read or does not match its extension (the error includes the
+/// position), if the files exceed the limits in `options`, or if the temporary folder is full.
 pub async fn load(
     paths: &[PathBuf],
     options: &FileOptions,
@@ -86,7 +86,7 @@ pub async fn load(
     let (done, ()) = tokio::join!(thread, telling);
     let notes = match done {
         Ok(notes) => notes?,
-        // The libraries that read file formats meet untrusted bytes.
+        // The parsers read untrusted bytes and could panic.
         Err(_) => {
             let path = paths.first().map(PathBuf::as_path).unwrap_or(Path::new(""));
             return Err(FileError::new(ErrorCode::FileForm, path, "is damaged"));
@@ -95,7 +95,7 @@ pub async fn load(
     Ok(LoadedFiles { folder, notes })
 }
 
-/// Ends the thread when nobody waits for it any more.
+/// Stops the thread when the future is dropped.
 #[derive(Default)]
 struct StopOnDrop(Arc<AtomicBool>);
 

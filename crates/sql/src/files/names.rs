@@ -1,4 +1,4 @@
-//! Names of tables and columns: those of the files, as far as a query can write them.
+//! Derives table and column names from files.
 
 use std::path::Path;
 
@@ -7,15 +7,15 @@ use quillet_core::ErrorCode;
 
 use super::FileError;
 
-/// Most columns that a table of SQLite has (`SQLITE_MAX_COLUMN`).
+/// Maximum columns of a SQLite table (`SQLITE_MAX_COLUMN`).
 pub(super) const MOST_COLUMNS: usize = 2_000;
 
-/// Names that are in use, in lower case, as SQLite compares them.
+/// Names in use, in lower case, because SQLite ignores case.
 #[derive(Debug, Default)]
 pub(super) struct UsedNames(HashMap<String, u32>);
 
 impl UsedNames {
-    /// The name, or the first of `name_2`, `name_3`, … that is free.
+    /// Returns the name, or the first unused one of `name_2`, `name_3`, ….
     pub(super) fn free(&mut self, name: &str) -> String {
         let mut count = self.0.get(&folded(name)).copied().unwrap_or(1);
         let mut free = name.to_owned();
@@ -29,13 +29,13 @@ impl UsedNames {
     }
 }
 
-/// SQLite compares names without regard to the case of ASCII letters.
+/// Lowercases ASCII letters only, as SQLite does when it compares names.
 fn folded(name: &str) -> String {
     name.to_ascii_lowercase()
 }
 
-/// The name of the table of a file: that of the file without its ending, letters and digits with
-/// `_` for all else, so that a query need not quote it.
+/// Returns the table name for a file: its name without the extension, with `_` for all characters
+/// except letters and digits, so that queries do not need quotes.
 pub(super) fn table(path: &Path, taken: &mut UsedNames) -> String {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     let words = stem.split(|c: char| !c.is_alphanumeric());
@@ -50,11 +50,11 @@ pub(super) fn table(path: &Path, taken: &mut UsedNames) -> String {
     taken.free(&name)
 }
 
-/// Names of columns as they stand, without blanks around them. One that is empty is `columnN`, one
-/// that is there already gets a number.
+/// Returns the column names, trimmed. An empty name becomes `columnN`, and a duplicate gets a
+/// number.
 ///
 /// # Errors
-/// There are more than a table may have.
+/// Fails if there are more columns than a table allows.
 pub(super) fn columns<'a>(
     path: &Path,
     names: impl Iterator<Item = &'a str>,
@@ -68,7 +68,7 @@ pub(super) fn columns<'a>(
     Ok(columns)
 }
 
-/// One name of a column; line ends and control characters are blanks.
+/// Returns one column name, with line ends and control characters replaced by spaces.
 pub(super) fn column(place: usize, name: &str) -> String {
     let name: String = name
         .chars()
@@ -81,7 +81,7 @@ pub(super) fn column(place: usize, name: &str) -> String {
 }
 
 /// # Errors
-/// A table of SQLite has no room for so many columns.
+/// Fails if a SQLite table cannot have this number of columns.
 pub(super) fn bounded(path: &Path, columns: usize) -> Result<(), FileError> {
     if columns <= MOST_COLUMNS {
         return Ok(());

@@ -1,21 +1,22 @@
-//! Formats of files, and options and limits for reading them.
+//! File formats, and options and limits for reading files.
 
 use std::path::Path;
 
-/// A form of files that can be loaded.
+/// A file format that can be loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileForm {
-    /// Values with commas, semicolons, tabs or bars between them; which, the first lines say.
+    /// Values separated by commas, semicolons, tabs or pipes; the separator is detected from the
+    /// first lines.
     Csv,
-    /// Values with tabs between them.
+    /// Tab-separated values.
     Tsv,
-    /// One JSON object a line.
+    /// One JSON object per line.
     JsonLines,
     /// Parquet.
     Parquet,
 }
 
-/// Endings of files and their forms.
+/// File extensions and their formats.
 const ENDINGS: [(&str, FileForm); 6] = [
     ("csv", FileForm::Csv),
     ("tsv", FileForm::Tsv),
@@ -26,7 +27,7 @@ const ENDINGS: [(&str, FileForm); 6] = [
 ];
 
 impl FileForm {
-    /// The form that the ending of a name says, in any case of letters.
+    /// Returns the format for a file name's extension, ignoring case.
     ///
     /// ```
     /// use quillet_sql::files::FileForm;
@@ -42,26 +43,26 @@ impl FileForm {
         known.map(|(_, form)| *form)
     }
 
-    /// Endings of the forms, without the dot.
+    /// Returns the supported file extensions, without the dot.
     pub fn endings() -> impl Iterator<Item = &'static str> {
         ENDINGS.iter().map(|(ending, _)| *ending)
     }
 }
 
-/// Whether the first line of a CSV names the columns.
+/// Whether the first line of a CSV file contains the column names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Header {
-    /// It does, unless a number that is no year stands in it.
+    /// Detects it: the first line is a header unless it contains a number that is not a year.
     #[default]
     Auto,
-    /// It does.
+    /// The first line is a header.
     Yes,
-    /// It does not; columns are `column1`, `column2`, ….
+    /// There is no header; columns are named `column1`, `column2`, ….
     No,
 }
 
 impl Header {
-    /// The choice of that name: `auto`, `yes`, `no`.
+    /// Returns the option with this name: `auto`, `yes`, `no`.
     ///
     /// ```
     /// use quillet_sql::files::Header;
@@ -83,23 +84,23 @@ impl Header {
 /// Options and limits for reading files.
 #[derive(Clone, Debug)]
 pub struct FileOptions {
-    /// Most rows of all files together.
+    /// Maximum rows of all files together.
     pub rows: u64,
-    /// Most bytes of all files together, and of the values that are read from them.
+    /// Maximum bytes of all files together, and of their values.
     pub bytes: u64,
-    /// Most bytes of one row.
+    /// Maximum bytes of one row.
     pub row_bytes: u64,
-    /// The encoding of texts by a name of the WHATWG's list (`gbk`, `windows-1252`); where `None`,
-    /// UTF-8, or what the byte order mark says.
+    /// Text encoding by its WHATWG name (`gbk`, `windows-1252`). If `None`, the byte order mark
+    /// decides, otherwise UTF-8.
     pub encoding: Option<String>,
-    /// The byte between the values of a CSV; where `None`, what fits its first lines.
+    /// Byte that separates the values of a CSV file; detected from the first lines if `None`.
     pub separator: Option<u8>,
-    /// Whether the first line of a CSV names the columns.
+    /// Whether the first line of a CSV file contains the column names.
     pub header: Header,
 }
 
 impl Default for FileOptions {
-    /// 20,000,000 rows, 2 GiB, 16 MiB a row.
+    /// 20,000,000 rows, 2 GiB, 16 MiB per row.
     fn default() -> Self {
         FileOptions {
             rows: 20_000_000,

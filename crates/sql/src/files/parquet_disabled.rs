@@ -9,7 +9,7 @@ use super::FileError;
 use super::job::LoadJob;
 use crate::columnar::COLUMNAR;
 
-/// No table is made here.
+/// Returns the error that this build cannot read Parquet.
 pub(super) fn load(path: &Path, _: &str, _: &mut LoadJob, _: &Connection) -> Result<(), FileError> {
     Err(FileError::new(
         ErrorCode::FeatureMissing,

@@ -1,4 +1,4 @@
-//! The table that a file becomes.
+//! Loads rows into the table of a file.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use super::FileError;
 use super::job::{LoadJob, write_error};
 use super::kind::Type;
 
-/// A table that rows go into.
+/// Inserts rows into a table.
 #[derive(Debug)]
 pub(super) struct TableLoader<'c> {
     connection: &'c Connection,
@@ -17,15 +17,15 @@ pub(super) struct TableLoader<'c> {
     name: String,
     path: PathBuf,
     rows: u64,
-    /// Bytes of the row that is being written.
+    /// Bytes of the current row.
     bytes: usize,
 }
 
 impl<'c> TableLoader<'c> {
-    /// Makes it. What models are shown of it names the file.
+    /// Creates the table. Its comment, which models see, names the file.
     ///
     /// # Errors
-    /// The database cannot be written.
+    /// Fails if the database is not writable.
     pub(super) fn make(
         connection: &'c Connection,
         path: &Path,
@@ -61,10 +61,10 @@ impl<'c> TableLoader<'c> {
         })
     }
 
-    /// Sets a value of the row; what is not set is NULL.
+    /// Sets a value of the current row; unset values are NULL.
     ///
     /// # Errors
-    /// There is no such column, which its callers do not bring about.
+    /// Fails if the column does not exist, which callers rule out.
     pub(super) fn set(&mut self, column: usize, value: ValueRef<'_>) -> Result<(), FileError> {
         self.bytes += match value {
             ValueRef::Text(bytes) | ValueRef::Blob(bytes) => bytes.len(),
@@ -77,10 +77,10 @@ impl<'c> TableLoader<'c> {
         set.map_err(|error| write_error(&self.path, &error))
     }
 
-    /// Writes the row.
+    /// Inserts the current row.
     ///
     /// # Errors
-    /// There are more rows or bytes than the settings allow, or no room is left.
+    /// Fails if a limit of the settings is exceeded or the disk is full.
     pub(super) fn write(&mut self, job: &mut LoadJob) -> Result<(), FileError> {
         job.count(&self.path, std::mem::take(&mut self.bytes))?;
         self.rows += 1;
@@ -90,10 +90,10 @@ impl<'c> TableLoader<'c> {
         Ok(())
     }
 
-    /// Notes how many rows there are, where SQLite looks for it.
+    /// Stores the number of rows where SQLite looks for it.
     ///
     /// # Errors
-    /// No room is left.
+    /// Fails if the disk is full.
     pub(super) fn end(self) -> Result<(), FileError> {
         let noted = self
             .connection

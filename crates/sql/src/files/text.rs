@@ -1,4 +1,4 @@
-//! A file of text as UTF-8, whatever it is written in, and never more of one row than is allowed.
+//! Reads a text file in any encoding as UTF-8, with a limit on the length of a row.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -12,70 +12,70 @@ use quillet_core::ErrorCode;
 use super::FileError;
 use super::job::{LoadJob, read_error};
 
-/// Bytes that are read at a time.
+/// Bytes read at a time.
 const CHUNK: usize = 64 << 10;
-/// Bytes from which an encoding is guessed.
+/// Bytes from which the encoding is guessed.
 const SAMPLE: u64 = 64 << 10;
-/// Bytes that any character has room in.
+/// Buffer size that is enough for any character.
 const CHARACTER: usize = 16;
 
-/// Where a reader is. Shared with whoever takes rows out of its bytes.
+/// Position of a reader, shared with the parser of its rows.
 #[derive(Debug, Default)]
 pub(super) struct ReadPosition {
-    /// Bytes of text that were given out.
+    /// Bytes of decoded text returned so far.
     given: Cell<u64>,
-    /// Of these, up to where rows were taken.
+    /// Byte in that text up to which rows are complete.
     taken: Cell<u64>,
-    /// What broke off the reading, beyond what the system says.
+    /// Error that ended the reading, other than an I/O error.
     wrong: Cell<Option<TextError>>,
 }
 
 impl ReadPosition {
-    /// Bytes of text that were given out.
+    /// Returns the number of bytes of decoded text returned so far.
     pub(super) fn bytes_read(&self) -> u64 {
         self.given.get()
     }
 
-    /// Rows up to this byte of text are taken.
+    /// Marks rows up to this byte of the text as complete.
     pub(super) fn take(&self, at: u64) {
         self.taken.set(at);
     }
 }
 
-/// Why a text breaks off.
+/// Reason why reading stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TextError {
-    /// A row is longer than may be.
+    /// A row exceeds the limit.
     TooLong,
-    /// A byte of the file that the encoding does not have there.
+    /// The byte at this offset of the file is invalid in its encoding.
     Byte(u64),
 }
 
-/// A file of text that is being read.
+/// Reads a text file.
 pub(super) struct TextReader {
     file: File,
     decoder: encoding_rs::Decoder,
     raw: Vec<u8>,
-    /// The part of `raw` that waits.
+    /// Start of the undecoded part of `raw`.
     from: usize,
     to: usize,
-    /// Text for readers that ask for less than a character, and how much of it is given.
+    /// Decoded text for reads smaller than a character, and the number of bytes already returned.
     spare: Vec<u8>,
     spent: usize,
-    /// Byte of the file at which `raw` begins.
+    /// Offset in the file of the start of `raw`.
     offset: u64,
     ended: bool,
-    /// Whether the decoder has given out its last, after which it must not be asked.
+    /// Whether the decoder is finished, after which it must not be called.
     finished: bool,
     most: u64,
     place: Rc<ReadPosition>,
 }
 
 impl TextReader {
-    /// Opens a file. A byte order mark says more than the settings, and is no part of the text.
+    /// Opens a file. A byte order mark overrides the settings and is not part of the text.
     ///
     /// # Errors
-    /// It cannot be read, or the settings name no encoding that is known.
+    /// Fails if the file cannot be read or the settings name an unknown encoding.
     pub(super) fn open(
         path: &Path,
         job: &LoadJob,
@@ -108,10 +108,10 @@ impl TextReader {
         Ok((text, place))
     }
 
-    /// Text into a place that has room for more than a character.
+    /// Decodes text into a buffer that is large enough for any character.
     fn decode(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        // Bytes given out but not yet taken as rows belong to one row: beyond the limit it would
-        // fill the memory.
+        // Bytes that were returned but do not complete a row belong to one row. Beyond the limit,
+        // that row would fill the memory.
         if self.place.given.get() - self.place.taken.get() > self.most + CHUNK as u64 {
             self.place.wrong.set(Some(TextError::TooLong));
             return Err(io::Error::other("row"));
@@ -127,7 +127,7 @@ impl TextReader {
             self.from += read;
             self.finished = self.ended && result == DecoderResult::InputEmpty;
             if let DecoderResult::Malformed(length, after) = result {
-                // The sequence may have begun in the bytes before these.
+                // The invalid sequence may have started in the previous buffer.
                 let back = u64::from(length) + u64::from(after);
                 let at = (self.offset + self.from as u64).saturating_sub(back);
                 self.place.wrong.set(Some(TextError::Byte(at)));
@@ -169,7 +169,7 @@ impl Read for TextReader {
     }
 }
 
-/// The encoding of a file without a byte order mark.
+/// Returns the encoding of a file without a byte order mark.
 fn detect_encoding(
     path: &Path,
     job: &LoadJob,
@@ -182,7 +182,7 @@ fn detect_encoding(
                 .help("use utf-8, utf-16le, gbk, big5, shift_jis, windows-1252 or another name of encoding.spec.whatwg.org")
         });
     }
-    // Text has no zero bytes; of UTF-16 without a mark every other one is zero.
+    // Text does not contain zero bytes, but in UTF-16 every other byte of ASCII text is zero.
     let zeros = |first: usize| {
         let bytes = start.iter().skip(first).step_by(2);
         bytes.filter(|byte| **byte == 0).count()
@@ -200,7 +200,7 @@ fn detect_encoding(
     Ok(UTF_8)
 }
 
-/// An error of reading text, at a line.
+/// Returns the error of a text, with its line.
 pub(super) fn text_error(
     path: &Path,
     job: &LoadJob,
@@ -229,7 +229,7 @@ pub(super) fn text_error(
     }
 }
 
-/// The line of a byte of the file, from 1, and the byte.
+/// Returns the line of a byte in the file, from 1, and the byte.
 fn locate_byte(path: &Path, at: u64) -> (u64, u8) {
     let (mut line, mut value) = (1, 0);
     let Ok(file) = File::open(path) else {
@@ -242,17 +242,17 @@ fn locate_byte(path: &Path, at: u64) -> (u64, u8) {
         line += read.iter().filter(|byte| **byte == b'\n').count() as u64;
         value = read.last().copied().unwrap_or_default();
     }
-    // The line that the byte ends is its own.
+    // A newline belongs to the line that it ends.
     (line - u64::from(value == b'\n'), value)
 }
 
-/// The encoding that a file which is no UTF-8 most likely has: GBK where all of its start is, and
-/// Chinese comes out; else what Windows writes in Europe.
+/// Guesses the encoding of a file that is not UTF-8: GBK if its start is valid GBK and contains
+/// Chinese, otherwise the Western European encoding of Windows.
 fn guess(path: &Path) -> &'static str {
     let mut start = Vec::new();
     let read = File::open(path).and_then(|file| file.take(SAMPLE).read_to_end(&mut start));
     let is_chinese = |c: char| ('\u{4e00}'..='\u{9fff}').contains(&c);
-    // A character may be cut at the end of the sample.
+    // The sample may end within a character.
     let whole = start
         .len()
         .saturating_sub(if start.len() as u64 == SAMPLE { 4 } else { 0 });
@@ -262,7 +262,7 @@ fn guess(path: &Path) -> &'static str {
         .and_then(|_| GB18030.decode_without_bom_handling_and_without_replacement(sample));
     let high = sample.iter().filter(|byte| **byte >= 0x80).count();
     match decoded {
-        // A character of GBK has two high bytes mostly, one of Windows-1252 has one.
+        // A GBK character usually has two high bytes; a Windows-1252 character has one.
         Some(text) => match text.chars().filter(|c| is_chinese(*c)).count() {
             0 => "windows-1252",
             count if high * 2 >= count * 3 => "gbk",

@@ -29,7 +29,7 @@ pub struct GuardError {
     pub span: Option<Span>,
     /// Line and column of the span's start.
     pub position: Option<LineColumn>,
-    /// The fix: a similar name, or what is allowed.
+    /// The fix: a similar name, or the allowed alternatives.
     pub help: Option<String>,
 }
 

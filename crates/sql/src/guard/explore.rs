@@ -1,6 +1,6 @@
-//! Statements that describe: SHOW, DESCRIBE, EXPLAIN and PRAGMA, in the forms that only read.
+//! Checks descriptive statements: the read-only forms of SHOW, DESCRIBE, EXPLAIN and PRAGMA.
 //!
-//! They are checked token by token: every accepted form is listed here.
+//! They are checked token by token. Only the forms listed here are accepted.
 
 use quillet_core::ErrorCode;
 
@@ -9,13 +9,13 @@ use super::text::TokenizedQuery;
 use super::{ApprovedQuery, GuardError, GuardMode, PRAGMAS, Policy, relations, select};
 use crate::{Catalogue, SqlDialect};
 
-/// Returns whether the statement is one of these.
+/// Returns whether the statement is SHOW, DESCRIBE, EXPLAIN or PRAGMA.
 pub(super) fn is_explore_statement(text: &TokenizedQuery<'_>) -> bool {
     let words = ["SHOW", "DESCRIBE", "DESC", "EXPLAIN", "PRAGMA"];
     words.iter().any(|word| is_word(text, 0, word))
 }
 
-/// Accepts the forms that only read.
+/// Accepts the read-only forms.
 pub(super) fn check(
     text: &TokenizedQuery<'_>,
     catalogue: Option<&Catalogue>,
@@ -61,7 +61,7 @@ fn refuse(text: &TokenizedQuery<'_>, i: usize, help: &str) -> GuardError {
     }
 }
 
-/// Settings of PostgreSQL that say how to read values, and nothing of the machine.
+/// PostgreSQL settings about the interpretation of values, which reveal nothing about the server.
 const SETTINGS: [&str; 20] = [
     "bytea_output",
     "client_encoding",
@@ -85,7 +85,7 @@ const SETTINGS: [&str; 20] = [
     "statement_timeout",
 ];
 
-/// What MySQL may show; longer forms first.
+/// Allowed forms of MySQL's SHOW; longer forms first.
 const SHOWN: [&[&str]; 17] = [
     &["TABLE", "STATUS"],
     &["TABLES"],
@@ -139,13 +139,14 @@ fn show_setting(text: &TokenizedQuery<'_>) -> Result<ApprovedQuery, GuardError> 
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words.as_slice() {
         ["timezone"] | ["time", "zone"] => Ok(approve(text, Vec::new())),
-        // A list, since other settings reveal paths, addresses and users of the server.
+        // Only listed settings are allowed, because others reveal paths, addresses and users of the
+        // server.
         [name] if SETTINGS.contains(name) => Ok(approve(text, Vec::new())),
         _ => Err(refuse(text, 0, help)),
     }
 }
 
-/// Names, `FROM`, `IN`, `LIKE` and a text: nothing that is computed.
+/// Accepts names, `FROM`, `IN`, `LIKE` and string literals, but no expressions.
 fn check_rest(text: &TokenizedQuery<'_>, from: usize, help: &str) -> Result<(), GuardError> {
     for (i, token) in text.tokens.iter().enumerate().skip(from) {
         let fits = match token.kind {
@@ -157,7 +158,7 @@ fn check_rest(text: &TokenizedQuery<'_>, from: usize, help: &str) -> Result<(), 
         if !fits {
             return Err(refuse(text, i, help));
         }
-        // Literals are patterns of LIKE and name nothing.
+        // String literals are LIKE patterns, so they do not need the name check.
         if token.kind != Kind::Text {
             check_schema(text, token)?;
         }
@@ -165,7 +166,7 @@ fn check_rest(text: &TokenizedQuery<'_>, from: usize, help: &str) -> Result<(), 
     Ok(())
 }
 
-/// No schema of the system, wherever it is named.
+/// Rejects names of system schemas.
 fn check_schema(text: &TokenizedQuery<'_>, token: &Token) -> Result<(), GuardError> {
     let name = unquoted(token.text(text.source));
     let parts = [name.clone(), "t".to_owned()];
@@ -181,7 +182,7 @@ fn unquoted(name: &str) -> String {
     inner.to_owned()
 }
 
-/// `PRAGMA table_info(t)`: a name on the list, and at most one name or number in brackets.
+/// Accepts `PRAGMA table_info(t)`: a listed name with at most one name or number in brackets.
 fn pragma(text: &TokenizedQuery<'_>) -> Result<ApprovedQuery, GuardError> {
     let help = "allowed: PRAGMA table_info(t), index_list(t) and foreign_key_list(t)";
     if text.dialect != SqlDialect::Sqlite {
@@ -216,7 +217,7 @@ fn pragma(text: &TokenizedQuery<'_>) -> Result<ApprovedQuery, GuardError> {
     }
 }
 
-/// `DESCRIBE t [column]`.
+/// Accepts `DESCRIBE t [column]`.
 fn describe(text: &TokenizedQuery<'_>) -> Result<ApprovedQuery, GuardError> {
     let help = "allowed: DESCRIBE followed by a table";
     if text.dialect != SqlDialect::MySql {
@@ -237,7 +238,7 @@ fn describe(text: &TokenizedQuery<'_>) -> Result<ApprovedQuery, GuardError> {
     Ok(approve(text, vec![table]))
 }
 
-/// The byte at which the query behind EXPLAIN begins.
+/// Returns the byte offset of the query that EXPLAIN explains.
 pub(super) fn explained_query(text: &TokenizedQuery<'_>) -> Option<usize> {
     if !is_word(text, 0, "EXPLAIN") {
         return None;
@@ -246,7 +247,7 @@ pub(super) fn explained_query(text: &TokenizedQuery<'_>) -> Option<usize> {
     text.tokens.get(start).map(|token| token.span.start)
 }
 
-/// The token with which an explained query begins; `None` where a table is described.
+/// Returns the first token of the explained query; `None` if the statement describes a table.
 fn explained(text: &TokenizedQuery<'_>) -> Result<Option<usize>, GuardError> {
     let help = "allowed: EXPLAIN of a query that reads, without ANALYZE";
     let mut at = 1;
@@ -290,7 +291,7 @@ fn is_equals(text: &TokenizedQuery<'_>, i: usize) -> bool {
     token.is_some_and(|token| token.is_mark(text.source, "="))
 }
 
-/// Words behind EXPLAIN that are no tables.
+/// Words after EXPLAIN that are not table names.
 const NO_TABLES: [&str; 9] = [
     "ANALYZE", "ANALYSE", "FOR", "INSERT", "UPDATE", "DELETE", "REPLACE", "FORMAT", "INTO",
 ];
@@ -300,7 +301,7 @@ fn begins_query(text: &TokenizedQuery<'_>, i: usize) -> bool {
     words.iter().any(|word| is_word(text, i, word))
 }
 
-/// PostgreSQL's options in brackets: those that do not run the query.
+/// Parses PostgreSQL's bracketed options, and accepts only those that do not run the query.
 fn options(text: &TokenizedQuery<'_>, from: usize, help: &str) -> Result<usize, GuardError> {
     const OPTIONS: [&str; 18] = [
         "FORMAT",
@@ -334,7 +335,7 @@ fn options(text: &TokenizedQuery<'_>, from: usize, help: &str) -> Result<usize, 
     Err(refuse(text, 0, help))
 }
 
-/// The query after EXPLAIN must pass on its own.
+/// Checks the query after EXPLAIN like any other query.
 fn explain(
     text: &TokenizedQuery<'_>,
     start: usize,
@@ -342,7 +343,7 @@ fn explain(
     policy: &Policy,
 ) -> Result<ApprovedQuery, GuardError> {
     let at = text.tokens.get(start).map_or(0, |token| token.span.start);
-    // Blanks in front keep the bytes in their places.
+    // Leading blanks preserve the byte offsets of the query.
     let query = " ".repeat(at) + text.source.get(at..).unwrap_or_default();
     let policy = Policy {
         // An explained query must be one that could run: EXPLAIN of a function call plans it, and
@@ -358,7 +359,7 @@ fn explain(
     Ok(approve(text, approved.tables))
 }
 
-/// An error's place counted in the whole text.
+/// Converts the position of an error to the whole text.
 fn with_original_position(text: &TokenizedQuery<'_>, error: GuardError) -> GuardError {
     match error.span {
         Some(span) => error.at(text.source, &(span.start..span.end)),

@@ -1,14 +1,15 @@
-//! Fields that are calls: PostgreSQL takes `s.f` and `(x).f` for `f(x)` where the row has no field
-//! `f` (manual, 38.5.3), so that a name behind a dot can read a file.
+//! Detects fields that are function calls. PostgreSQL interprets `s.f` and `(x).f` as `f(x)` if the
+//! row has no field `f` (manual, 38.5.3), so a name after a dot could read a file.
 //!
-//! Tables, sub-selects and joins are rows, and few functions take them; a function in FROM that
-//! gives one value is that value, which many functions take. So behind the name of such a function
-//! only its own column may stand, or what is no call, or a call of what only computes.
+//! Tables, subqueries and joins are rows, and few functions accept rows. A function in FROM that
+//! returns a single value stands for that value, and many functions accept such values. After the
+//! name of such a function, the guard therefore accepts only its own column, or a name that is
+//! either not a function or an allowed one.
 //!
-//! Which of several things of one name is meant depends on the place. It is certain for names
-//! outside of FROM that the same SELECT's FROM has. Elsewhere, in conditions of joins, in functions
-//! and sub-selects of FROM, and where only a SELECT around has the name, all functions in FROM of
-//! that name have to have the column, wherever they stand.
+//! If several items share a name, the meaning depends on the scope. It is certain for names outside
+//! FROM that are defined in the FROM of the same SELECT. It is uncertain in join conditions, in
+//! functions and subqueries of FROM, and for names that only an outer SELECT defines. There, every
+//! function in FROM with that name must have the column, in any scope.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
@@ -22,10 +23,10 @@ use super::names::constraint;
 use super::{Policy, functions};
 use crate::SqlDialect;
 
-/// Fields of rows that the system's functions give.
+/// Fields of the rows that system functions return.
 const KNOWN: [&str; 8] = ["f1", "f2", "f3", "f4", "f5", "key", "ordinality", "value"];
 
-/// Functions on the list that give rows of more than one column: their alias is composite.
+/// Allowed functions that return rows with several columns, so that their alias is composite.
 const COMPOSITE: [&str; 15] = [
     "each",
     "json_each",
@@ -44,7 +45,7 @@ const COMPOSITE: [&str; 15] = [
     "ts_parse",
 ];
 
-/// Functions on the list whose one column has a name of its own, whatever their alias is.
+/// Allowed functions whose single column has a fixed name, regardless of the alias.
 const NAMED: [&str; 4] = [
     "json_array_elements",
     "json_array_elements_text",
@@ -52,45 +53,45 @@ const NAMED: [&str; 4] = [
     "jsonb_array_elements_text",
 ];
 
-/// The column of these.
+/// Name of that column.
 const VALUE: &str = "value";
 
-/// Something in FROM.
+/// Kind of an item in FROM.
 #[derive(Clone, Debug)]
 enum FromItem {
     /// A row.
     Row,
-    /// One value, with the names of its column.
+    /// A single value, with the possible names of its column.
     Value(HashSet<String>),
 }
 
-/// What the FROM of one SELECT names.
+/// Names defined in the FROM of one SELECT.
 #[derive(Clone, Debug, Default)]
 struct FromScope {
     sources: HashMap<String, FromItem>,
-    /// Some names are visible in a part of it only: within a join that has a name.
+    /// Whether some names are visible only in a part of it, because they are inside a named join.
     partly: bool,
 }
 
-/// Names behind dots that may be calls: found by walking a query once.
+/// Finds names after dots that may be calls, while walking a query once.
 pub(super) struct FieldCalls<'a> {
     policy: &'a Policy,
-    /// All functions in FROM that give one value.
+    /// All single-value functions in FROM.
     values: HashMap<String, Vec<HashSet<String>>>,
-    /// Where the walk is.
+    /// Scopes around the current node.
     open: Vec<OpenScope>,
-    /// Conditions of joins, by their address.
+    /// Join conditions, by address.
     conditions: HashSet<*const Expr>,
 }
 
-/// The scope at hand, and how deep in its FROM the walk is.
+/// A scope, and the current depth inside its FROM.
 #[derive(Default)]
 struct OpenScope {
     scope: FromScope,
     in_from: usize,
 }
 
-/// The first name in a query that may be a call of what is not on the list.
+/// Returns the first name in a query that may be a call of a function that is not allowed.
 pub(super) fn find_field_call(
     query: &Query,
     dialect: SqlDialect,
@@ -100,7 +101,7 @@ pub(super) fn find_field_call(
         return None;
     }
     let mut all = TableFunctionCollector(HashMap::new());
-    // Two walks: a name may be used before the walk reaches the FROM that defines it, for example
+    // Two walks are needed, because a name may be used before the FROM that defines it, for example
     // in a select list.
     let _ = query.visit(&mut all);
     let mut fields = FieldCalls {
@@ -115,7 +116,7 @@ pub(super) fn find_field_call(
     }
 }
 
-/// Collects all functions in FROM that give one value.
+/// Collects all single-value functions in FROM.
 struct TableFunctionCollector(HashMap<String, Vec<HashSet<String>>>);
 
 impl Visitor for TableFunctionCollector {
@@ -149,10 +150,11 @@ impl FieldCalls<'_> {
         name.cloned()
     }
 
-    /// Whether it cannot be anything but a column.
-    // Errs towards "may be a call": a wrong "column" would let a query read files.
+    /// Returns whether the name can only be a column.
+    // In doubt the answer is no, because a wrong yes would let a query read files.
     fn is_column(&self, qualifier: &str, name: &str, qualified: bool) -> bool {
-        // No function in FROM has this name: the qualifier is a row, and few functions take rows.
+        // No function in FROM has this name, so the qualifier is a row, and few functions accept
+        // rows.
         let Some(values) = self.values.get(qualifier) else {
             return true;
         };
@@ -173,7 +175,7 @@ impl Visitor for FieldCalls<'_> {
     type Break = Ident;
 
     fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<Ident> {
-        // ORDER BY sees what the SELECT sees.
+        // ORDER BY has the scope of the SELECT.
         let scope = match query.body.as_ref() {
             SetExpr::Select(select) => scope_of(select),
             _ => FromScope::default(),
@@ -258,13 +260,13 @@ fn add(scope: &mut FromScope, table: &TableWithJoins) {
                 table_with_joins,
                 alias,
             } => {
-                // Behind a name of its own nothing of it can be seen.
+                // The tables inside a named join are not visible outside it.
                 scope.partly |= alias.is_some();
                 add(scope, table_with_joins);
             }
             factor => {
                 if let Some((name, source)) = source(factor) {
-                    // What is there twice is an error, or one of the two cannot be seen.
+                    // A duplicate name is an error, or only one of the two is visible.
                     let known = scope.sources.insert(name, source);
                     scope.partly |= known.is_some();
                 }
@@ -283,7 +285,7 @@ fn conditions(table: &TableWithJoins) -> Vec<*const Expr> {
     found
 }
 
-/// What something in FROM is called, and what it is.
+/// Returns the name and the kind of an item in FROM.
 fn source(factor: &TableFactor) -> Option<(String, FromItem)> {
     match factor {
         TableFactor::Table {
@@ -309,8 +311,8 @@ fn source(factor: &TableFactor) -> Option<(String, FromItem)> {
     }
 }
 
-/// A function in FROM. Its one column is called as its alias says; else, where the function itself
-/// does not say, as the alias is.
+/// Returns the name of a function in FROM, and its single column. The column is named by the column
+/// alias, or else by the function itself, or else by the table alias.
 fn function(function: &Ident, alias: Option<&TableAlias>) -> Option<(String, FromItem)> {
     let name = key(function);
     let called = alias.map_or_else(|| name.clone(), |alias| key(&alias.name));
@@ -349,7 +351,7 @@ fn is_harmless(name: &str, policy: &Policy) -> bool {
         || policy.functions.iter().any(|allowed| allowed == name)
 }
 
-/// A name as PostgreSQL compares it.
+/// Returns a name as PostgreSQL compares it.
 fn key(name: &Ident) -> String {
     let folded = match name.quote_style {
         Some(_) => name.value.clone(),
@@ -358,7 +360,7 @@ fn key(name: &Ident) -> String {
     truncate_identifier(&folded).to_owned()
 }
 
-/// A name without what PostgreSQL cuts off: it keeps 63 bytes, and no part of a character.
+/// Truncates a name as PostgreSQL does: to 63 bytes, without splitting a character.
 pub(super) fn truncate_identifier(name: &str) -> &str {
     const LONGEST: usize = 63;
     let mut end = name.len().min(LONGEST);
@@ -409,7 +411,7 @@ mod tests {
                 "SELECT g.day FROM generate_series(1, 2) AS g(day) ORDER BY g.day",
                 true,
             ),
-            // Each SELECT means its own.
+            // Each SELECT refers to its own FROM.
             (
                 "SELECT s.amount, (SELECT max(s.d) FROM generate_series(1, 2) AS s(d)) FROM sales AS s",
                 true,
@@ -418,24 +420,23 @@ mod tests {
                 "SELECT s.a FROM unnest(ARRAY[1]) AS s(a) UNION ALL SELECT s.b FROM unnest(ARRAY[1]) AS s(b)",
                 true,
             ),
-            // The name of the alias is no column where there is a list.
+            // With a column alias, the table alias is not a column.
             (
                 "SELECT pg_read_file.pg_read_file FROM unnest(ARRAY['/etc/passwd']) AS pg_read_file(x)",
                 false,
             ),
-            // Nor where the function names its column itself.
+            // Neither is it if the function names its column itself.
             (
                 "SELECT pg_read_file.pg_read_file FROM json_array_elements_text('[\"/etc/passwd\"]') AS pg_read_file",
                 false,
             ),
-            // Two scopes with one alias.
+            // Two scopes with the same alias.
             (
                 "SELECT (SELECT s.pg_read_file FROM unnest(ARRAY['/etc/passwd']) AS s LIMIT 1) \
                  FROM unnest(ARRAY['x']) AS s(pg_read_file)",
                 false,
             ),
-            // What a condition of a join, a function or a sub-select in FROM sees is less than FROM
-            // has.
+            // Join conditions, functions and subqueries in FROM see only a part of FROM.
             (
                 "SELECT 1 FROM unnest(ARRAY['/etc/passwd']) AS s WHERE EXISTS (SELECT 1 FROM orders o \
                  JOIN info i ON s.pg_read_file IS NULL CROSS JOIN users AS s)",

@@ -1,48 +1,48 @@
-//! Splits SQL into words, literals, comments and marks, as the server of each dialect does.
+//! Splits SQL into words, literals, comments and symbols, as the server of each dialect does.
 //!
-//! It accepts any text: unclosed or invalid parts are tokens, too, and the caller decides about
-//! them. It is independent of the parser, and stricter in one point: where comments and literals
-//! end always follows the server.
+//! The lexer accepts any text. Unclosed or invalid parts become tokens too, and the caller decides
+//! about them. It is independent of the parser, and stricter in one respect: comments and literals
+//! always end where the server ends them.
 
 use std::ops::Range;
 
 use crate::SqlDialect;
 
-/// What a token is.
+/// Kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Kind {
     /// Blanks and newlines.
     Space,
-    /// From `--` or `#` to the end of the line, which it does not hold.
+    /// From `--` or `#` to the end of the line, excluding the line end.
     LineComment,
     /// `/* … */`, nested in PostgreSQL.
     BlockComment,
-    /// A keyword or a name without quotes.
+    /// A keyword or an unquoted name.
     Word,
-    /// A name in quotes.
+    /// A quoted name.
     Quoted,
-    /// A literal in quotes or between dollar tags, with its prefix (`E`, `x`).
+    /// A quoted or dollar-quoted literal, with its prefix (`E`, `x`).
     Text,
     /// A number.
     Number,
     /// A parameter: `?`, `$1`, `:name`.
     Parameter,
-    /// An operator, or one mark such as a bracket, a comma or a semicolon.
+    /// An operator, or a single symbol such as a bracket, a comma or a semicolon.
     Mark,
 }
 
-/// A piece of the text.
+/// A token of the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Token {
     pub(crate) kind: Kind,
-    /// Its bytes.
+    /// Byte range in the source.
     pub(crate) span: Range<usize>,
-    /// Whether its end was found; only comments, texts and quoted names can lack one.
+    /// Whether the token is closed; false only for unclosed comments, literals and quoted names.
     pub(crate) closed: bool,
 }
 
 impl Token {
-    /// Returns whether the parser sees the token: not for blanks and comments.
+    /// Returns whether the parser sees the token: true except for blanks and comments.
     pub(crate) fn is_significant(&self) -> bool {
         !matches!(
             self.kind,
@@ -54,23 +54,23 @@ impl Token {
         matches!(self.kind, Kind::LineComment | Kind::BlockComment)
     }
 
-    /// Its text.
+    /// Returns the text of the token.
     pub(crate) fn text<'a>(&self, source: &'a str) -> &'a str {
         source.get(self.span.clone()).unwrap_or_default()
     }
 
-    /// Whether it is this word without quotes, in any case of letters.
+    /// Returns whether it is this unquoted word, ignoring case.
     pub(crate) fn is_word(&self, source: &str, word: &str) -> bool {
         self.kind == Kind::Word && self.text(source).eq_ignore_ascii_case(word)
     }
 
-    /// Whether it is this mark.
+    /// Returns whether it is this symbol.
     pub(crate) fn is_mark(&self, source: &str, mark: &str) -> bool {
         self.kind == Kind::Mark && self.text(source) == mark
     }
 }
 
-/// All tokens of a text, without gaps.
+/// Returns all tokens of a text, without gaps.
 pub(crate) fn tokens(source: &str, dialect: SqlDialect) -> Vec<Token> {
     let mut lexer = Lexer {
         source,
@@ -82,7 +82,7 @@ pub(crate) fn tokens(source: &str, dialect: SqlDialect) -> Vec<Token> {
     while lexer.at < source.len() {
         let start = lexer.at;
         let (kind, closed) = lexer.token();
-        // Progress is certain even where a rule above took nothing.
+        // This guarantees progress even if no rule above consumed anything.
         lexer.at = lexer.at.max(start + 1);
         while !source.is_char_boundary(lexer.at) {
             lexer.at += 1;
@@ -103,7 +103,7 @@ struct Lexer<'a> {
     dialect: SqlDialect,
 }
 
-/// Operators of more than one character, longer ones before those that they begin with.
+/// Operators of several characters. Longer ones come before their own prefixes.
 const LONG_MARKS: [&str; 40] = [
     "!~~*", "?||", "?-|", "<<|", "|>>", "&<|", "|&>", "!~~", "!~*", "~~*", "->>", "#>>", "<=>",
     "<->", "<#>", "@-@", "||/", "::", ":=", "=>", "->", "#>", "#-", "<=", ">=", "<>", "!=", "||",
@@ -137,7 +137,7 @@ impl Lexer<'_> {
             b'.' if self.peek(1).is_some_and(|b| b.is_ascii_digit()) && !self.follows_name() => {
                 self.number()
             }
-            // PostgreSQL has `?` as an operator of jsonb.
+            // In PostgreSQL, `?` is a jsonb operator.
             b'?' if self.dialect != SqlDialect::PostgreSql => self.parameter(),
             b':' | b'@' | b'$' if self.dialect == SqlDialect::Sqlite && self.names_follow(1) => {
                 self.parameter()
@@ -163,22 +163,22 @@ impl Lexer<'_> {
         }
     }
 
-    /// MySQL takes `--` for a comment only before a blank or the end of the text
-    /// (manual, "Comments").
+    /// Returns whether `--` starts a comment. In MySQL it does so only before whitespace or the end
+    /// of the text (manual, "Comments").
     fn is_dash_comment(&self) -> bool {
         self.dialect != SqlDialect::MySql || self.peek(2).is_none_or(|b| b <= b' ' || b == 0x7f)
     }
 
     fn line_comment(&mut self) -> (Kind, bool) {
-        // PostgreSQL ends it at a carriage return, too; the others read on.
+        // PostgreSQL also ends the comment at a carriage return; the other servers do not.
         let ends_at_return = self.dialect == SqlDialect::PostgreSql;
         self.take_while(|b| b != b'\n' && !(ends_at_return && b == b'\r'));
         (Kind::LineComment, true)
     }
 
     fn block_comment(&mut self) -> (Kind, bool) {
-        // A server that nests and a lexer that does not would disagree on where the comment ends,
-        // and so on what runs.
+        // If the lexer and the server disagreed on nesting, they would disagree on where the
+        // comment ends, and so on the SQL that runs.
         let nests = self.dialect == SqlDialect::PostgreSql;
         let mut open = 1usize;
         self.at += 2;
@@ -196,12 +196,12 @@ impl Lexer<'_> {
         (Kind::BlockComment, open == 0)
     }
 
-    /// Whether a backslash escapes in plain strings: in MySQL, unless its mode says otherwise.
+    /// Returns whether a backslash escapes in plain strings. It does so in MySQL by default.
     fn escapes(&self) -> bool {
         self.dialect == SqlDialect::MySql
     }
 
-    /// From one quote to the next that is not doubled; says whether there was one.
+    /// Consumes up to the next quote that is not doubled; returns whether there was one.
     fn quoted(&mut self, quote: u8, escapes: bool) -> bool {
         self.at += 1;
         while let Some(byte) = self.peek(0) {
@@ -225,7 +225,7 @@ impl Lexer<'_> {
         (Kind::Quoted, closed)
     }
 
-    /// `$1`, or a text between `$tag$` and `$tag$`.
+    /// Consumes `$1`, or a literal between `$tag$` and `$tag$`.
     fn dollar(&mut self) -> (Kind, bool) {
         let start = self.at;
         self.at += 1;
@@ -234,15 +234,15 @@ impl Lexer<'_> {
             return (Kind::Parameter, true);
         }
         self.take_while(|b| b == b'_' || b.is_ascii_alphanumeric() || b >= 0x80);
-        // No second `$`: the first one is part of an operator or an error, and the text after it is
-        // read normally.
+        // Without a second `$`, the first one is part of an operator or an error, and the following
+        // text is tokenized normally.
         if self.peek(0) != Some(b'$') {
             self.at = start + 1;
             return (Kind::Mark, true);
         }
         self.at += 1;
         let tag = self.source.get(start..self.at).unwrap_or("$$");
-        // Nothing escapes inside dollar quotes, so a plain search finds the end.
+        // Dollar quotes do not support escapes, so a plain search finds the end.
         let rest = self.source.get(self.at..).unwrap_or_default();
         match rest.find(tag) {
             Some(end) => self.at += end + tag.len(),
@@ -270,7 +270,7 @@ impl Lexer<'_> {
         (Kind::Number, true)
     }
 
-    /// Whether a name or a bracket stands directly before, so that a dot belongs to it.
+    /// Returns whether a name or a bracket directly precedes, so that a dot belongs to it.
     fn follows_name(&self) -> bool {
         let before = self.at.checked_sub(1).and_then(|i| self.bytes.get(i));
         before.is_some_and(|b| self.is_name(*b) || b"\"`])".contains(b))
@@ -286,7 +286,8 @@ impl Lexer<'_> {
         (Kind::Parameter, true)
     }
 
-    /// Bytes of names; digits, too, which a name does not begin with.
+    /// Returns whether a name can contain the byte. This includes digits, although a name cannot
+    /// start with one.
     fn is_name(&self, byte: u8) -> bool {
         let dollar = byte == b'$';
         byte == b'_' || byte.is_ascii_alphanumeric() || byte >= 0x80 || dollar
@@ -307,8 +308,8 @@ impl Lexer<'_> {
         }
     }
 
-    /// Whether a word directly before a quote is the prefix of a literal, and if so whether
-    /// backslashes escape in it.
+    /// Returns `None` unless a word directly before a quote is a literal prefix; otherwise, whether
+    /// backslashes escape in the literal.
     fn prefix_escapes(&self, word: &str) -> Option<bool> {
         let lower = word.to_ascii_lowercase();
         match (self.dialect, lower.as_str()) {
@@ -319,8 +320,8 @@ impl Lexer<'_> {
         }
     }
 
-    /// Whether this operator stands here, and no comment begins with its last character: servers
-    /// end an operator before `--` and `/*`, wherever those stand in it.
+    /// Returns whether this operator is next and does not contain the start of a comment. Servers
+    /// end an operator before `--` and `/*`, even in its middle.
     fn is_whole(&self, mark: &str) -> bool {
         let next = self.peek(mark.len());
         let comments = (mark.ends_with('-') && next == Some(b'-'))
@@ -337,7 +338,7 @@ impl Lexer<'_> {
         } else {
             LONG_MARKS.iter().find(|mark| self.is_whole(mark))
         };
-        // `#` begins comments in MySQL and is handled before.
+        // `#` starts comments in MySQL, which are handled above.
         self.at += long.map_or(1, |mark| mark.len());
         (Kind::Mark, true)
     }

@@ -1,8 +1,9 @@
-//! The row limit of a query: its own LIMIT if that is smaller, otherwise ours.
+//! Applies the row limit to a query: its own LIMIT if that is smaller, otherwise the configured
+//! one.
 //!
-//! The position comes from the tree and the tokens; the number is inserted there, and everything
+//! The tree and the tokens determine the position. The number is inserted there, and everything
 //! else stays unchanged. The new text is parsed again and must give the same tree except for the
-//! LIMIT. Printing the tree instead would trust the printer with every construct.
+//! LIMIT. Printing the tree instead would mean trusting the printer with every construct.
 
 use std::ops::Range;
 
@@ -14,20 +15,20 @@ use super::text::TokenizedQuery;
 use super::{GuardError, parse};
 use crate::SqlDialect;
 
-/// The largest LIMIT that every server takes.
+/// Largest LIMIT that every server accepts.
 const MAX_LIMIT: u64 = i64::MAX as u64;
 
-/// The text that runs, the text that is shown, and whether our bound is in them.
+/// Returns the text to run, the text to display, and whether the configured limit was applied.
 ///
 /// # Errors
-/// The limit cannot be inserted without changing the rest.
+/// Fails if the limit cannot be inserted without changing anything else.
 pub(super) fn apply_limit(
     text: &TokenizedQuery<'_>,
     query: &Query,
     rows: Option<u64>,
 ) -> Result<(String, String, bool), GuardError> {
-    // One row more than the limit runs, so that the caller can see that rows are missing; the shown
-    // text has the limit itself.
+    // The text to run requests one row more than the limit, so that the caller can detect missing
+    // rows. The displayed text has the limit itself.
     let edit = rows.and_then(|rows| Some((edit(text, query, rows)?, rows)));
     let Some((edit, rows)) = edit else {
         return Ok((executed_text(text, None), display_text(text, None), false));
@@ -36,8 +37,8 @@ pub(super) fn apply_limit(
         text,
         Some(&edit.with(rows.saturating_add(1).min(MAX_LIMIT))),
     );
-    // The check that makes the text edit safe: whatever the edit did to the tokens, the tree may
-    // differ in its LIMIT only.
+    // This check makes the text edit safe: whatever it did to the tokens, the tree may differ in
+    // its LIMIT only.
     let read_again = parse::query(&sql, text.dialect);
     if read_again.map(without_limit) != Ok(without_limit(query.clone())) {
         let message = "cannot set a LIMIT on this query";
@@ -62,13 +63,14 @@ impl Edit {
     }
 }
 
-/// What has to be changed so that at most `rows` come; `None` where the query sees to it itself,
-/// or where the dialect has no place for a LIMIT (the driver's bound on rows holds all the same).
+/// Returns the edit that limits the query to `rows`. Returns `None` if the query already has a
+/// smaller limit, or if the dialect does not allow a LIMIT there. In the second case the driver
+/// still limits the rows.
 fn edit(text: &TokenizedQuery<'_>, query: &Query, rows: u64) -> Option<Edit> {
     let (query, levels) = innermost(query);
     let region = levels..text.tokens.len().checked_sub(levels)?;
     let mut clause = Clauses::of(text, region.clone());
-    // `fetch` is a column like any other where FETCH is no keyword.
+    // Where FETCH is not a keyword, `fetch` is an ordinary column name.
     clause.fetch = clause.fetch.filter(|_| query.fetch.is_some());
     match (&clause.limit, &clause.fetch) {
         (Some(limit), _) => lower(text, limit, rows, false),
@@ -77,13 +79,14 @@ fn edit(text: &TokenizedQuery<'_>, query: &Query, rows: u64) -> Option<Edit> {
     }
 }
 
-/// A LIMIT behind everything.
+/// Appends a LIMIT at the end of the query.
 fn append(text: &TokenizedQuery<'_>, query: &Query, region: Range<usize>) -> Option<Edit> {
     let possible = match text.dialect {
-        // "multiple LIMIT clauses not allowed": one in brackets is the same clause there.
+        // A LIMIT inside brackets counts as the same clause in PostgreSQL, which reports "multiple
+        // LIMIT clauses not allowed".
         SqlDialect::PostgreSql => !has_inner_limit(query),
         SqlDialect::MySql => true,
-        // SQLite's VALUES has no LIMIT, and a compound's LIMIT belongs to its last part.
+        // In SQLite, VALUES cannot have a LIMIT, and the LIMIT of a compound follows its last part.
         SqlDialect::Sqlite => !ends_in_values(&query.body),
     };
     let last = text.tokens.get(region.end.checked_sub(1)?)?;
@@ -94,15 +97,14 @@ fn append(text: &TokenizedQuery<'_>, query: &Query, region: Range<usize>) -> Opt
     })
 }
 
-/// A number, or anything else, made no larger than our bound.
+/// Lowers a limit expression to the configured limit.
 fn lower(
     text: &TokenizedQuery<'_>,
     expression: &Range<usize>,
     rows: u64,
     is_fetch: bool,
 ) -> Option<Edit> {
-    // An empty expression (FETCH FIRST ROW ONLY) has no tokens: it counts one row and needs no
-    // edit.
+    // An empty expression (FETCH FIRST ROW ONLY) means one row and needs no edit.
     let tokens = text.tokens.get(expression.clone())?;
     let place = tokens.first()?.span.start..tokens.last()?.span.end;
     let written = text.source.get(place.clone())?;
@@ -118,12 +120,11 @@ fn lower(
         return (text.dialect == SqlDialect::PostgreSql).then_some(replace);
     }
     match constant(text, expression.clone()) {
-        // A negative LIMIT means "all" in SQLite and is an error elsewhere, which the server
-        // reports.
+        // A negative LIMIT means "all" in SQLite. Elsewhere it is an error that the server reports.
         Some(own) if own < 0 => (text.dialect == SqlDialect::Sqlite).then_some(replace),
         Some(own) if own <= i128::from(rows) => None,
         Some(_) => Some(replace),
-        // Comments are not copied along: what was blanked stays blank.
+        // Comments are not copied, because they were blanked and must stay so.
         None => wrap(
             text,
             &text.plain.get(place.clone())?.replace('\n', " "),
@@ -137,7 +138,7 @@ fn lower(
     }
 }
 
-/// The smaller of an expression and our bound, as the dialect says it.
+/// Returns the minimum of an expression and the configured limit, in the syntax of the dialect.
 fn wrap(
     text: &TokenizedQuery<'_>,
     written: &str,
@@ -146,14 +147,15 @@ fn wrap(
     match text.dialect {
         SqlDialect::PostgreSql if is_fetch => Some((format!("(LEAST({written}, "), "))")),
         SqlDialect::PostgreSql => Some((format!("LEAST({written}, "), ")")),
-        // Without its sign, so that a negative number, which means no limit, is a very large one.
+        // The mask removes the sign, so that a negative number, which means no limit, becomes a
+        // very large one.
         SqlDialect::Sqlite => Some((format!("min(({written}) & {MAX_LIMIT}, "), ")")),
-        // MySQL takes numbers only and refuses everything else itself.
+        // MySQL accepts only literal numbers and rejects everything else itself.
         SqlDialect::MySql => None,
     }
 }
 
-/// The query inside brackets that hold nothing else, and how many brackets there are.
+/// Returns the query inside brackets that contain nothing else, and the number of brackets.
 fn innermost(mut query: &Query) -> (&Query, usize) {
     let mut levels = 0;
     while let SetExpr::Query(inner) = query.body.as_ref() {
@@ -191,7 +193,7 @@ fn ends_in_values(body: &SetExpr) -> bool {
     }
 }
 
-/// Tokens of the expressions of a query's own LIMIT and FETCH.
+/// Tokens of the expressions in a query's own LIMIT and FETCH.
 #[derive(Default)]
 struct Clauses {
     limit: Option<Range<usize>>,
@@ -224,13 +226,13 @@ impl Clauses {
     }
 }
 
-/// Whether a word is the name of a column or an alias (`AS limit`, `t.limit`).
+/// Returns whether a word is a column name or an alias (`AS limit`, `t.limit`).
 fn is_name(text: &TokenizedQuery<'_>, i: usize) -> bool {
     let before = i.checked_sub(1).and_then(|i| text.tokens.get(i));
     before.is_some_and(|t| t.is_word(text.source, "AS") || t.is_mark(text.source, "."))
 }
 
-/// The expression that counts rows: up to OFFSET or FETCH, and behind the comma of `LIMIT a, b`.
+/// Returns the limit expression. It ends at OFFSET or FETCH, and follows the comma in `LIMIT a, b`.
 fn limit_expression(text: &TokenizedQuery<'_>, region: Range<usize>) -> Range<usize> {
     let mut start = region.start;
     let mut depth = 0usize;
@@ -254,7 +256,7 @@ fn limit_expression(text: &TokenizedQuery<'_>, region: Range<usize>) -> Range<us
     start..region.end
 }
 
-/// Between FIRST or NEXT and ROW or ROWS; empty where FETCH counts one row by itself.
+/// Returns the expression between FIRST or NEXT and ROW or ROWS; empty if FETCH means one row.
 fn fetch_expression(text: &TokenizedQuery<'_>, region: Range<usize>) -> Option<Range<usize>> {
     let start = region.start + 1;
     let is_end = |i: &usize| {
@@ -265,7 +267,7 @@ fn fetch_expression(text: &TokenizedQuery<'_>, region: Range<usize>) -> Option<R
     Some(start..end)
 }
 
-/// The value of a number, a sign, and sums and products of such.
+/// Evaluates numbers, signs, sums and products.
 fn constant(text: &TokenizedQuery<'_>, expression: Range<usize>) -> Option<i128> {
     let mut sum = 0i128;
     let mut sign = 1i128;
@@ -275,7 +277,7 @@ fn constant(text: &TokenizedQuery<'_>, expression: Range<usize>) -> Option<i128>
     for token in tokens {
         match (token.kind, token.text(text.source)) {
             (Kind::Number, digits) => {
-                // 128 bits, so that sums and products of 64-bit numbers are checked exactly.
+                // 128-bit arithmetic checks sums and products of 64-bit numbers exactly.
                 let number: i128 = digits.parse::<u64>().ok()?.into();
                 product = match (product, times) {
                     (None, false) => Some(number),
@@ -300,7 +302,7 @@ fn constant(text: &TokenizedQuery<'_>, expression: Range<usize>) -> Option<i128>
     sum.checked_add(sign.checked_mul(product.filter(|_| !times)?)?)
 }
 
-/// The text that runs: comments are blanks.
+/// Returns the text to run, with comments replaced by blanks.
 fn executed_text(text: &TokenizedQuery<'_>, limit: Option<&(Range<usize>, String)>) -> String {
     let blank = |comment: &Range<usize>| {
         let lines = text
@@ -315,14 +317,14 @@ fn executed_text(text: &TokenizedQuery<'_>, limit: Option<&(Range<usize>, String
     edited(text.source, text.span(), &edits)
 }
 
-/// The text that people see: as they wrote it, but for the number of rows.
+/// Returns the text to display: the original text with the new limit.
 fn display_text(text: &TokenizedQuery<'_>, limit: Option<&(Range<usize>, String)>) -> String {
     let all = 0..text.source.len();
     let edits: Vec<(Range<usize>, String)> = limit.cloned().into_iter().collect();
     edited(text.source, all, &edits).trim().to_owned()
 }
 
-/// A part of the text with pieces of it replaced; what a replaced piece holds is gone with it.
+/// Returns a part of the text with edits applied.
 fn edited(source: &str, part: Range<usize>, edits: &[(Range<usize>, String)]) -> String {
     let mut result = String::with_capacity(part.len() + 16);
     let mut at = part.start;
@@ -340,7 +342,7 @@ fn edited(source: &str, part: Range<usize>, edits: &[(Range<usize>, String)]) ->
     result
 }
 
-/// The tree without its LIMIT, to be compared.
+/// Returns the tree without its LIMIT, for comparison.
 fn without_limit(mut query: Query) -> Query {
     let (_, levels) = innermost(&query);
     let mut at = &mut query;

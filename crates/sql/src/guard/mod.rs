@@ -1,8 +1,8 @@
 //! The SQL guard: parses a query in the dialect of its database and accepts only queries that read.
 //!
-//! Steps: raw checks ([`text`], [`nesting`]) → comments blanked → syntax tree of sqlparser
+//! Steps: raw checks ([`text`], [`nesting`]) → comments blanked → syntax tree from sqlparser
 //! ([`parse`]) → effects ([`reading`], [`functions`]) → names ([`names`]) → row limit ([`limit`]).
-//! The parsed text is the text that runs, byte for byte, except for the LIMIT.
+//! Except for the LIMIT, the text that runs is byte for byte the text that was parsed.
 //!
 //! It is not the only check: [`Database::query`](crate::Database::query) does not rely on it.
 
@@ -34,7 +34,7 @@ pub(crate) use self::text::STATEMENTS;
 /// Checks whether a query may run.
 ///
 /// # Errors
-/// The first problem, with its position and fix.
+/// Returns the first problem, with its position and fix.
 ///
 /// # Examples
 /// ```
@@ -56,10 +56,11 @@ pub fn check(
     policy: &Policy,
 ) -> Result<ApprovedQuery, GuardError> {
     let text = TokenizedQuery::read(sql, dialect, policy)?;
-    // Without a catalogue every name passes; the database itself then reports unknown ones.
+    // Without a catalogue every name passes, and the database itself reports unknown ones.
     let catalogue = catalogue.filter(|_| policy.check_names);
-    // Whoever walks, compares or frees a tree calls itself for each of its levels, and the
-    // parser's own walkers take kilobytes for each: their number is bounded by now.
+    // Walking, comparing and dropping a tree recurse once for each level, and the parser's own
+    // visitors need kilobytes of stack for each. The depth is limited by now, so this stack is
+    // large enough.
     stacker::grow(STACK, || match policy.mode {
         GuardMode::Explore if explore::is_explore_statement(&text) => {
             explore::check(&text, catalogue, policy)
@@ -68,24 +69,23 @@ pub fn check(
     })
 }
 
-/// Whether a function of PostgreSQL is on the list of those that only compute.
+/// Returns whether a PostgreSQL function is on the allowlist.
 pub(crate) fn is_function_listed(name: &str) -> bool {
     functions::is_listed(SqlDialect::PostgreSql, name)
 }
 
-/// Whether a view of PostgreSQL's `information_schema` describes tables and nothing else.
+/// Returns whether a view of PostgreSQL's `information_schema` only describes tables.
 pub(crate) fn describes_schema(name: &str) -> bool {
     let parts = ["information_schema".to_owned(), name.to_owned()];
     relations::class(SqlDialect::PostgreSql, &parts) == relations::RelationName::Schema
 }
 
-/// The byte at which the query behind PostgreSQL's EXPLAIN begins; `None` where it is no EXPLAIN,
-/// or one that runs what it explains.
+/// Returns the byte offset of the query after PostgreSQL's EXPLAIN. Returns `None` if the statement
+/// is not an EXPLAIN, or if it also runs the query.
 pub(crate) fn explained(sql: &str) -> Option<usize> {
     let policy = Policy {
         mode: GuardMode::Explore,
-        // The length was limited when the text was checked; this only looks for the start of the
-        // explained query.
+        // The length was checked before; this only looks for the start of the explained query.
         bytes: usize::MAX,
         ..Policy::default()
     };
@@ -93,5 +93,5 @@ pub(crate) fn explained(sql: &str) -> Option<usize> {
     explore::explained_query(&text)
 }
 
-/// Bytes of stack for a tree as deep as may be; the system gives only those that are used.
+/// Stack size for the deepest allowed tree. The system allocates only the pages that are used.
 const STACK: usize = 32 << 20;

@@ -1,21 +1,21 @@
-//! Limits on the nesting of a query, checked before its tree is built.
+//! Limits the nesting of a query before its tree is built.
 //!
-//! A tree is walked, compared and freed by functions that call themselves; a bound on its depth
-//! is what keeps them within the stack, and a parser within its time.
+//! Trees are walked, compared and dropped recursively. A limit on their depth bounds the stack
+//! these functions use, and the parser's time.
 
 use quillet_core::ErrorCode;
 
 use super::GuardError;
 use super::lexer::{Kind, Token};
 
-/// Most operators in a row, over all levels that are open: each of them is a level of the tree,
-/// too, though no one would call `a + b + c` nested.
+/// Maximum number of chained operators over all open levels. Each adds a level to the tree,
+/// although `a + b + c` does not look nested.
 const LINKS: usize = 2_000;
 
-/// No setting allows more than this: what is deeper could overflow the stack.
+/// Upper bound for the setting; deeper queries could overflow the stack.
 const DEEPEST: usize = 128;
 
-/// Operators that are words.
+/// Operators that are keywords.
 const WORDS: [&str; 24] = [
     "AND",
     "AT",
@@ -43,12 +43,12 @@ const WORDS: [&str; 24] = [
     "XOR",
 ];
 
-/// What may stand before an operand any number of times.
+/// Keywords and symbols that can repeat any number of times before an operand.
 const PREFIXES: [&str; 12] = [
     "NOT", "BINARY", "INTERVAL", "PRIOR", "EXISTS", "-", "+", "~", "!", "@", "ALL", "DISTINCT",
 ];
 
-/// Words after which a chain of operators begins anew.
+/// Keywords that start a new chain of operators.
 const RESETS: [&str; 14] = [
     "SELECT", "FROM", "WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "JOIN", "ON", "WHEN", "THEN",
     "ELSE", "WITH", "AS",
@@ -56,20 +56,20 @@ const RESETS: [&str; 14] = [
 
 #[derive(Default)]
 struct NestingLevel {
-    /// Operators of the expression at hand.
+    /// Number of operators in the current expression.
     links: usize,
-    /// Set operations: they chain over the whole level.
+    /// Number of set operations, which chain over the whole level.
     sets: usize,
 }
 
 /// Rejects a query that nests deeper than `depth`.
 pub(super) fn check(source: &str, tokens: &[Token], depth: usize) -> Result<(), GuardError> {
-    // The setting cannot exceed what the stack was measured for.
+    // The setting cannot exceed the depth that the stack size was measured for.
     let depth = depth.min(DEEPEST);
     let mut levels = vec![NestingLevel::default()];
-    // Links over all open levels, so that every token costs the same.
+    // A running total over all open levels avoids summing them for every token.
     let mut links = 0usize;
-    // `NOT NOT NOT …` and `- - - …` nest one level for each word without any bracket.
+    // `NOT NOT NOT …` and `- - - …` nest one level for each word, without any bracket.
     let mut prefixes = 0usize;
     for token in tokens {
         let word = word_of(source, token);
@@ -80,8 +80,7 @@ pub(super) fn check(source: &str, tokens: &[Token], depth: usize) -> Result<(), 
         };
         match word.as_str() {
             "(" | "[" | "CASE" => levels.push(NestingLevel::default()),
-            // An unbalanced closing bracket is left to the parser, which has a better message for
-            // it.
+            // The parser reports an unbalanced closing bracket with a better message.
             ")" | "]" | "END" if levels.len() > 1 => {
                 let closed = levels.pop().unwrap_or_default();
                 links = links.saturating_sub(closed.links + closed.sets);

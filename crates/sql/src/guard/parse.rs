@@ -1,4 +1,4 @@
-//! From text to sqlparser's tree, and from its places back to bytes.
+//! Parses text to sqlparser's tree, and converts the parser's positions to bytes.
 
 use quillet_core::ErrorCode;
 use sqlparser::ast::{Query, Statement};
@@ -10,18 +10,18 @@ use super::lexer::{self, Kind};
 use super::{GuardError, spelling};
 use crate::SqlDialect;
 
-/// Calls of the parser within each other. Our own bound on nesting is lower; each of its levels
-/// takes a few of these.
+/// Recursion limit of the parser. The guard's own nesting limit is lower; each of its levels takes
+/// several of these.
 const RECURSION: usize = 2_000;
 
-/// The one query of a text without comments.
+/// Parses the single query of a text without comments.
 ///
 /// # Errors
-/// It is no SQL of the dialect, or no query.
+/// Fails if the text is not valid SQL of the dialect, or not a query.
 pub(super) fn query(plain: &str, dialect: SqlDialect) -> Result<Query, GuardError> {
     let mut statements = statements(plain, dialect)?;
-    // The token check rejects a second statement already; this is the same rule for the parser's
-    // view of the text.
+    // The token check already rejects a second statement; this enforces the same rule on the
+    // parser's view of the text.
     let (Some(statement), true) = (statements.pop(), statements.is_empty()) else {
         let message = "more than one statement";
         return Err(GuardError::new(ErrorCode::GuardStatements, message));
@@ -48,7 +48,7 @@ fn statements(plain: &str, dialect: SqlDialect) -> Result<Vec<Statement>, GuardE
             syntax(plain, Some(at), error.message)
         })?;
     if let Some(comment) = tokens.iter().find(|token| is_comment(&token.token)) {
-        // Comments were blanked: the parser reads one where the server reads none.
+        // All comments were blanked, so the parser must have found one where the server sees none.
         let at = byte_of(plain, comment.span.start);
         let message = "this text cannot be distinguished from a comment".to_owned();
         return Err(syntax(plain, Some(at), message));
@@ -73,8 +73,8 @@ fn is_comment(token: &Token) -> bool {
     matches!(token, Token::Whitespace(space) if comment(space))
 }
 
-/// Where texts and quoted names end, for the parser's tokenizer and for ours: what one of them
-/// takes for a text and the other for SQL is refused.
+/// Compares where the parser's tokenizer and the guard's lexer end literals and quoted names. Text
+/// that is a literal for one and SQL for the other is rejected.
 fn check_agreement(
     plain: &str,
     dialect: SqlDialect,
@@ -82,14 +82,14 @@ fn check_agreement(
 ) -> Result<(), GuardError> {
     let ours = lexer::tokens(plain, dialect);
     let quoted = |token: &&lexer::Token| matches!(token.kind, Kind::Text | Kind::Quoted);
-    // Only the ends of quoted tokens are compared: what lies between them is SQL for both lexers,
-    // whatever tokens they form.
+    // Comparing the ends of quoted tokens is enough, because both lexers treat everything between
+    // them as SQL.
     let mut ours = ours.iter().filter(quoted).map(|token| token.span.end);
     let mut places = PositionCursor::new(plain);
     for token in tokens.iter().filter(|token| is_quoted(&token.token)) {
         let start = places.byte_of(token.span.start);
         let end = places.byte_of(token.span.end);
-        // The parser takes the number 0x1F for a text.
+        // The parser reads the number 0x1F as a string.
         let is_number = plain.as_bytes().get(start) == Some(&b'0');
         if !is_number && ours.next() != Some(end) {
             return Err(ambiguous_quote_error(plain, end));
@@ -125,7 +125,7 @@ fn is_quoted(token: &Token) -> bool {
     }
 }
 
-/// Bytes of places that are asked for in their order.
+/// Converts positions to bytes. The positions must be in ascending order.
 struct PositionCursor<'a> {
     rest: std::iter::Peekable<std::str::CharIndices<'a>>,
     line: u64,
@@ -144,8 +144,8 @@ impl<'a> PositionCursor<'a> {
     }
 
     fn byte_of(&mut self, place: Location) -> usize {
-        // Positions come in order, so one pass serves all of them; searching each from the start
-        // would be quadratic.
+        // Positions are in ascending order, so one pass serves all of them. Searching each from the
+        // start would be quadratic.
         while (self.line, self.column) < (place.line, place.column) {
             match self.rest.next() {
                 Some((_, '\n')) => (self.line, self.column) = (self.line + 1, 1),
@@ -165,7 +165,7 @@ fn syntax(plain: &str, at: Option<usize>, message: String) -> GuardError {
     }
 }
 
-/// The parser's words without its decoration, and the place that it puts at their end.
+/// Splits a parser error into its message, without prefixes, and the position at its end.
 fn split_position(message: &str) -> (String, Option<Location>) {
     let message = message
         .strip_prefix("sql parser error: ")
@@ -187,7 +187,7 @@ fn lower_first(text: &str) -> String {
     }
 }
 
-/// The byte at a place that counts lines and characters from one.
+/// Returns the byte offset of a position whose lines and characters count from one.
 pub(super) fn byte_of(source: &str, location: Location) -> usize {
     let (Some(line), Some(column)) = (
         usize::try_from(location.line)
@@ -217,7 +217,7 @@ pub(super) fn byte_of(source: &str, location: Location) -> usize {
             .map_or(rest.len(), |(at, _)| at)
 }
 
-/// The bytes of one of the parser's spans; none where it has no place.
+/// Returns the bytes of a parser span, if it has a position.
 pub(super) fn range_of(source: &str, span: Span) -> Option<std::ops::Range<usize>> {
     if span == Span::empty() {
         return None;

@@ -1,6 +1,6 @@
-//! What the guard may let pass, and what it returns for a query that passed.
+//! Policy of the guard, and the approved query that it returns.
 
-/// Which statements may pass the guard.
+/// Kinds of statements that may pass the guard.
 ///
 /// ```
 /// use quillet_sql::SqlDialect::MySql;
@@ -18,8 +18,8 @@ pub enum GuardMode {
     /// One statement that reads: SELECT, WITH … SELECT, set operations, VALUES, TABLE.
     #[default]
     Select,
-    /// For agents: also SHOW, DESCRIBE, EXPLAIN without ANALYZE of a statement that reads,
-    /// and PRAGMAs that read.
+    /// For agents: in addition SHOW, DESCRIBE, read-only PRAGMAs, and EXPLAIN without ANALYZE of a
+    /// statement that reads.
     Explore,
 }
 
@@ -40,19 +40,19 @@ pub enum GuardMode {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Policy {
-    /// Which statements may pass.
+    /// Kinds of statements that may pass.
     pub mode: GuardMode,
-    /// Maximum number of bytes of a query.
+    /// Maximum bytes of a query.
     pub bytes: usize,
-    /// Deepest nesting of a query, at most 128.
+    /// Maximum nesting of a query, at most 128.
     pub depth: usize,
-    /// Maximum number of rows, added to the text as a LIMIT unless the query has a smaller one.
-    /// `None` leaves the text unchanged.
+    /// Maximum number of rows. It is added to the text as a LIMIT unless the query has a smaller
+    /// one. `None` leaves the text unchanged.
     pub rows: Option<u64>,
-    /// Functions that may be called in addition to the list of the dialect, in lower case;
-    /// `schema.name` if called with their schema.
+    /// Additional allowed functions, in lower case. Use `schema.name` for functions that are called
+    /// with their schema.
     pub functions: Vec<String>,
-    /// Whether tables and columns must exist in the catalogue, if there is one.
+    /// Whether tables and columns must exist in the catalogue, if one is given.
     pub check_names: bool,
 }
 
@@ -61,9 +61,9 @@ impl Default for Policy {
         Policy {
             mode: GuardMode::Select,
             bytes: 100_000,
-            // Half of `nesting::DEEPEST`, the most that a setting can allow.
+            // Half of `nesting::DEEPEST`, the maximum for this setting.
             depth: 64,
-            // As in table-chat, whose clients expect it.
+            // The limit of table-chat, which its clients expect.
             rows: Some(1_000),
             functions: Vec::new(),
             check_names: true,
@@ -77,9 +77,10 @@ pub struct ApprovedQuery {
     /// The text to run, without comments. If rows are limited, it requests one row more than the
     /// limit, so that the reader can detect missing rows.
     pub sql: String,
-    /// The text as its author wrote it, with comments and with the limit itself.
+    /// The original text, with comments and with the limit itself, for display.
     pub shown: String,
-    /// Tables that it reads, as named in the catalogue (`schema.table`), in order of appearance.
+    /// Tables that the query reads, as named in the catalogue (`schema.table`), in order of
+    /// appearance.
     pub tables: Vec<String>,
     /// Whether the limit was added or replaced a larger one.
     pub limited: bool,

@@ -1,8 +1,7 @@
-//! SQLite's PRAGMAs that queries may use.
+//! SQLite PRAGMAs that queries may use.
 
-/// PRAGMAs of SQLite that only describe the schema; as functions their names begin with `pragma_`.
-/// Those of the file's path, of settings, of checks and of what SQLite was built with are not
-/// among them.
+/// PRAGMAs that only describe the schema. As functions, their names start with `pragma_`. PRAGMAs
+/// about file paths, settings, integrity checks and compile options are excluded.
 pub(crate) const PRAGMAS: [&str; 7] = [
     "foreign_key_list",
     "index_info",

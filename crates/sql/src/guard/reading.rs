@@ -1,4 +1,4 @@
-//! The check that a query only reads, anywhere in its tree.
+//! Checks the whole tree of a query for anything that does more than read.
 
 use std::ops::{ControlFlow, Range};
 
@@ -14,14 +14,14 @@ use super::text::TokenizedQuery;
 use super::{GuardError, Policy, functions, parse, relations};
 use crate::SqlDialect;
 
-/// Rejects everything that does more than read.
+/// Rejects a query that does more than read.
 pub(super) fn check(
     text: &TokenizedQuery<'_>,
     query: &Query,
     policy: &Policy,
 ) -> Result<(), GuardError> {
     let mut reader = QueryReader { text, policy };
-    // Field notation first: the tree visitor below sees such a call as a column.
+    // Field notation is checked first, because the visitor below sees such a call as a column.
     if let Some(name) = fields::find_field_call(query, text.dialect, policy) {
         return Err(reader.field(&name));
     }
@@ -31,8 +31,8 @@ pub(super) fn check(
     }
 }
 
-/// What a text that cannot be read would do, where its words say it: the parser does not know
-/// every way of locking and writing.
+/// Replaces a syntax error by a clearer one if the words show that the text locks or writes. The
+/// parser does not know every such syntax.
 pub(super) fn refine_error(text: &TokenizedQuery<'_>, error: GuardError) -> GuardError {
     if error.code != ErrorCode::GuardSyntax {
         return error;
@@ -46,7 +46,7 @@ pub(super) fn refine_error(text: &TokenizedQuery<'_>, error: GuardError) -> Guar
     }
 }
 
-/// Words that lock rows.
+/// Clauses that lock rows.
 const LOCKS: [&[&str]; 5] = [
     &["FOR", "UPDATE"],
     &["FOR", "SHARE"],
@@ -99,7 +99,7 @@ struct QueryReader<'a> {
 
 type GuardFlow = ControlFlow<Box<GuardError>>;
 
-/// Words that say what a statement changes.
+/// Keywords of statements that change data.
 const CHANGES: [&str; 4] = ["INSERT", "UPDATE", "DELETE", "MERGE"];
 
 impl QueryReader<'_> {
@@ -115,8 +115,8 @@ impl QueryReader<'_> {
         if !query.locks.is_empty() {
             return Err(locks(self.text, find(self.text, &LOCKS)));
         }
-        // Clauses of other dialects that the parser accepts: unknown effects are rejected instead
-        // of interpreted.
+        // Clauses of other dialects that the parser accepts. Their effects are unknown, so they are
+        // rejected.
         let rest = query.for_clause.is_some()
             || query.settings.is_some()
             || query.format_clause.is_some()
@@ -138,7 +138,7 @@ impl QueryReader<'_> {
                 Ok(())
             }
             SetExpr::SetOperation { left, right, .. } => {
-                // Chains lean to the left: walked without a call for each link.
+                // Chains lean to the left, so they are walked in a loop instead of recursively.
                 let mut left = left;
                 self.check_body(right)?;
                 while let SetExpr::SetOperation {
@@ -197,7 +197,7 @@ impl QueryReader<'_> {
                 name, args: None, ..
             } => {
                 if let [ObjectNamePart::Identifier(bare)] = name.0.as_slice() {
-                    // `FROM CURRENT_USER` calls as well.
+                    // `FROM CURRENT_USER` is a function call too.
                     self.check_bare(bare)?;
                 }
                 relations::check(self.text, name)
@@ -244,7 +244,7 @@ impl QueryReader<'_> {
         }
     }
 
-    /// `(x).f` can mean `f(x)`.
+    /// Creates the error for `(x).f`, which can mean `f(x)`.
     fn field(&self, name: &Ident) -> GuardError {
         let message = format!(
             "{name} after a dot may call a function that is not on the list of allowed functions"
@@ -256,8 +256,8 @@ impl QueryReader<'_> {
             ))
     }
 
-    /// What is written as a text is the name of nothing in PostgreSQL: a type before it makes it a
-    /// value, and so does a text before it.
+    /// Rejects a string literal as an alias. In PostgreSQL such a literal is never a name; after a
+    /// type or another literal it becomes part of a value.
     fn check_alias(&self, item: &SelectItem) -> Result<(), GuardError> {
         let SelectItem::ExprWithAlias { alias, .. } = item else {
             return Ok(());
@@ -271,7 +271,7 @@ impl QueryReader<'_> {
             .help("write names in double quotes"))
     }
 
-    /// Some functions are called without brackets: `CURRENT_USER`.
+    /// Checks functions that are called without brackets, such as `CURRENT_USER`.
     fn check_bare(&self, name: &Ident) -> Result<(), GuardError> {
         let calls: &[&str] = match self.text.dialect {
             SqlDialect::PostgreSql => &[
@@ -313,7 +313,7 @@ impl QueryReader<'_> {
         }
     }
 
-    /// `OPERATOR(schema.+)`: those of the system only.
+    /// Checks `OPERATOR(schema.+)`: only operators of the system schema are allowed.
     fn check_named(&self, expr: &Expr, parts: &[String]) -> Result<(), GuardError> {
         if matches!(parts, [schema, _] if schema.eq_ignore_ascii_case("pg_catalog")) {
             return Ok(());
@@ -327,7 +327,7 @@ impl QueryReader<'_> {
             .help("write the operator itself"))
     }
 
-    /// Types of columns that an item of FROM declares.
+    /// Checks column types declared by an item in FROM.
     fn check_columns(&self, factor: &TableFactor) -> Result<(), GuardError> {
         let alias = match factor {
             TableFactor::Table { alias, .. } | TableFactor::Function { alias, .. } => {
@@ -365,7 +365,8 @@ impl QueryReader<'_> {
         })
     }
 
-    /// `reg…` types look names up in the system catalogue, others are its rows.
+    /// Rejects system types: `reg…` types look up names in the system catalogue, and others are its
+    /// row types.
     fn check_type(
         &self,
         span: sqlparser::tokenizer::Span,
@@ -378,7 +379,7 @@ impl QueryReader<'_> {
             _ => return Ok(()),
         };
         let (schema, bare) = name.rsplit_once('.').unwrap_or(("", &name));
-        // An array's type is also written with a line before it.
+        // The name of an array type starts with an underscore.
         let bare = bare
             .trim_end_matches(|c: char| c == '[' || c == ']' || c.is_ascii_digit())
             .trim_matches('"')
@@ -396,10 +397,11 @@ impl QueryReader<'_> {
     }
 }
 
-/// Types that only begin as relations of the system do.
+/// Harmless types whose names start like system relations.
 const PLAIN_TYPES: [&str; 2] = ["pg_lsn", "pg_snapshot"];
 
-/// PostgreSQL's object identifier types (manual, 8.19), and others whose values name things.
+/// PostgreSQL's object identifier types (manual, 8.19), and other types whose values identify
+/// objects.
 const REG_TYPES: [&str; 14] = [
     "aclitem",
     "cstring",
@@ -427,7 +429,7 @@ fn verdict(result: Result<(), GuardError>) -> GuardFlow {
 impl Visitor for QueryReader<'_> {
     type Break = Box<GuardError>;
 
-    // A statement inside a query, such as a CTE with INSERT, is never a read.
+    // A statement inside a query, such as a CTE with INSERT, never only reads.
     fn pre_visit_statement(&mut self, _: &Statement) -> GuardFlow {
         verdict(Err(self.writes()))
     }

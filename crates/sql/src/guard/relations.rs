@@ -1,4 +1,4 @@
-//! System relations, which hold secrets, queries of other users and files.
+//! Rejects system relations, which contain secrets, queries of other users and files.
 
 use quillet_core::ErrorCode;
 use sqlparser::ast::{ObjectName, ObjectNamePart, Spanned};
@@ -7,7 +7,7 @@ use super::text::TokenizedQuery;
 use super::{GuardError, PRAGMAS, functions, parse};
 use crate::SqlDialect;
 
-/// Views of `information_schema` that describe tables: the others reveal users, servers, mappings
+/// Views of `information_schema` that describe tables. The others reveal users, servers, mappings
 /// with passwords, and other sessions.
 const INFORMATION: [&str; 20] = [
     "character_sets",
@@ -32,11 +32,11 @@ const INFORMATION: [&str; 20] = [
     "partitions",
 ];
 
-/// Schemas that belong to the server.
+/// Schemas of the server.
 const POSTGRES: [&str; 2] = ["pg_catalog", "pg_toast"];
 const MYSQL: [&str; 4] = ["mysql", "performance_schema", "sys", "ndbinfo"];
 
-/// Virtual tables of SQLite that show its pages and programs.
+/// SQLite's virtual tables that reveal its pages and bytecode.
 const SQLITE: [&str; 6] = [
     "bytecode",
     "dbstat",
@@ -46,7 +46,7 @@ const SQLITE: [&str; 6] = [
     "tables_used",
 ];
 
-/// The tables that hold SQLite's schema: readable, as `information_schema` is elsewhere.
+/// Names of SQLite's schema table. It is readable, like `information_schema` elsewhere.
 pub(super) const SQLITE_SCHEMA: [&str; 4] = [
     "sqlite_master",
     "sqlite_schema",
@@ -54,14 +54,14 @@ pub(super) const SQLITE_SCHEMA: [&str; 4] = [
     "sqlite_temp_schema",
 ];
 
-/// What a relation's name is to the system.
+/// Kind of a relation, by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RelationName {
-    /// One of the users' own.
+    /// A user relation.
     Own,
-    /// Describes the schema and may be read.
+    /// A system relation that describes the schema and may be read.
     Schema,
-    /// May not be read.
+    /// A system relation that must not be read.
     System,
 }
 
@@ -82,17 +82,17 @@ pub(super) fn check(text: &TokenizedQuery<'_>, name: &ObjectName) -> Result<(), 
     })
 }
 
-/// What a name of one or more parts is.
+/// Classifies a name of one or more parts.
 pub(super) fn class(dialect: SqlDialect, parts: &[String]) -> RelationName {
-    // Folded in any dialect: a quoted "PG_AUTHID" is another relation, but rejecting it costs
-    // nothing.
+    // Case is folded in every dialect. A quoted "PG_AUTHID" is a different relation, but rejecting
+    // it does no harm.
     let folded: Vec<String> = parts.iter().map(|part| part.to_lowercase()).collect();
     let (schema, name) = match folded.as_slice() {
         [.., schema, name] => (schema.as_str(), name.as_str()),
         [name] => ("", name.as_str()),
         [] => return RelationName::System,
     };
-    // SQLite has no `information_schema`; an attached database may have that name.
+    // SQLite does not have `information_schema`, but an attached database may have that name.
     if dialect != SqlDialect::Sqlite && schema == "information_schema" {
         return if INFORMATION.contains(&name) {
             RelationName::Schema
@@ -103,7 +103,7 @@ pub(super) fn class(dialect: SqlDialect, parts: &[String]) -> RelationName {
     match dialect {
         SqlDialect::PostgreSql => {
             let of_system = POSTGRES.contains(&schema) || schema.starts_with("pg_");
-            // A bare name of the system is found before any other.
+            // An unqualified system name takes precedence over any other.
             system_if(of_system || (schema.is_empty() && name.starts_with("pg_")))
         }
         SqlDialect::MySql => system_if(MYSQL.contains(&schema)),
@@ -133,10 +133,10 @@ fn system_if(of_system: bool) -> RelationName {
     }
 }
 
-/// The parts of a name as they are written, without quotes.
+/// Returns the parts of a name as written, without quotes.
 ///
 /// # Errors
-/// A part is a call, which no dialect here knows.
+/// Fails if a part is a call, which none of these dialects supports.
 pub(super) fn parts(
     text: &TokenizedQuery<'_>,
     name: &ObjectName,

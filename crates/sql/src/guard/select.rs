@@ -1,4 +1,4 @@
-//! The checks of one statement that reads, from its parse tree to its row limit.
+//! Runs all checks on one statement that reads, from its syntax tree to its row limit.
 
 use super::error::GuardError;
 use super::policy::{ApprovedQuery, Policy};
@@ -6,21 +6,21 @@ use super::text::TokenizedQuery;
 use super::{limit, names, parse, reading};
 use crate::Catalogue;
 
-/// A statement that reads, with its rows bounded.
+/// Checks a statement that reads, and limits its rows.
 pub(super) fn check(
     text: &TokenizedQuery<'_>,
     catalogue: Option<&Catalogue>,
     policy: &Policy,
 ) -> Result<ApprovedQuery, GuardError> {
-    // Only text without comments is parsed, so that no two parsers can disagree on what a comment
+    // Only text without comments is parsed, so that two parsers cannot disagree on what a comment
     // is.
     let query = parse::query(&text.plain, text.dialect)
         .map_err(|error| reading::refine_error(text, error))?;
-    // Safety first, names second: a query that writes gets that error even if it also misspells a
+    // Safety comes before names: a query that writes gets that error even if it also misspells a
     // table.
     reading::check(text, &query, policy)?;
     let tables = names::check(text, &query, catalogue)?;
-    // Last, since it edits the text that all checks before have approved.
+    // The limit comes last, because it edits the text that all checks before have approved.
     let (sql, shown, limited) = limit::apply_limit(text, &query, policy.rows)?;
     Ok(ApprovedQuery {
         sql,

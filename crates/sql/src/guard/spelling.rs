@@ -1,14 +1,15 @@
-//! What servers know and the parser does not, spelt so that the parser can read it.
+//! Rewrites syntax that servers support but the parser does not.
 //!
-//! Only for reading: what runs is the text as it was. So every rule may only replace fixed words by
-//! others with the same parts, and never leaves out anything that could be computed.
+//! The rewriting affects parsing only; the original text runs. Every rule replaces fixed keywords
+//! with equivalents that have the same operands, and never removes anything that could be
+//! evaluated.
 
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 
 use crate::SqlDialect;
 
-/// The tokens as the parser knows them; each keeps the place of what it stands for.
+/// Returns the tokens in a form that the parser supports, with their original positions.
 pub(super) fn respell_tokens(
     tokens: Vec<TokenWithSpan>,
     dialect: SqlDialect,
@@ -18,7 +19,7 @@ pub(super) fn respell_tokens(
     let mut spelt = Vec::with_capacity(tokens.len() + 2);
     let mut at = 0;
     while let Some(token) = tokens.get(at) {
-        // The span of the first replaced token stays on all new ones, so that errors point into the
+        // All new tokens get the span of the first replaced token, so that errors point into the
         // original text.
         let (taken, new) = respelt(&tokens, at, dialect);
         if taken == 0 {
@@ -35,7 +36,7 @@ pub(super) fn respell_tokens(
     spelt
 }
 
-/// How many tokens from here on are spelt otherwise, and how.
+/// Returns the number of tokens to replace here, and their replacement.
 fn respelt(tokens: &[TokenWithSpan], at: usize, dialect: SqlDialect) -> (usize, Vec<Token>) {
     let is = |i: usize, word: &str| is_word(tokens.get(i), word);
     let before = |back: usize| at.checked_sub(back).and_then(|i| tokens.get(i));
@@ -43,7 +44,7 @@ fn respelt(tokens: &[TokenWithSpan], at: usize, dialect: SqlDialect) -> (usize, 
         // `TABLE t` means `SELECT * FROM t` (SQL:2016, 7.16).
         return (1, vec![select(), Token::Mul, from()]);
     }
-    // The rows that a window leaves out: fixed words.
+    // The EXCLUDE clause of a window frame consists of fixed keywords.
     if is(at, "EXCLUDE") {
         return match () {
             () if is(at + 1, "CURRENT") && is(at + 2, "ROW") => (3, Vec::new()),
@@ -53,11 +54,11 @@ fn respelt(tokens: &[TokenWithSpan], at: usize, dialect: SqlDialect) -> (usize, 
         };
     }
     match dialect {
-        // The parser takes it for the name of a table, and the table for its alias. `ROWS ONLY`
-        // ends FETCH.
+        // The parser would read ONLY as a table name and the table as its alias. In `ROWS ONLY` it
+        // belongs to FETCH.
         SqlDialect::PostgreSql if is(at, "ONLY") && begins_table(before(1)) => (1, Vec::new()),
         SqlDialect::MySql if is(at, "MOD") && ends_operand(before(1)) => (1, vec![Token::Mod]),
-        // The parser copies all that stands before DIV, for each of them.
+        // The parser copies everything before DIV, for each DIV.
         SqlDialect::MySql if is(at, "DIV") && ends_operand(before(1)) => (1, vec![Token::Div]),
         SqlDialect::MySql
             if tokens
@@ -96,13 +97,13 @@ fn respelt_sqlite(tokens: &[TokenWithSpan], at: usize) -> (usize, Vec<Token>) {
         () if is(at, "AS") && is(at + 1, "MATERIALIZED") && opens(at + 2) => {
             (2, vec![word("AS", Keyword::AS)])
         }
-        // The parser copies all that stands before these, for each of them.
+        // The parser copies everything before these operators, for each of them.
         () if ["GLOB", "MATCH", "REGEXP"].iter().any(|word| is(at, word))
             && ends_operand(at.checked_sub(1).and_then(|i| tokens.get(i))) =>
         {
             (1, vec![word("LIKE", Keyword::LIKE)])
         }
-        // `a IS b` compares any two values.
+        // In SQLite, `a IS b` compares arbitrary values.
         () if is(at, "IS") && is(at + 1, "NOT") && is_value(tokens.get(at + 2)) => {
             (2, vec![Token::Eq])
         }
@@ -117,7 +118,8 @@ fn respelt_sqlite(tokens: &[TokenWithSpan], at: usize) -> (usize, Vec<Token>) {
     }
 }
 
-/// Whether an operator may follow, so that a word is one and not the name of a function.
+/// Returns whether an operator may follow, which means that a word here is an operator and not a
+/// function name.
 fn ends_operand(token: Option<&TokenWithSpan>) -> bool {
     match token.map(|token| &token.token) {
         Some(Token::Word(word)) => {
@@ -130,13 +132,13 @@ fn ends_operand(token: Option<&TokenWithSpan>) -> bool {
     }
 }
 
-/// Whether what follows IS is none of the words that the parser knows there.
+/// Returns whether the operand after IS is something the parser does not support there.
 fn is_value(token: Option<&TokenWithSpan>) -> bool {
     let words = ["NULL", "TRUE", "FALSE", "DISTINCT"];
     token.is_some() && !words.iter().any(|word| is_word(token, word))
 }
 
-/// MySQL's units of two parts.
+/// Returns whether the token is one of MySQL's compound time units.
 fn is_unit(token: Option<&TokenWithSpan>) -> bool {
     const UNITS: [&str; 11] = [
         "SECOND_MICROSECOND",
@@ -154,7 +156,7 @@ fn is_unit(token: Option<&TokenWithSpan>) -> bool {
     UNITS.iter().any(|unit| is_word(token, unit))
 }
 
-/// Whether the name of a table may stand after this token.
+/// Returns whether a table name may follow this token.
 fn begins_table(before: Option<&TokenWithSpan>) -> bool {
     let ends_fetch = ["ROW", "ROWS"].iter().any(|word| is_word(before, word));
     !ends_fetch
@@ -164,7 +166,7 @@ fn begins_table(before: Option<&TokenWithSpan>) -> bool {
         )
 }
 
-/// Whether a query may begin after this token.
+/// Returns whether a query may start after this token.
 fn begins_query(before: Option<&TokenWithSpan>) -> bool {
     match before.map(|token| &token.token) {
         // `WITH t AS (…) TABLE t`

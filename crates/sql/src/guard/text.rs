@@ -1,4 +1,4 @@
-//! Checks of the raw text before parsing, which should not depend on any parser.
+//! Checks the raw text before parsing, independently of any parser.
 
 use std::ops::Range;
 
@@ -8,32 +8,32 @@ use super::lexer::{self, Kind, Token};
 use super::{GuardError, GuardMode, Policy, nesting};
 use crate::SqlDialect;
 
-/// A text that passed, cut into tokens.
+/// A text that passed the raw checks, split into tokens.
 pub(crate) struct TokenizedQuery<'a> {
-    /// As it was given.
+    /// The original text.
     pub(crate) source: &'a str,
-    /// Its SQL.
+    /// SQL dialect.
     pub(crate) dialect: SqlDialect,
-    /// What speaks: no blanks, no comments, no semicolons at the end.
+    /// Significant tokens: no blanks, comments or trailing semicolons.
     pub(crate) tokens: Vec<Token>,
-    /// Its comments, in order.
+    /// Comments, in order.
     pub(crate) comments: Vec<Range<usize>>,
-    /// The text with blanks in place of comments, up to its last word: bytes keep their places.
-    /// This is what is parsed, so that no server can read a comment otherwise.
+    /// The text up to its last token, with comments replaced by blanks of the same length. This
+    /// text is parsed, so a server cannot interpret a comment differently.
     pub(crate) plain: String,
 }
 
 impl<'a> TokenizedQuery<'a> {
-    /// Checks a text as it came.
+    /// Runs the raw checks.
     ///
     /// # Errors
-    /// The first thing in it that may not be there.
+    /// Returns the first invalid part.
     pub(crate) fn read(
         source: &'a str,
         dialect: SqlDialect,
         policy: &Policy,
     ) -> Result<Self, GuardError> {
-        // Length first: every later check walks the whole text.
+        // The length is checked first, because every later check walks the whole text.
         check_length(source, policy)?;
         check_characters(source)?;
         check_beginning(source, dialect)?;
@@ -45,7 +45,7 @@ impl<'a> TokenizedQuery<'a> {
         let comments: Vec<Range<usize>> = comments.map(|token| token.span.clone()).collect();
         let mut tokens: Vec<Token> = all.into_iter().filter(Token::is_significant).collect();
         check_neighbours(source, dialect, &tokens)?;
-        // Trailing semicolons are common in answers of models and harmless.
+        // Trailing semicolons are harmless, and common in answers of models.
         while tokens.last().is_some_and(|last| last.is_mark(source, ";")) {
             tokens.pop();
         }
@@ -59,12 +59,13 @@ impl<'a> TokenizedQuery<'a> {
         };
         text.check_first(policy.mode)?;
         text.check_one()?;
-        // Before parsing: the parser's stack and time depend on the depth of the query.
+        // Nesting is checked before parsing, because the parser's stack and time depend on the
+        // depth.
         nesting::check(source, &text.tokens, policy.depth)?;
         Ok(text)
     }
 
-    /// From its first word to its last.
+    /// Returns the span from the first token to the last.
     pub(crate) fn span(&self) -> Range<usize> {
         match (self.tokens.first(), self.tokens.last()) {
             (Some(first), Some(last)) => first.span.start..last.span.end,
@@ -72,7 +73,7 @@ impl<'a> TokenizedQuery<'a> {
         }
     }
 
-    /// Returns the first occurrence of these words in a row.
+    /// Returns the first occurrence of these consecutive words.
     pub(crate) fn find_words(&self, words: &[&str]) -> Option<Range<usize>> {
         let mut windows = self.tokens.windows(words.len());
         let found = windows.find(|window| {
@@ -87,7 +88,7 @@ impl<'a> TokenizedQuery<'a> {
             return Err(GuardError::new(ErrorCode::GuardEmpty, "the query is empty"));
         };
         let word = first.text(self.source).to_ascii_uppercase();
-        // A semicolon is found by the check for one statement.
+        // A semicolon is reported by the single-statement check instead.
         let begins = |mark| first.is_mark(self.source, mark);
         if begins("(") || begins(";") || (first.kind == Kind::Word && reads(&word, mode)) {
             return Ok(());
@@ -132,18 +133,18 @@ fn plain(source: &str, comments: &[Range<usize>], end: usize) -> String {
     let mut bytes = source.as_bytes().to_vec();
     for comment in comments {
         for byte in bytes.get_mut(comment.clone()).unwrap_or_default() {
-            // Line ends stay, so that lines and columns of errors match the text.
+            // Line ends are preserved, so that lines and columns of errors match the text.
             if *byte != b'\n' {
                 *byte = b' ';
             }
         }
     }
     bytes.truncate(end);
-    // Comments begin and end between characters, so that this never fails.
+    // This never fails, because comments start and end at character boundaries.
     String::from_utf8(bytes).unwrap_or_default()
 }
 
-/// Words that a statement which reads begins with.
+/// Returns whether a statement that reads can start with this word.
 fn reads(word: &str, mode: GuardMode) -> bool {
     match word {
         "SELECT" | "WITH" | "VALUES" | "TABLE" => true,
@@ -152,7 +153,7 @@ fn reads(word: &str, mode: GuardMode) -> bool {
     }
 }
 
-/// Words that other statements begin with, in any of the dialects.
+/// Words that start other statements, in any of the dialects.
 pub(crate) const STATEMENTS: [&str; 84] = [
     "ABORT",
     "ALTER",
@@ -250,12 +251,12 @@ fn check_length(source: &str, policy: &Policy) -> Result<(), GuardError> {
         .help("write a shorter query, or raise the limit on bytes"))
 }
 
-/// No control characters but tabs and newlines, and nothing that turns the direction of what
-/// people read around (Unicode's bidirectional overrides), anywhere.
+/// Rejects control characters except tabs and newlines, and Unicode's bidirectional overrides,
+/// which reorder the displayed text.
 fn check_characters(source: &str) -> Result<(), GuardError> {
     let refused = |c: char| {
-        // Control characters and direction overrides can make a query look different from what runs
-        // (Trojan Source).
+        // Control characters and direction overrides can make a query look different from the text
+        // that runs (Trojan Source).
         let control = c.is_control() && !matches!(c, '\t' | '\n' | '\r');
         control || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
     };
@@ -275,7 +276,7 @@ fn character(source: &str, at: usize, c: char) -> GuardError {
         .help("remove it, or write a plain space instead")
 }
 
-/// Code fences of models and commands of SQLite's shell.
+/// Rejects code fences of models and commands of SQLite's shell.
 fn check_beginning(source: &str, dialect: SqlDialect) -> Result<(), GuardError> {
     let start = source.len() - source.trim_start().len();
     let rest = &source[start..];
@@ -323,8 +324,8 @@ fn check_token(source: &str, dialect: SqlDialect, token: &Token) -> Result<(), G
         Kind::BlockComment if dialect == SqlDialect::MySql && is_executable(text) => {
             Err(executable(source, token))
         }
-        // Where a text ends depends on the server's mode as soon as it holds a backslash or
-        // stands in double quotes; one that would then open such a comment is not trusted.
+        // The end of a literal with a backslash or in double quotes depends on the server's mode.
+        // If such a literal contains the start of an executable comment, it is rejected.
         Kind::Text if dialect == SqlDialect::MySql && text.contains(['\\', '"']) => {
             if ["/*!", "/*M!", "/*m!"].iter().any(|c| text.contains(c)) {
                 Err(executable(source, token))
@@ -348,13 +349,14 @@ fn check_token(source: &str, dialect: SqlDialect, token: &Token) -> Result<(), G
     }
 }
 
-/// Blanks that parsers skip and servers take for letters, or the other way round.
+/// Returns whether parsers and servers disagree on the character being whitespace.
 fn is_strange_blank(c: char) -> bool {
     let invisible = matches!(c, '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{00ad}');
     !c.is_ascii() && (c.is_whitespace() || invisible)
 }
 
-/// `/*! … */` runs in MySQL and MariaDB, `/*M! … */` in MariaDB.
+/// Returns whether the server runs the comment: `/*! … */` in MySQL and MariaDB, `/*M! … */` in
+/// MariaDB.
 fn is_executable(comment: &str) -> bool {
     ["/*!", "/*M!", "/*m!"]
         .iter()
@@ -382,9 +384,9 @@ fn parameter(source: &str, token: &Token) -> GuardError {
         .help("write the value itself")
 }
 
-/// `E'…'` and a text behind it: over a newline both are one text for PostgreSQL, with backslashes
-/// that escape in the second part as well (manual, 4.1.2.2), which the second part alone does not
-/// tell.
+/// Finds `E'…'` continued by another literal. Across a newline, PostgreSQL reads both as one
+/// literal in which backslashes escape (manual, 4.1.2.2). The second literal alone does not show
+/// that.
 fn continued(source: &str, tokens: &[Token]) -> Option<Range<usize>> {
     let mut pairs = tokens.windows(2);
     let found = pairs.find(|pair| {
@@ -396,9 +398,9 @@ fn continued(source: &str, tokens: &[Token]) -> Option<Range<usize>> {
     Some(found.first()?.span.start..found.last()?.span.end)
 }
 
-/// What two tokens beside each other make: `U&"…"`, and a text that goes on.
+/// Rejects adjacent tokens that form one literal or name: `U&"…"`, and continued literals.
 fn check_neighbours(source: &str, dialect: SqlDialect, tokens: &[Token]) -> Result<(), GuardError> {
-    // Only in PostgreSQL does the token before a literal change how the literal is read.
+    // Only in PostgreSQL does the token before a literal change its meaning.
     if dialect != SqlDialect::PostgreSql {
         return Ok(());
     }

@@ -1,8 +1,8 @@
-//! Words of SQL, as far as the layout has to know them.
+//! SQL keywords that matter for the layout.
 
 use crate::guard::STATEMENTS;
 
-/// Words that are keywords wherever they stand without quotes, and not behind a dot or AS.
+/// Words that are always keywords when unquoted, except after a dot or AS.
 const RESERVED: [&str; 78] = [
     "ALL",
     "ALTER",
@@ -84,7 +84,7 @@ const RESERVED: [&str; 78] = [
     "XOR",
 ];
 
-/// Words that are keywords in their place and may be names in others.
+/// Words that are keywords in some positions and may be names in others.
 const OFTEN: [&str; 22] = [
     "CURRENT",
     "EXCLUDE",
@@ -110,12 +110,12 @@ const OFTEN: [&str; 22] = [
     "WITHIN",
 ];
 
-/// Words behind which a name stands, where OFTEN words are names.
+/// Words before a name, after which the words of OFTEN are names.
 const BEFORE_NAMES: [&str; 8] = [
     "FROM", "JOIN", "INTO", "UPDATE", "SELECT", "TABLE", "BY", "WHERE",
 ];
 
-/// The keyword in upper case that a word is, given the word before it.
+/// Returns the word in upper case if it is a keyword, given the word before it.
 pub(super) fn keyword(word: &str, before: &str) -> Option<String> {
     let upper = word.to_ascii_uppercase();
     let follows_as = matches!(upper.as_str(), "SELECT" | "MATERIALIZED" | "NOT");
@@ -129,19 +129,19 @@ pub(super) fn keyword(word: &str, before: &str) -> Option<String> {
     is_keyword.then_some(upper)
 }
 
-/// Whether a clause begins with this word, given the word before it.
+/// Returns whether a clause starts with this word, given the word before it.
 pub(super) fn begins_clause(word: &str, before: &str) -> bool {
     match word {
         "SELECT" | "WHERE" | "HAVING" | "WINDOW" | "ORDER" | "LIMIT" | "FETCH" | "UNION"
         | "EXCEPT" | "INTERSECT" | "VALUES" | "RETURNING" | "SET" => true,
         "GROUP" => before != "WITHIN",
-        // `IS DISTINCT FROM` compares, and DELETE and its FROM are one.
+        // `IS DISTINCT FROM` is a comparison, and DELETE FROM is a single clause.
         "FROM" => !matches!(before, "DISTINCT" | "DELETE"),
         _ => false,
     }
 }
 
-/// Whether a join begins or goes on with this word.
+/// Returns whether the word is part of the keywords of a join.
 pub(super) fn is_join_word(word: &str) -> bool {
     matches!(
         word,
@@ -157,7 +157,7 @@ pub(super) fn is_join_word(word: &str) -> bool {
     )
 }
 
-/// Whether a bracket behind this word stands apart from it.
+/// Returns whether a space separates this word from an opening bracket.
 pub(super) fn has_space_before_paren(word: &str) -> bool {
     matches!(
         word,
@@ -191,10 +191,10 @@ pub(super) fn has_space_before_paren(word: &str) -> bool {
     )
 }
 
-/// Words that statements begin with which read.
+/// Words that start statements which read.
 const READING: [&str; 4] = ["SELECT", "TABLE", "VALUES", "WITH"];
 
-/// Whether a statement can begin with a word.
+/// Returns whether a statement can start with the word.
 pub(super) fn begins_a_statement(word: &str) -> bool {
     let mut all = READING.iter().chain(&STATEMENTS);
     all.any(|first| first.eq_ignore_ascii_case(word))

@@ -1,8 +1,8 @@
-//! Lays out SQL for people: a clause a line, subqueries indented, keywords in capitals.
+//! Formats SQL for people: one clause per line, indented subqueries, keywords in upper case.
 //!
-//! It works on tokens, so that anything whose texts and comments end is laid out, also what the
-//! guard would refuse. Texts, names and comments stay as they are; only blanks between tokens and
-//! the case of keywords change, and blanks only where no two tokens could become one.
+//! The formatter works on tokens. It accepts any text whose literals and comments are closed, even
+//! if the guard would reject it. Literals, names and comments stay unchanged. Only whitespace
+//! between tokens and the case of keywords change, and never so that two tokens could become one.
 
 mod keywords;
 
@@ -12,15 +12,16 @@ use crate::SqlDialect;
 use crate::guard::GuardError;
 use crate::guard::lexer::{self, Kind, Token};
 
-/// Width beyond which the items of a list stand on lines of their own.
+/// Line width beyond which list items get their own lines.
 const WIDTH: usize = 80;
-/// Levels beyond which lines are indented no further: deeper ones would be blanks only.
+/// Maximum indentation level; deeper lines would be mostly blanks.
 const LEVELS: usize = 40;
 
-/// The text, laid out. Laying it out again changes nothing.
+/// Returns the formatted text. Formatting is idempotent.
 ///
 /// # Errors
-/// A text, a quoted name or a comment has no end; or no statement begins like this.
+/// Fails if a literal, a quoted name or a comment is unclosed, or if the text does not start like a
+/// statement.
 ///
 /// # Examples
 /// ```
@@ -46,7 +47,7 @@ pub fn format(sql: &str, dialect: SqlDialect) -> Result<String, GuardError> {
     Ok(layout.text.trim_end().to_owned())
 }
 
-/// Refuses what is no SQL: it would come back with some of its words in capitals.
+/// Rejects text that is not SQL.
 fn check_start(sql: &str, tokens: &[Token]) -> Result<(), GuardError> {
     let Some(first) = tokens.iter().find(|token| token.is_significant()) else {
         return Err(GuardError::new(
@@ -54,7 +55,7 @@ fn check_start(sql: &str, tokens: &[Token]) -> Result<(), GuardError> {
             "the text contains no SQL",
         ));
     };
-    // Laying out prose would capitalize some of its words, so the first word must be able to start
+    // Formatting prose would capitalize some of its words, so the first word must be able to start
     // a statement.
     let text = first.text(sql);
     if text == "(" || keywords::begins_a_statement(text) {
@@ -65,15 +66,15 @@ fn check_start(sql: &str, tokens: &[Token]) -> Result<(), GuardError> {
     Err(GuardError::new(ErrorCode::GuardSyntax, message).at(sql, &first.span))
 }
 
-/// A token that is not blank, and what stood before it.
+/// A token that is not whitespace, with its surroundings.
 struct LayoutToken<'a> {
     kind: Kind,
     text: &'a str,
-    /// Whether blanks or comments stand between it and the one before.
+    /// Whether whitespace or comments separate it from the token before.
     apart: bool,
-    /// Whether it stands on another line than the one before.
+    /// Whether it is on another line than the token before.
     below: bool,
-    /// The keyword that it is, in capitals; else the mark that it is; else nothing.
+    /// The keyword in upper case, the symbol, or an empty string.
     word: String,
 }
 
@@ -111,21 +112,21 @@ fn pieces<'a>(sql: &'a str, tokens: &[Token]) -> Vec<LayoutToken<'a>> {
     pieces
 }
 
-/// What is open: the statement, or a bracket.
+/// An open level: the statement or a bracket.
 struct IndentLevel {
-    /// Whether clauses stand on lines of their own: the statement and subqueries.
+    /// Whether clauses get their own lines, as in the statement and in subqueries.
     is_block: bool,
     /// Indentation of its clauses.
     indent: usize,
     /// Indentation of the line with its opening bracket.
     outer: usize,
-    /// The word that its current clause began with.
+    /// First word of the current clause.
     clause: &'static str,
-    /// Whether the items of the clause stand on lines of their own.
+    /// Whether the items of the clause get their own lines.
     broken: bool,
-    /// CASEs that are open.
+    /// Number of open CASE expressions.
     cases: usize,
-    /// BETWEENs whose AND is still to come.
+    /// Number of BETWEENs whose AND has not appeared yet.
     betweens: usize,
 }
 
@@ -154,11 +155,11 @@ struct QueryFormatter<'a> {
     pieces: Vec<LayoutToken<'a>>,
     text: String,
     levels: Vec<IndentLevel>,
-    /// Indentation of the line at hand.
+    /// Indentation of the current line.
     line: usize,
-    /// Indentation of the line that the next token has to begin.
+    /// Indentation of the line that must start before the next token.
     next_line: Option<usize>,
-    /// The token before, comments left out.
+    /// Index of the token before, ignoring comments.
     before: Option<usize>,
 }
 
@@ -199,7 +200,7 @@ impl<'a> QueryFormatter<'a> {
         self.before = Some(i);
     }
 
-    /// A comment stays where its author put it: on its own line, or behind what it is about.
+    /// Writes a comment where its author placed it: on its own line or after its token.
     fn put_comment(&mut self, i: usize) {
         let Some(piece) = self.pieces.get(i) else {
             return;
@@ -231,11 +232,12 @@ impl<'a> QueryFormatter<'a> {
         self.levels.last_mut()
     }
 
-    /// The indentation of a new line that the token begins, if it begins one.
+    /// Returns the indentation of a new line if one starts with this token.
     fn line_before(&mut self, i: usize, word: &str) -> Option<usize> {
         let before = self.word_before().to_owned();
-        // `LEFT(` is a function, `LEFT JOIN` is none. A bracket that is going to stand apart from its
-        // word (`JOIN (`) says nothing of that, or a second layout would decide otherwise.
+        // `LEFT(` is a function, but `LEFT JOIN` is not. A bracket that the layout separates from
+        // its word (`JOIN (`) must not count, or formatting the result again would decide
+        // differently.
         let opens = !keywords::has_space_before_paren(word)
             && self
                 .pieces
@@ -252,7 +254,7 @@ impl<'a> QueryFormatter<'a> {
         let line = self.line;
         let broken = self.is_long(i);
         let level = self.levels.last_mut()?;
-        // Two texts are one in PostgreSQL only if they stand on two lines.
+        // PostgreSQL joins two literals into one only if they are on different lines.
         if below && after_text {
             return Some(line);
         }
@@ -288,7 +290,7 @@ impl<'a> QueryFormatter<'a> {
         (splits && in_condition).then(|| level.indent + 2)
     }
 
-    /// Whether the clause that begins here is too long for one line, or holds a subquery.
+    /// Returns whether the clause is too long for one line or contains a subquery.
     fn is_long(&self, start: usize) -> bool {
         let (mut width, mut depth) = (0usize, 0usize);
         let mut before = "";
@@ -318,7 +320,7 @@ impl<'a> QueryFormatter<'a> {
         }
     }
 
-    /// What a token says about what follows it.
+    /// Updates the open levels after a token.
     fn update_levels(&mut self, i: usize, word: &str) {
         let line = self.line;
         match word {
@@ -377,7 +379,7 @@ impl<'a> QueryFormatter<'a> {
         self.line = indent;
     }
 
-    /// The blank or the new line before a token.
+    /// Writes the space or the line break before a token.
     fn space(&mut self, i: usize) {
         if let Some(indent) = self.next_line.take() {
             return self.new_line(indent);
@@ -401,7 +403,7 @@ impl<'a> QueryFormatter<'a> {
     }
 }
 
-/// The clause's name, to be kept.
+/// Returns the static name of a clause.
 fn clause(word: &str) -> &'static str {
     const CLAUSES: [&str; 8] = [
         "SELECT", "FROM", "WHERE", "HAVING", "WITH", "GROUP", "ORDER", "VALUES",
@@ -412,7 +414,7 @@ fn clause(word: &str) -> &'static str {
         .unwrap_or("OTHER")
 }
 
-/// Whether a blank stands between two tokens of a line.
+/// Returns whether a space separates two tokens on a line.
 fn is_apart(before: &LayoutToken<'_>, piece: &LayoutToken<'_>) -> bool {
     let is_bracket = |word: &str| matches!(word, "(" | ")" | "[" | "]" | ",");
     match (before.word.as_str(), piece.word.as_str()) {
@@ -420,7 +422,7 @@ fn is_apart(before: &LayoutToken<'_>, piece: &LayoutToken<'_>) -> bool {
         (",", _) => true,
         (word, "(") if keywords::has_space_before_paren(word) => true,
         (a, b) => {
-            // Marks may be one operator that only its server knows.
+            // Two adjacent symbols may be one operator that only the server knows.
             let marks = before.kind == Kind::Mark && piece.kind == Kind::Mark;
             let compares =
                 (compares(a) || compares(b)) && (!marks || is_bracket(a) || is_bracket(b));

@@ -1,9 +1,10 @@
-//! The catalogue, from `information_schema`: six queries, one for a fingerprint, whatever the
-//! number of tables.
+//! Reads the catalogue from `information_schema` with six queries, and the fingerprint with one,
+//! regardless of the number of tables.
 //!
-//! MariaDB has no dictionary behind these views: it opens each table for each query, so that rows
-//! are asked for in one pass, filtered by schema only, and joined and sorted here. What needs no
-//! open handler is cheap; row estimates and foreign keys need one (figures in docs/performance.md).
+//! MariaDB does not store these views in a data dictionary, so it opens each table for each query.
+//! Rows are therefore read in one pass, filtered by schema only, and joined and sorted here.
+//! Columns that do not need an open table are cheap; row estimates and foreign keys need one
+//! (figures in docs/performance.md).
 
 use std::fmt;
 
@@ -18,19 +19,19 @@ use crate::{DatabaseError, DatabaseErrorKind, SqlDialect};
 
 use super::error;
 
-/// What is asked of one of the server's views.
+/// Query of one of the server's views.
 struct ViewQuery {
     name: &'static str,
-    /// What belongs to the fingerprint.
+    /// Columns that are part of the fingerprint.
     fields: &'static [&'static str],
-    /// What changes with the rows of a table.
+    /// Columns that change with the rows of a table.
     volatile: &'static [&'static str],
     condition: &'static str,
 }
 
 const TABLES: ViewQuery = ViewQuery {
     name: "TABLES",
-    // The comment of a view is the word VIEW, or why the view is broken.
+    // The comment of a view is the word VIEW, or the reason why the view is broken.
     fields: &[
         "TABLE_SCHEMA",
         "TABLE_NAME",
@@ -92,13 +93,13 @@ impl ViewQuery {
         format!("FROM information_schema.{name} WHERE {condition} AND TABLE_SCHEMA IN ({list})")
     }
 
-    /// The query for its rows.
+    /// Returns the query for its rows.
     fn select(&self, schemas: &[String]) -> String {
         let fields = [self.fields, self.volatile].concat().join(", ");
         format!("SELECT {fields} {}", self.from(schemas))
     }
 
-    /// The query for the [`RowChecksum`] of its rows, taken in the server.
+    /// Returns the query for the [`RowChecksum`] of its rows, computed on the server.
     fn select_sum(&self, schemas: &[String]) -> String {
         let fields = self
             .fields
@@ -113,7 +114,7 @@ impl ViewQuery {
     }
 }
 
-/// How many rows there were, and a sum over them in any order: 64 bits of SHA-1 of each.
+/// Number of rows, and an order-independent checksum: the XOR of 64 bits of each row's SHA-1.
 #[derive(Clone, Copy, Default)]
 struct RowChecksum {
     count: u64,
@@ -132,7 +133,7 @@ impl RowChecksum {
         let digest = sha1_smol::Sha1::from(text).digest().bytes();
         let first = digest.iter().take(8);
         self.count += 1;
-        // XOR needs no order, and rows of `information_schema` come in any.
+        // XOR does not depend on order, and `information_schema` returns rows in any order.
         self.bits ^= first.fold(0, |bits, byte| bits << 8 | u64::from(*byte));
     }
 }
@@ -143,7 +144,7 @@ impl fmt::Display for RowChecksum {
     }
 }
 
-/// Reads everything of these schemas; the first is the one that bare names mean.
+/// Reads the whole catalogue of these schemas. Unqualified names refer to the first one.
 pub(super) async fn read(
     conn: &mut Conn,
     schemas: &[String],
@@ -183,8 +184,8 @@ pub(super) async fn read(
     ))
 }
 
-/// What changes when tables, columns, comments or keys do: the sums of what [`read`] reads now,
-/// without sending it.
+/// Returns a fingerprint that changes with tables, columns, comments and keys: the checksums of the
+/// rows that [`read`] would read, without transferring them.
 pub(super) async fn fingerprint(
     conn: &mut Conn,
     schemas: &[String],
@@ -199,7 +200,7 @@ pub(super) async fn fingerprint(
     Ok(answer.unwrap_or_default())
 }
 
-/// All rows of a view, and their sum.
+/// Returns all rows of a view, and their checksum.
 async fn rows<R: FromRow + Send + 'static>(
     conn: &mut Conn,
     view: &ViewQuery,
@@ -228,7 +229,7 @@ async fn rows<R: FromRow + Send + 'static>(
     }
 }
 
-/// Tables, and where each is in the list.
+/// Tables, with an index by name.
 struct TableList {
     tables: Vec<DatabaseTable>,
     places: HashMap<(String, String), usize>,
@@ -250,7 +251,7 @@ impl TableList {
     }
 }
 
-/// Relations that can be read. A sequence is none of them.
+/// Reads all readable relations except sequences.
 async fn tables(
     conn: &mut Conn,
     schemas: &[String],
@@ -314,7 +315,7 @@ async fn columns(
                 data_type: if has_values { kind } else { full },
                 is_nullable: nullable == "YES",
                 is_primary_key: false,
-                // MariaDB writes out that there is none.
+                // MariaDB returns the text NULL for a missing default.
                 default_value: default.filter(|text| text != "NULL"),
                 comment: comment.filter(|text| !text.is_empty()),
                 extra: extra.and_then(|text| column_extra(&text)),
@@ -329,7 +330,7 @@ async fn columns(
     Ok(sum)
 }
 
-/// What EXTRA says, in the words of [`TableColumn::extra`].
+/// Converts EXTRA to the terms of [`TableColumn::extra`].
 fn column_extra(extra: &str) -> Option<String> {
     let is_generated = [
         "VIRTUAL GENERATED",
@@ -339,13 +340,13 @@ fn column_extra(extra: &str) -> Option<String> {
     if is_generated.iter().any(|known| extra.contains(known)) {
         return Some("generated".to_owned());
     }
-    // MySQL's way to say that the default is an expression.
+    // MySQL marks an expression default with this word.
     let rest = extra.replace("DEFAULT_GENERATED", "");
     Some(rest.trim().to_owned()).filter(|text| !text.is_empty())
 }
 
-/// The labels of `enum('a','b')`: quotes are doubled, and a backslash stands before what it
-/// escapes.
+/// Parses the labels of `enum('a','b')`. Quotes are doubled, and a backslash escapes the next
+/// character.
 fn labels(full: &str) -> Vec<String> {
     let mut labels = Vec::new();
     let mut label: Option<String> = None;
@@ -376,7 +377,7 @@ fn escaped(c: char) -> char {
     }
 }
 
-/// Primary keys and unique ones, from the index that stands behind each.
+/// Reads primary and unique keys from their indexes.
 async fn unique_keys(
     conn: &mut Conn,
     schemas: &[String],
@@ -392,7 +393,7 @@ async fn unique_keys(
     let sum = rows(conn, &UNIQUE_KEYS, schemas, each).await?;
     parts.sort();
     for key in parts.chunk_by(|a, b| (a.0, &a.1) == (b.0, &b.1)) {
-        // A part without a column is an expression.
+        // An index part without a column is an expression.
         let columns: Option<Vec<String>> = key.iter().map(|part| part.3.clone()).collect();
         let (Some((place, index, ..)), Some(columns)) = (key.first(), columns) else {
             continue;
@@ -447,9 +448,10 @@ async fn foreign_keys(
     Ok(sum)
 }
 
-/// Values that CHECK constraints let pass: MariaDB says the table of each, MySQL from 8.0.16 on has
-/// names that are its own in a schema. A server that has neither, or does not tell, has no values:
-/// the rest of the catalogue is as good without. They are no part of the fingerprint.
+/// Reads the values that CHECK constraints allow. MariaDB reports the table of each; in MySQL (from
+/// 8.0.16) constraint names are unique in a schema. If the server has neither, or does not return
+/// them, the catalogue lacks these values but is complete otherwise. They are not part of the
+/// fingerprint.
 async fn checks(conn: &mut Conn, schemas: &[String], found: &mut TableList, version: &str) {
     let list = vec!["?"; schemas.len()].join(", ");
     let sql = if version.contains("MariaDB") {

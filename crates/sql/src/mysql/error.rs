@@ -1,15 +1,14 @@
-//! Conversion of errors of MySQL: kinds by error number, positions by `near '…' at line N`.
+//! Converts MySQL errors: kinds from error numbers, positions from `near '…' at line N`.
 
 use mysql_async::{DriverError, Error, ServerError};
 
 use crate::connect_help::unreachable_hint;
 use crate::{ConnectionUrl, DatabaseError, DatabaseErrorKind};
 
-/// Bytes of a query that the server repeats behind `near`.
+/// Maximum bytes of a query that the server repeats after `near`.
 const NEAR: usize = 80;
 
-/// An error while a connection is made: whatever the reason, the server's words
-/// and where it is.
+/// Converts an error while connecting, with the server's message and its address.
 pub(super) fn at_connect(error: &Error, url: &ConnectionUrl) -> DatabaseError {
     let Error::Server(said) = error else {
         let reason = match error {
@@ -17,7 +16,7 @@ pub(super) fn at_connect(error: &Error, url: &ConnectionUrl) -> DatabaseError {
                 "the server has no TLS, which ssl-mode requires".to_owned()
             }
             other => match reason(other) {
-                // The library's verifier takes no certificate of an authority for that of a server.
+                // The TLS library does not accept a CA certificate as a server certificate.
                 said if said.contains("CaUsedAsEndEntity") => format!(
                     "{said}: its certificate is that of an authority, as created by openssl req -x509; give \
                      the server one that an authority signed, or create it with -addext \
@@ -63,10 +62,10 @@ pub(super) fn at_connect(error: &Error, url: &ConnectionUrl) -> DatabaseError {
     }
 }
 
-/// The number of a server that has no such database.
+/// Error number for an unknown database.
 pub(super) const NO_DATABASE: &str = "1049";
 
-/// An error of a statement of our own or of somebody's query.
+/// Converts the error of a user's query or of one of the driver's own statements.
 pub(super) fn of_query(error: &Error, sql: &str) -> DatabaseError {
     match error {
         Error::Server(said) => of_server(said, sql),
@@ -78,7 +77,7 @@ pub(super) fn of_query(error: &Error, sql: &str) -> DatabaseError {
     }
 }
 
-/// What is at the bottom of an error; the layers above repeat one another.
+/// Returns the root cause of an error. The outer errors only repeat it.
 fn reason(error: &dyn std::error::Error) -> String {
     let mut innermost = error;
     while let Some(source) = innermost.source() {
@@ -87,7 +86,7 @@ fn reason(error: &dyn std::error::Error) -> String {
     innermost.to_string()
 }
 
-/// A query with a `?` or a `:name`: the library takes both for parameters.
+/// Returns the error for a query with `?` or `:name`, which the library reads as parameters.
 pub(super) fn placeholders() -> DatabaseError {
     DatabaseError {
         hint: Some("write the value itself instead of ? or :name".to_owned()),
@@ -106,7 +105,7 @@ fn of_server(said: &ServerError, sql: &str) -> DatabaseError {
     }
 }
 
-/// Kinds of the numbers in the error references of MariaDB and MySQL.
+/// Returns the kind of an error number, by the error references of MariaDB and MySQL.
 fn kind(code: u16) -> DatabaseErrorKind {
     use DatabaseErrorKind::{
         Denied, Failed, Limit, ReadOnly, Syntax, Timeout, UnknownName, Unreachable,
@@ -125,7 +124,8 @@ fn kind(code: u16) -> DatabaseErrorKind {
     }
 }
 
-/// The byte of `sql` at which the server stopped reading, from the part that it repeats.
+/// Returns the byte in `sql` at which the server stopped parsing, found by the text that the
+/// message repeats.
 fn place(message: &str, sql: &str) -> Option<usize> {
     let (_, rest) = message.split_once(" near '")?;
     let (near, line) = rest.rsplit_once("' at line ")?;
@@ -133,7 +133,7 @@ fn place(message: &str, sql: &str) -> Option<usize> {
     if near.is_empty() {
         return Some(sql.trim_end().len());
     }
-    // A part that was not cut reaches to the end of the query.
+    // A text that was not truncated reaches to the end of the query.
     if near.len() < NEAR && sql.ends_with(near) {
         return Some(sql.len() - near.len());
     }

@@ -1,5 +1,4 @@
-//! Where a server is, how a connection to it is made, and how one is ended whose query
-//! may still run.
+//! Connects to a server, and cancels queries that may still run on a connection.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,26 +20,26 @@ use crate::database::ConnectOptions;
 use crate::tls;
 use crate::{ConnectionUrl, DatabaseError, DatabaseErrorKind};
 
-/// How long ending a query in the server may take: it needs a connection of its own.
+/// Timeout for killing a query on the server, which needs a second connection.
 const KILL_TIME: Duration = Duration::from_secs(5);
-/// Packets below this size are always taken, whatever a query's own limit is.
+/// Packets below this size are always accepted, regardless of a query's own limit.
 const SMALLEST_PACKET_LIMIT: usize = 1 << 20;
-/// What the address may set behind `?`.
+/// URL parameters that this driver accepts.
 const PARAMETERS: [&str; 6] = [
     "schemas", "socket", "ssl-ca", "ssl-cert", "ssl-key", "ssl-mode",
 ];
 
-/// When TLS is used. The names are those of MySQL's own clients.
+/// TLS mode, with the names of MySQL's own clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TlsMode {
     Disabled,
-    /// Where the server has it, without asking who the server is.
+    /// Uses TLS if the server supports it, without verifying the server.
     Preferred,
-    /// Always, without asking who the server is.
+    /// Requires TLS, without verifying the server.
     Required,
-    /// Always, and its certificate is signed by an authority that we know, whatever its name.
+    /// Requires TLS and a certificate from a trusted authority, for any host name.
     Authority,
-    /// The same, and it has the server's name.
+    /// Requires TLS and a certificate from a trusted authority, for this host name.
     Verified,
 }
 
@@ -57,18 +56,18 @@ impl TlsMode {
     }
 }
 
-/// A server and a database in it, nothing opened.
+/// A server and a database on it, before any connection.
 pub(super) struct MySqlServer {
     url: ConnectionUrl,
     tls: TlsMode,
     connect_timeout: Duration,
     powerful_roles: bool,
-    /// When the role was last found to reach nothing outside.
+    /// Time of the last check that found the role harmless.
     harmless: Mutex<Option<Instant>>,
-    /// The server has no TLS and need not: known after the first connection, so that the next ones
-    /// do not try in vain.
+    /// Whether the server lacks TLS and does not need it. Set after the first connection, to avoid
+    /// useless attempts.
     is_plain: AtomicBool,
-    /// A name of the server's certificate, where its own need not be there.
+    /// A name from the server's certificate, for modes that ignore the host name.
     presented: Mutex<Option<String>>,
 }
 
@@ -107,7 +106,7 @@ impl MySqlServer {
         &self.url
     }
 
-    /// The database of the address, then what `schemas=a,b` adds.
+    /// Returns the URL's database, followed by those of `schemas=a,b`.
     pub(super) fn schemas(&self) -> Vec<String> {
         let mut schemas = vec![self.url.database.clone()];
         let more = parameter(&self.url, "schemas").unwrap_or_default();
@@ -123,8 +122,8 @@ impl MySqlServer {
         schemas
     }
 
-    /// A new connection that takes packets of at most `packet` bytes, which is what bounds the
-    /// memory of one row.
+    /// Opens a connection that accepts packets of at most `packet` bytes, which limits the memory
+    /// of one row.
     async fn connect(&self, packet: usize) -> Result<Conn, DatabaseError> {
         match timeout(self.connect_timeout, self.try_connect(packet)).await {
             Ok(Ok(conn)) => Ok(conn),
@@ -140,7 +139,7 @@ impl MySqlServer {
         }
     }
 
-    /// The error of a database that the server does not have, with the name of one that it has.
+    /// Adds the most similar existing database name to the error for an unknown database.
     async fn with_nearest(&self, error: DatabaseError) -> DatabaseError {
         let look = async {
             let tls = (self.tls != TlsMode::Disabled && !self.is_plain.load(Ordering::Relaxed))
@@ -148,7 +147,7 @@ impl MySqlServer {
             let options = self.options(0, tls).db_name(None::<String>);
             let mut conn = Conn::new(options).await.ok()?;
             let names: Vec<String> = conn.query("SHOW DATABASES").await.ok()?;
-            // That the server does not hear of the end is no error here.
+            // The names are already read, so a failure to disconnect does not matter.
             let _ = conn.disconnect().await;
             let own = ["information_schema", "mysql", "performance_schema", "sys"];
             let names = names
@@ -175,14 +174,14 @@ impl MySqlServer {
             && parameter(&self.url, "socket").is_none()
             && !self.is_plain.load(Ordering::Relaxed);
         let without = self.options(packet, None);
-        // No TLS over a Unix socket, which never leaves the machine.
+        // A Unix socket never leaves the machine, so TLS is not used over it.
         if !with_tls {
             return Conn::new(without).await;
         }
         let first = Conn::new(self.options(packet, Some(self.tls_options()))).await;
         let result = match &first {
-            // Only `verify-ca`: with `verify-identity` another name is the error that must be
-            // reported.
+            // Only in `verify-ca` mode; in `verify-identity` mode a different name is the error to
+            // report.
             Err(error) if self.tls == TlsMode::Authority => match presented_name(error) {
                 Some(name) => {
                     *lock(&self.presented) = Some(name);
@@ -205,8 +204,8 @@ impl MySqlServer {
 
     fn options(&self, packet: usize, tls: Option<SslOpts>) -> OptsBuilder {
         let url = &self.url;
-        // A packet limit, a waiting time and no socket: else the library asks the server for all
-        // three.
+        // The packet limit, the idle timeout and the socket are set explicitly. Otherwise the
+        // library would query the server for all three.
         OptsBuilder::default()
             .ip_or_hostname(url.host.trim_start_matches('[').trim_end_matches(']'))
             .tcp_port(url.port)
@@ -222,7 +221,8 @@ impl MySqlServer {
     }
 
     fn tls_options(&self) -> SslOpts {
-        // Which cryptography TLS uses is the process's choice; ours, if nobody chose.
+        // The cryptography provider is a process-wide choice. This sets one only if the process has
+        // none.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let is_verified = matches!(self.tls, TlsMode::Authority | TlsMode::Verified);
         let file = |name| parameter(&self.url, name).map(std::path::PathBuf::from);
@@ -241,11 +241,11 @@ impl MySqlServer {
             .with_danger_accept_invalid_certs(!is_verified)
     }
 
-    /// Refuses roles that read and write files of the server or change it. What a role may do is
-    /// asked for again after a minute.
+    /// Rejects roles that read or write server files or change the server. Privileges are checked
+    /// again after a minute.
     ///
     /// # Errors
-    /// It is such a role, or its rights cannot be read.
+    /// Fails for such a role, or if its privileges cannot be read.
     pub(super) async fn check_role(&self, conn: &mut Conn) -> Result<(), DatabaseError> {
         const AGE: Duration = Duration::from_secs(60);
         let known = *lock(&self.harmless);
@@ -274,11 +274,12 @@ impl MySqlServer {
         })
     }
 
-    /// Ends a connection in the server, its query with it. Fails silently: the server's own
-    /// time limit is still there.
+    /// Kills a connection on the server together with its query. Failures are ignored, because the
+    /// server's own time limit still applies.
     async fn kill(&self, id: u32) {
         let ended = timeout(KILL_TIME, async {
-            // A connection of its own: the protocol cannot interrupt a statement on the same one.
+            // A second connection is needed, because the protocol cannot interrupt a statement on
+            // the same one.
             let mut conn = self.connect(0).await.ok()?;
             conn.query_drop(format!("KILL {id}")).await.ok()
         });
@@ -288,12 +289,12 @@ impl MySqlServer {
     }
 }
 
-/// What makes a connection one that only reads, whatever the server's own settings are. Quotes and
-/// backslashes mean what they mean to the guard: no SQL mode but the server's own about GROUP BY. A
-/// recursion ends by the time limit: MariaDB would silently cut it after 1,000 rounds, which is
-/// less than three years of days. Whoever takes rows slowly has as long as the query: the server
-/// would hang up after a minute. MariaDB skips comments for MySQL 5.7 and later, and MySQL those
-/// for MariaDB.
+/// Returns the settings that make a session read-only, regardless of the server's defaults. The SQL
+/// mode keeps only the server's choice about GROUP BY, so that quotes and backslashes mean the same
+/// as for the guard. Recursion is limited by time only: MariaDB would otherwise silently stop after
+/// 1,000 rounds, less than three years of days. A slow reader gets as much time as the query,
+/// because the server would otherwise disconnect after a minute. MariaDB ignores the comments for
+/// MySQL 5.7 and later, and MySQL ignores those for MariaDB.
 fn settings(time: Duration) -> [String; 2] {
     let millis = time.as_millis().clamp(1, u128::from(u32::MAX));
     let seconds = time.as_secs_f64().clamp(0.001, 31_536_000.0);
@@ -315,17 +316,17 @@ fn address_error(message: String) -> DatabaseError {
     DatabaseError::new(DatabaseErrorKind::Unreachable, message)
 }
 
-/// A setting of the address; `_` is as good as `-` in its name.
+/// Returns a URL parameter; `_` and `-` in its name are equivalent.
 fn parameter<'a>(url: &'a ConnectionUrl, name: &str) -> Option<&'a str> {
     let mut found = url.parameters.iter();
     let found = found.find(|(key, _)| key.replace('_', "-") == name);
     found.map(|(_, value)| value.as_str())
 }
 
-/// Looks at the files of TLS before the library does, which names none of them.
+/// Checks the TLS files before the library reads them, because its errors do not name the file.
 ///
 /// # Errors
-/// A sentence: one cannot be used.
+/// Returns an error message if a file is unusable.
 fn check_files(url: &ConnectionUrl) -> Result<(), String> {
     let file = |name| parameter(url, name).map(Path::new);
     if let Some(authority) = file("ssl-ca") {
@@ -346,9 +347,9 @@ fn check_files(url: &ConnectionUrl) -> Result<(), String> {
     }
 }
 
-/// A name of a certificate that is in order but for the name that was asked for. The library means
-/// to leave names out of the check and does not find the error of this version of rustls; asked for
-/// by a name that it has, the certificate is checked in all else.
+/// Returns a host name from a certificate that is valid except for the requested name. The
+/// library's option to ignore names does not recognize this rustls version's error. Connecting
+/// again with a name from the certificate verifies everything else.
 fn presented_name(error: &Error) -> Option<String> {
     let Error::Io(IoError::Io(error)) = error else {
         return None;
@@ -380,8 +381,8 @@ fn known_parameter(name: &str) -> Result<(), DatabaseError> {
     )))
 }
 
-/// A connection for one piece of work. Unless [`MySqlSession::finished`] was said, dropping it closes
-/// the connection at once and ends in the server what it was doing.
+/// A connection for one unit of work. Dropping it before [`MySqlSession::finished`] closes the
+/// connection immediately and kills its query on the server.
 pub(super) struct MySqlSession {
     conn: Conn,
     server: Arc<MySqlServer>,
@@ -389,8 +390,8 @@ pub(super) struct MySqlSession {
 }
 
 impl MySqlSession {
-    /// A new connection that only reads, takes packets of at most `packet` bytes, and whose
-    /// statements the server ends after `time`.
+    /// Opens a read-only connection that accepts packets of at most `packet` bytes and whose
+    /// statements the server stops after `time`.
     pub(super) async fn open(
         server: &Arc<MySqlServer>,
         packet: usize,
@@ -399,8 +400,8 @@ impl MySqlSession {
         let mut session = MySqlSession {
             conn: server.connect(packet).await?,
             server: Arc::clone(server),
-            // Set before the first statement, so that dropping the future during the settings also
-            // ends the connection.
+            // This is set before the first statement, so that dropping the future during the setup
+            // also kills the connection.
             is_running: true,
         };
         let settings = async {
@@ -420,23 +421,24 @@ impl MySqlSession {
         &mut self.conn
     }
 
-    /// The server has nothing more to do for it: leaving is enough.
+    /// Marks the work as finished on the server, so that closing the connection is enough.
     pub(super) fn finished(mut self) {
         self.is_running = false;
     }
 
-    /// Ends what runs, and waits until the server was told.
+    /// Kills the running query, and waits until the server has received the request.
     pub(super) async fn end(mut self) {
         self.hang_up();
         self.server.kill(self.conn.id()).await;
         self.is_running = false;
     }
 
-    /// Closes the socket instead of reading what is still to come, which the library does when a
-    /// connection is dropped: an exchange that was begun and left makes it unusable.
+    /// Closes the socket without reading the remaining result. The library would read it when the
+    /// connection is dropped. An exchange that was started and abandoned makes the connection
+    /// unusable, which prevents that.
     fn hang_up(&mut self) {
-        // Polled once and dropped: the library then closes the socket instead of draining the
-        // result.
+        // The future is polled once and dropped. The library then closes the socket instead of
+        // draining the result.
         let _ = self.conn.ping().now_or_never();
     }
 }

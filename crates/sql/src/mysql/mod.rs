@@ -1,9 +1,9 @@
-//! MySQL and MariaDB, through `mysql_async`.
+//! MySQL and MariaDB, using `mysql_async`.
 //!
-//! Each piece of work has a connection of its own: nothing that a query left behind reaches the
-//! next one. Addresses: `mysql://user:password@host:3306/database`, and behind `?` `ssl-mode`
-//! (`disabled`, `preferred`, `required`, `verify-identity`), `ssl-ca` (a PEM file), `socket` (a
-//! path), and `schemas=a,b` for databases of the server besides the one that is named.
+//! Each unit of work uses a new connection, so that the state of one query cannot affect the next.
+//! URLs have the form `mysql://user:password@host:3306/database`. Parameters after `?` are
+//! `ssl-mode` (`disabled`, `preferred`, `required`, `verify-identity`), `ssl-ca` (a PEM file),
+//! `socket` (a path), and `schemas=a,b` for additional databases on the server.
 
 mod catalogue;
 mod error;
@@ -27,13 +27,13 @@ use crate::database::{ConnectOptions, ConnectionReport, Database, ProgressFn, Qu
 use crate::stream::{RowSink, StreamEnd};
 use crate::{Catalogue, ConnectionUrl, DatabaseError, DatabaseErrorKind, SqlDialect};
 
-/// Bytes of one row of a catalogue: comments and defaults are short.
+/// Maximum bytes of one catalogue row, which holds short comments and defaults.
 const PACKET: usize = 16 << 20;
 
 /// Returns the database at an address. Connects on first use.
 ///
 /// # Errors
-/// The address has a parameter that is not known.
+/// Fails if the URL has an unknown parameter.
 pub(crate) fn open(
     url: &ConnectionUrl,
     options: &ConnectOptions,
@@ -41,7 +41,7 @@ pub(crate) fn open(
     Ok(Arc::new(MySql::new(url, options)?))
 }
 
-/// A database at a MySQL or MariaDB server.
+/// A database on a MySQL or MariaDB server.
 struct MySql {
     server: Arc<MySqlServer>,
     catalogue_timeout: Duration,
@@ -49,7 +49,7 @@ struct MySql {
 }
 
 impl MySql {
-    /// The database at an address. Nothing is opened yet.
+    /// Creates the database without connecting.
     fn new(url: &ConnectionUrl, options: &ConnectOptions) -> Result<Self, DatabaseError> {
         let server = MySqlServer::new(url, options)?;
         Ok(MySql {
@@ -59,7 +59,7 @@ impl MySql {
         })
     }
 
-    /// Does something on a connection of its own, within the time for catalogues.
+    /// Runs some work on a new connection, within the timeout for catalogues.
     async fn with_session<T>(
         &self,
         work: impl AsyncFnOnce(&mut Conn) -> Result<T, DatabaseError>,

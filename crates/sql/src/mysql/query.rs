@@ -1,15 +1,19 @@
-//! One untrusted query on a connection of its own.
+//! Runs one untrusted query on its own connection.
 //!
-//! What stops a query that the guard let through, in this order; each was tested on a real server:
-//!    together. The transaction alone stops INSERT, UPDATE and DELETE, also inside functions, and
-//!    sequences, but not DDL, which ends it first; the session's setting stops that as well;
-//! 3. the statement is prepared, which takes one statement, and refused unless it has columns:
-//!    `SET GLOBAL`, `INTO OUTFILE`, `FLUSH` and procedures have none;
-//! 4. it is rolled back, and the connection with its locks and variables is closed.
+//! If the guard lets a harmful query through, these layers stop it, in this order. Each was tested
+//! on a real server:
 //!
-//! What remains is reading what the role may read: files (`LOAD_FILE` with FILE), other people's
-//! queries (PROCESS), and whatever functions of a definer with more rights do besides writing to
-//! tables. Hence the warnings about roles when a connection is put in.
+//! 1. Only listed keywords may start the statement (see the module `text`).
+//! 2. The session and the transaction are read-only. The transaction alone stops INSERT, UPDATE and
+//!    DELETE, also inside functions, and sequences. It does not stop DDL, which ends it first; the
+//!    session's setting stops that as well.
+//! 3. The statement is prepared, which allows one statement only, and rejected unless it has
+//!    columns. `SET GLOBAL`, `INTO OUTFILE`, `FLUSH` and procedures do not have any.
+//! 4. The transaction is rolled back, and the connection is closed with its locks and variables.
+//!
+//! A query can still read everything that the role may read: files (`LOAD_FILE` with FILE) and
+//! queries of other users (PROCESS). It can also call functions of a more privileged definer, which
+//! may do anything except write to tables. Storing a connection therefore warns about such roles.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -26,12 +30,13 @@ use crate::rows::TruncationReason;
 use crate::stream::{Feed, RowSink, SinkClosed, StreamEnd};
 use crate::{DatabaseError, DatabaseErrorKind, QueryLimits};
 
-/// How much later than the server we end a query: it does so more gently.
+/// Time after the server's limit at which the driver stops the query itself. The server's own way
+/// is gentler.
 const GRACE: Duration = Duration::from_millis(500);
 /// Bytes of a packet besides its values.
 const FRAME: usize = 64 << 10;
 
-/// Runs a query and reads what the limits allow.
+/// Runs a query and reads rows up to the limits.
 pub(super) async fn run(
     server: &Arc<MySqlServer>,
     sql: &str,
@@ -42,7 +47,7 @@ pub(super) async fn run(
     execute(server, sql, limits, sink).await
 }
 
-/// The same for any text.
+/// Runs any text, without the check of its first word.
 async fn execute(
     server: &Arc<MySqlServer>,
     sql: &str,
@@ -54,7 +59,7 @@ async fn execute(
     let started = Instant::now();
     let reading = read(server, session.conn(), sql, limits, sink);
     let read = timeout(limits.timeout + GRACE, reading).await;
-    // A call of SLEEP or BENCHMARK that the server's time limit ended counts as a success.
+    // A SLEEP or BENCHMARK call that the server's time limit stopped counts as a success.
     let is_late = started.elapsed() >= limits.timeout;
     match read {
         Ok(Ok((ended, SendStatus::All))) if !is_late => {
@@ -62,7 +67,7 @@ async fn execute(
             Ok(ended)
         }
         Ok(Ok((ended, SendStatus::Part))) if !is_late => {
-            // More rows are waiting: ending the query is cheaper than reading them to the end.
+            // More rows are waiting. Killing the query is cheaper than reading all of them.
             session.end().await;
             Ok(ended)
         }
@@ -84,7 +89,7 @@ fn timeout_error(limits: &QueryLimits) -> DatabaseError {
     )
 }
 
-/// Whether the server has nothing more to send.
+/// Whether the server has sent everything.
 enum SendStatus {
     All,
     Part,
@@ -99,7 +104,7 @@ async fn read(
 ) -> Result<(StreamEnd, SendStatus), DatabaseError> {
     server.check_role(conn).await?;
     let failed = |error: Error| error::of_query(&error, sql);
-    // Where the query sets no limit itself, the server stops by itself.
+    // If the query sets no limit itself, the server stops by this one.
     let rows = limits.rows.saturating_add(1);
     let select_limit = format!("SET SESSION sql_select_limit = {rows}");
     for statement in [select_limit.as_str(), "START TRANSACTION READ ONLY"] {
@@ -112,7 +117,7 @@ async fn read(
     let passed_on = stream_rows(&mut result, limits, sink).await;
     let (ended, sent) = passed_on.map_err(failed)?;
     if matches!(sent, SendStatus::All) {
-        // The result borrows the connection; it must be gone before the next statement.
+        // The result borrows the connection, so it must be dropped before the next statement.
         drop(result);
         conn.query_drop("ROLLBACK").await.map_err(failed)?;
     }
@@ -135,8 +140,7 @@ fn refuse_without_columns(statement: &Statement) -> Result<(), DatabaseError> {
     Ok(())
 }
 
-/// Passes rows on up to the limits, and reads so far beyond as it takes to know that more are
-/// there.
+/// Passes rows on up to the limits, and reads one more to detect that more exist.
 async fn stream_rows(
     result: &mut QueryResult<'_, '_, BinaryProtocol>,
     limits: &QueryLimits,
@@ -157,7 +161,7 @@ async fn stream_rows(
             }
             Err(error) => return Err(error),
         };
-        // It panics where a value was taken out before, and none was.
+        // `unwrap` panics only if a value was taken out before, which did not happen.
         let values = row.unwrap();
         match feed.admit(values.iter().map(size).sum()) {
             Some(TruncationReason::Rows) => {
@@ -183,7 +187,7 @@ async fn stream_rows(
     Ok((feed.finish(ended).await, sent))
 }
 
-/// Whether a row is larger than the packets that the connection takes.
+/// Returns whether a row exceeds the connection's packet limit.
 fn is_too_large(error: &Error) -> bool {
     matches!(error, Error::Io(error) if error.to_string().contains("max_allowed_packet"))
 }
@@ -196,7 +200,7 @@ mod tests {
     use crate::RowSet;
     use crate::database::ConnectOptions;
 
-    /// The servers' owners ask.
+    /// Returns options for the tests, which run as the owners of the servers.
     fn powerful() -> ConnectOptions {
         ConnectOptions {
             powerful_roles: true,
@@ -204,8 +208,8 @@ mod tests {
         }
     }
 
-    /// Statements that each layer has to stop without the look at the first word, as an
-    /// administrator, and whose error says which layer did.
+    /// Statements that each layer must stop for an administrator, without the check of the first
+    /// word. The expected error shows which layer stopped the statement.
     const STOPPED: &[(&str, &str)] = &[
         ("INSERT INTO t VALUES (9)", "READ ONLY"),
         ("INSERT INTO t VALUES (9) RETURNING a", "READ ONLY"),
@@ -292,7 +296,7 @@ mod tests {
         assert!(wrong.is_empty(), "{wrong:#?}");
     }
 
-    /// Why there is a look at the first word.
+    /// Shows why the first word is checked.
     #[tokio::test]
     async fn analyze_writes_a_file_although_it_has_columns() {
         let database = MariaDb::start();

@@ -1,6 +1,6 @@
 //! Privileges of a role beyond reading, from `SHOW GRANTS`.
 
-/// Rights that only let read, or let nothing.
+/// Privileges that only allow reading, or nothing at all.
 const READING: [&str; 9] = [
     "BINLOG MONITOR",
     "PROCESS",
@@ -13,8 +13,8 @@ const READING: [&str; 9] = [
     "USAGE",
 ];
 
-/// A sentence for each thing that a line of `SHOW GRANTS` allows besides reading. Never repeats
-/// what stands behind the object: names and hashes of passwords.
+/// Returns a sentence for each privilege beyond reading in `SHOW GRANTS`. Never repeats the text
+/// after the object, which contains names and password hashes.
 pub(super) fn warnings(grants: &[String]) -> Vec<String> {
     let mut warnings: Vec<String> = Vec::new();
     for warning in grants.iter().flat_map(|line| of_line(line)) {
@@ -25,7 +25,7 @@ pub(super) fn warnings(grants: &[String]) -> Vec<String> {
     warnings
 }
 
-/// Rights in lines of `SHOW GRANTS` that reach outside of the databases: files and the server.
+/// Returns privileges in `SHOW GRANTS` that reach beyond databases: files and the server.
 pub(super) fn powers(grants: &[String]) -> Vec<&'static str> {
     const POWERS: [&str; 2] = ["FILE", "SUPER"];
     let mut found = Vec::new();
@@ -46,7 +46,7 @@ pub(super) fn powers(grants: &[String]) -> Vec<&'static str> {
     found
 }
 
-/// Statements that make a role which may only read these databases.
+/// Returns statements that create a role with read access to these databases only.
 pub(super) fn reader(schemas: &[String]) -> String {
     let mut text = "CREATE USER quillet_reader@'%' IDENTIFIED BY 'choose a password';".to_owned();
     for schema in schemas {
@@ -59,7 +59,7 @@ pub(super) fn reader(schemas: &[String]) -> String {
 }
 
 fn of_line(line: &str) -> Vec<String> {
-    // A role that was granted has no ON; what it may do has lines of its own.
+    // A granted role has no ON clause; its privileges have lines of their own.
     let Some((rights, rest)) = parts(line) else {
         return Vec::new();
     };
@@ -91,12 +91,12 @@ fn of_line(line: &str) -> Vec<String> {
     warnings
 }
 
-/// The rights of a line, and what follows its ON.
+/// Splits a line into its privileges and the text after ON.
 fn parts(line: &str) -> Option<(&str, &str)> {
     line.strip_prefix("GRANT ")?.split_once(" ON ")
 }
 
-/// Names of rights in upper case as the server writes them, without lists of columns.
+/// Returns the privilege names in upper case as the server prints them, without column lists.
 fn names(rights: &str) -> Vec<&str> {
     let mut depth = 0_usize;
     let pieces = rights.split(|c| {

@@ -1,18 +1,19 @@
-//! The one look at a query's text that the driver takes itself.
+//! The only check of a query's text in this driver.
 //!
-//! Two words in front make MariaDB do more than give rows although the statement has columns:
-//! `ANALYZE` runs what follows and writes the file of an `INTO OUTFILE`, or takes statistics of a
-//! table; `SET STATEMENT … FOR` lifts the session's limits. So what may stand in front is a list.
-//! Everything behind it is for the guard, the prepared statement and the read-only session.
+//! Two leading keywords make MariaDB do more than return rows, although the statement has columns.
+//! `ANALYZE` runs the rest and writes the file of an `INTO OUTFILE`, or updates the statistics of a
+//! table. `SET STATEMENT … FOR` lifts the session's limits. Therefore, only listed keywords may
+//! come first. The guard, the prepared statement and the read-only session cover everything after
+//! them.
 
 use crate::{DatabaseError, DatabaseErrorKind};
 
-/// Words with which a statement begins that reads.
+/// Words that start a statement that reads.
 const READING: [&str; 8] = [
     "SELECT", "WITH", "VALUES", "TABLE", "SHOW", "DESCRIBE", "DESC", "EXPLAIN",
 ];
 
-/// Refuses what does not begin as a statement that reads.
+/// Rejects text that does not start like a statement that reads.
 pub(super) fn check(sql: &str) -> Result<(), DatabaseError> {
     let start = skip_blank(sql, 0).map_err(|at| {
         refusal(
@@ -34,8 +35,8 @@ pub(super) fn check(sql: &str) -> Result<(), DatabaseError> {
             start,
         ));
     }
-    // A comment that the server executes may follow the first word; the guard rejects it, and here
-    // it ends the search.
+    // An executable comment may follow the first word. The guard rejects it, and here it ends the
+    // search.
     let second = skip_blank(sql, start + first.len()).unwrap_or(sql.len());
     let explains = ["DESCRIBE", "DESC", "EXPLAIN"];
     if explains
@@ -59,7 +60,7 @@ fn refusal(what: &str, at: usize) -> DatabaseError {
     }
 }
 
-/// Past parentheses before the first word.
+/// Skips parentheses before the first word.
 fn opening(sql: &str, mut at: usize) -> usize {
     while sql[at..].starts_with('(') {
         match skip_blank(sql, at + 1) {
@@ -70,15 +71,15 @@ fn opening(sql: &str, mut at: usize) -> usize {
     at
 }
 
-/// The ASCII word at `at`; empty if something else is there.
+/// Returns the ASCII word at `at`, or an empty string.
 fn word(sql: &str, at: usize) -> &str {
     let rest = &sql[at..];
     let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_');
     &rest[..end.unwrap_or(rest.len())]
 }
 
-/// The first place from `at` on that is neither space nor comment. `Err` is the place of a comment
-/// that the server executes.
+/// Returns the position of the first character from `at` on that is neither whitespace nor part of
+/// a comment. `Err` is the position of an executable comment.
 fn skip_blank(sql: &str, mut at: usize) -> Result<usize, usize> {
     loop {
         let rest = &sql[at..];
@@ -95,7 +96,8 @@ fn skip_blank(sql: &str, mut at: usize) -> Result<usize, usize> {
     }
 }
 
-/// `#`, or two dashes with a space or less behind them.
+/// Returns whether a line comment starts here: `#`, or two dashes before whitespace, a control
+/// character or the end of the text.
 fn is_line_comment(text: &str) -> bool {
     let dashes = text.strip_prefix("--");
     let dashes = dashes.is_some_and(|rest| rest.chars().next().is_none_or(|c| c <= ' '));

@@ -1,34 +1,34 @@
-//! Values of the binary protocol as exact cells.
+//! Converts values of the binary protocol to exact cells.
 //!
-//! `TIMESTAMP` comes in the session's time zone, which is the server's: that is what people see in
-//! their other clients, and what `NOW()` and `CURDATE()` in a query go by. So it is a time without
-//! a zone, as `DATETIME` is. `TIME` reaches from -838 to 838 hours and is a span, not a time of
-//! day. MariaDB's `JSON` is `LONGTEXT`, and text here as well.
+//! The server sends `TIMESTAMP` in the session's time zone, which is the server's. Other clients
+//! show the same time, and `NOW()` and `CURDATE()` use it too. It therefore becomes a time without
+//! a zone, like `DATETIME`. `TIME` ranges from -838 to 838 hours and is an interval, not a time of
+//! day. MariaDB's `JSON` is `LONGTEXT`, so it is text here as well.
 
 use mysql_async::consts::{ColumnFlags, ColumnType};
 use mysql_async::{Column, Value};
 
 use crate::rows::{Cell, ColumnInfo, ValueType};
 
-/// The number of the character set that stands for bytes.
+/// Number of the character set for binary data.
 const BINARY: u16 = 63;
 
-/// What a cell of a column is made of.
+/// Conversion of a column's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ValueShape {
     Text,
     Binary,
     Json,
-    /// Up to 64 bits, the first byte the highest.
+    /// Up to 64 bits, most significant byte first.
     Bits,
-    /// A day, and whether a time of day belongs to it.
+    /// A date, with or without a time of day.
     Date,
     DateTime,
-    /// Everything that the protocol has a form of its own for.
+    /// Any type with its own representation in the protocol.
     Plain,
 }
 
-/// A column and how its values are read.
+/// A column and its conversion.
 #[derive(Debug)]
 pub(super) struct ColumnReader {
     pub(super) info: ColumnInfo,
@@ -48,7 +48,7 @@ impl ColumnReader {
         }
     }
 
-    /// The value as a cell.
+    /// Converts a value to a cell.
     pub(super) fn cell(&self, value: Value) -> Cell {
         match value {
             Value::NULL => Cell::Null,
@@ -90,14 +90,14 @@ impl ColumnReader {
             shape => match String::from_utf8(bytes) {
                 Ok(text) if shape == ValueShape::Json => Cell::Json(text),
                 Ok(text) => Cell::Text(text),
-                // Text that is none is given as it is.
+                // Text that is not UTF-8 becomes bytes.
                 Err(error) => Cell::Bytes(error.into_bytes()),
             },
         }
     }
 }
 
-/// Bytes that a value takes in a result.
+/// Returns the number of bytes that a value counts for.
 pub(super) fn size(value: &Value) -> usize {
     match value {
         Value::NULL => 1,
@@ -106,12 +106,12 @@ pub(super) fn size(value: &Value) -> usize {
     }
 }
 
-/// The number that a FLOAT shows: 0.1 and not 0.10000000149.
+/// Converts a FLOAT to its shortest decimal form: 0.1 instead of 0.10000000149.
 fn widened(number: f32) -> f64 {
     number.to_string().parse().unwrap_or(f64::from(number))
 }
 
-/// `.5` for half a second; nothing for a whole one.
+/// Formats fractional seconds such as `.5`; empty for a whole second.
 fn fraction(micros: u32) -> String {
     if micros == 0 {
         return String::new();
@@ -157,7 +157,7 @@ fn kind(column: &Column) -> (&'static str, ValueType, ValueShape) {
     }
 }
 
-/// Columns of characters or bytes: which of the two, and under which name.
+/// Distinguishes text from binary columns, and returns the type's name.
 fn string(column: &Column) -> (&'static str, ValueType, ValueShape) {
     use ColumnType as T;
     let flags = column.flags();

@@ -1,11 +1,12 @@
-//! Conversion of errors of PostgreSQL into [`DatabaseError`].
+//! Converts PostgreSQL errors into [`DatabaseError`].
 
 use tokio_postgres::error::{DbError, ErrorPosition, SqlState};
 
 use super::server::PostgresServer;
 use crate::{DatabaseError, DatabaseErrorKind as Kind};
 
-/// The error of a statement that ran as `sent`, of which the caller's text begins at byte `start`.
+/// Converts the error of a statement that ran as `sent`, in which the caller's text starts at byte
+/// `start`.
 pub(super) fn of_query(error: &tokio_postgres::Error, sent: &str, start: usize) -> DatabaseError {
     let mut result = of(error);
     if let Some(ErrorPosition::Original(character)) =
@@ -17,7 +18,7 @@ pub(super) fn of_query(error: &tokio_postgres::Error, sent: &str, start: usize) 
     result
 }
 
-/// The error of anything else.
+/// Converts any other error.
 pub(super) fn of(error: &tokio_postgres::Error) -> DatabaseError {
     let Some(db) = error.as_db_error() else {
         return DatabaseError::new(Kind::Unreachable, with_causes(error));
@@ -31,10 +32,10 @@ pub(super) fn of(error: &tokio_postgres::Error) -> DatabaseError {
     }
 }
 
-/// SQLSTATE of a server that has no such database.
+/// SQLSTATE for an unknown database.
 pub(super) const NO_DATABASE: &str = "3D000";
 
-/// The error of a connection that could not be made: where it would have led, why, and what helps.
+/// Converts the error of a failed connection, with its address, its reason and a hint.
 pub(super) fn at_connect(error: &tokio_postgres::Error, server: &PostgresServer) -> DatabaseError {
     let shown = &server.shown;
     let user = server.config.get_user().unwrap_or_default();
@@ -73,16 +74,16 @@ pub(super) fn at_connect(error: &tokio_postgres::Error, server: &PostgresServer)
     }
 }
 
-/// The kind of a code, by its class where the class says enough
-/// (PostgreSQL documentation, appendix A).
+/// Returns the kind of an SQLSTATE, by its class where that is specific enough (PostgreSQL
+/// documentation, appendix A).
 fn kind(code: &SqlState) -> Kind {
     match code.code() {
         "42501" => Kind::Denied,
         "42P01" | "42703" | "42883" | "42704" | "42P02" | "3F000" => Kind::UnknownName,
         "25006" => Kind::ReadOnly,
-        // Cancelled, no lock in time, idle for too long.
+        // Query cancelled, lock not available, or idle for too long.
         "57014" | "55P03" | "25P03" => Kind::Timeout,
-        // Too many connections of this role or to this database are a limit, too.
+        // "Too many connections" for a role or a database is a limit too.
         "53300" => Kind::Limit,
         "3D000" => Kind::Unreachable,
         other => match other.get(..2) {
@@ -95,7 +96,7 @@ fn kind(code: &SqlState) -> Kind {
     }
 }
 
-/// An error and what caused it, which the library keeps apart.
+/// Formats an error with its causes, which the library reports separately.
 fn with_causes(error: &dyn std::error::Error) -> String {
     let mut message = error.to_string();
     let mut cause = error.source();
@@ -110,7 +111,7 @@ fn with_causes(error: &dyn std::error::Error) -> String {
     message
 }
 
-/// The byte at which a character begins; PostgreSQL counts characters from 1.
+/// Returns the byte offset of a character; PostgreSQL counts characters from 1.
 fn byte_of(text: &str, character: u32) -> Option<usize> {
     let index = usize::try_from(character).ok()?.checked_sub(1)?;
     let mut starts = text.char_indices().map(|(byte, _)| byte);

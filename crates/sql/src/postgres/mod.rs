@@ -1,18 +1,19 @@
 //! PostgreSQL, 12 and later.
 //!
-//! Limits that this driver enforces on every query, also on an approved one:
+//! This driver enforces these limits on every query, even on an approved one:
 //!
-//! - The text is prepared, which takes one statement only, and described before it runs. A
-//!   statement that gives no rows (COPY, SET, DO, LISTEN, COMMIT, DDL, changes without RETURNING)
-//!   is refused unrun.
-//! - It runs in a READ ONLY transaction that is rolled back in the end, on a connection that is
-//!   closed afterwards: settings, session locks and temporary tables go with it.
-//! - The server has a time limit for it. A query that nobody waits for any more is cancelled.
-//! - Rows and bytes are counted as they arrive, the bytes of one row below the library.
+//! - The text is prepared, which allows one statement only, and described before it runs. A
+//!   statement that does not return rows (COPY, SET, DO, LISTEN, COMMIT, DDL, changes without
+//!   RETURNING) is rejected without running it.
+//! - The query runs in a READ ONLY transaction that is rolled back. The connection is closed
+//!   afterwards, which discards settings, session locks and temporary tables.
+//! - The server enforces a time limit. If the client stops waiting, the query is cancelled.
+//! - Rows and bytes are counted as they arrive. The bytes of a single row are counted below the
+//!   library.
 //!
-//! Before that, the server reports what the query resolved to ([`judge`]). Functions with effects
-//! outside the transaction are rejected there, however they are called, and so are roles that reach
-//! outside the database.
+//! Before that, the server reports what the query resolved to ([`judge`]). That check rejects
+//! functions with effects outside the transaction, however they are called, and roles with
+//! privileges beyond the database.
 
 mod catalogue;
 mod error;
@@ -40,7 +41,7 @@ use server::PostgresServer;
 /// Returns the database at an address. Connects on first use.
 ///
 /// # Errors
-/// The address has a parameter that is not known.
+/// Fails if the URL has an unknown parameter.
 pub(crate) fn open(
     url: &ConnectionUrl,
     options: &ConnectOptions,
@@ -48,17 +49,17 @@ pub(crate) fn open(
     Ok(Arc::new(Postgres::new(url, options)?))
 }
 
-/// A database of a PostgreSQL server.
+/// A database on a PostgreSQL server.
 struct Postgres {
     server: Arc<PostgresServer>,
     catalogue_timeout: Duration,
 }
 
 impl Postgres {
-    /// The database at an address. Nothing is opened yet.
+    /// Creates the database without connecting.
     ///
     /// # Errors
-    /// The address has a parameter that is not known.
+    /// Fails if the URL has an unknown parameter.
     fn new(url: &ConnectionUrl, options: &ConnectOptions) -> Result<Self, DatabaseError> {
         Ok(Postgres {
             server: Arc::new(PostgresServer::of(url, options)?),

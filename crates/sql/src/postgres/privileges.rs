@@ -11,8 +11,8 @@ use super::session::PostgresSession;
 use crate::database::ConnectionReport;
 use crate::{DatabaseError, DatabaseErrorKind as Kind};
 
-/// One row: the version, and everything that the sentences below need. Of lists the first three and
-/// one more, which stands for the rest.
+/// Query of one row with the version and the data for the warnings. Each list has its first three
+/// items, plus one more if there are others.
 const RIGHTS: &str = "
 WITH relations AS (
     SELECT c.oid, c.relkind, c.relowner, pg_catalog.format('%I.%I', n.nspname, c.relname) AS name
@@ -93,7 +93,7 @@ pub(super) async fn check(
 fn checked(row: &Row) -> Result<ConnectionReport, tokio_postgres::Error> {
     let version = row.try_get(0)?;
     let reader = reader(row.try_get(13)?, row.try_get(14)?);
-    // A superuser has every privilege: the long list would hide the one line that matters.
+    // A superuser has every privilege. The full list would hide the one line that matters.
     if row.try_get(1)? {
         let warning = "the role is a superuser: functions could read and write files of the server; \
             connect with a role that may only SELECT";
@@ -143,7 +143,7 @@ fn checked(row: &Row) -> Result<ConnectionReport, tokio_postgres::Error> {
     })
 }
 
-/// Statements that make a role which may only read. Names are quoted by the server.
+/// Returns statements that create a role with read access only. The server quotes the names.
 fn reader(database: &str, mut schemas: Vec<String>) -> String {
     if schemas.is_empty() {
         schemas.push("public".to_owned());
@@ -158,7 +158,7 @@ fn reader(database: &str, mut schemas: Vec<String>) -> String {
     )
 }
 
-/// `a, b, c and more`.
+/// Formats `a, b, c and more`.
 fn some(names: &[String]) -> String {
     let shown = names.iter().take(3).map(String::as_str);
     let mut text = shown.collect::<Vec<_>>().join(", ");

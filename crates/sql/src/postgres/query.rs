@@ -1,5 +1,5 @@
-//! One untrusted query: described first, then run in a transaction that is rolled back, and read
-//! within the limits.
+//! Runs one untrusted query: describes it first, runs it in a transaction that is rolled back, and
+//! reads rows up to the limits.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,14 +19,14 @@ use crate::rows::{ColumnInfo, TruncationReason};
 use crate::stream::{Feed, RowSink, SinkClosed, StreamEnd};
 use crate::{DatabaseError, DatabaseErrorKind as Kind, QueryLimits, SqlDialect};
 
-/// Bytes above a query's own limit that may be on the wire: descriptions, notices, and what is
-/// read ahead. A row that does not fit is cut off below the library.
+/// Bytes on the wire beyond a query's own limit, for descriptions, notices and read-ahead. A row
+/// that exceeds this is cut off below the library.
 const SLACK: u64 = 256 << 10;
 
-/// A query waits no longer for a lock than this.
+/// Maximum time that a query waits for a lock.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Runs a query of unknown origin.
+/// Runs an untrusted query.
 pub(super) async fn run(
     server: &Arc<PostgresServer>,
     sql: &str,
@@ -53,8 +53,7 @@ async fn work(
 ) -> Result<StreamEnd, DatabaseError> {
     let read = check_and_read(session, sql, limits, sink).await;
     match &read {
-        // Rows are still coming: the session is cancelled as it is dropped, which undoes everything
-        // too.
+        // More rows would follow. Dropping the session cancels the query and undoes everything.
         Ok(StreamEnd::Cut(_) | StreamEnd::Stopped) => {}
         Err(error) if error.kind == Kind::Unreachable => {}
         _ => session.roll_back().await?,
@@ -62,7 +61,7 @@ async fn work(
     read
 }
 
-/// Has the query judged, and runs it in a transaction of its own.
+/// Checks the query, and runs it in a new transaction.
 async fn check_and_read(
     session: &mut PostgresSession,
     sql: &str,
@@ -72,14 +71,13 @@ async fn check_and_read(
     let begin = begin(limits.timeout);
     let reading = format!("BEGIN READ ONLY; {begin}");
     let prepared = approve(session, sql, &begin).await?;
-    // The rollback takes away the temporary view by which the query was judged; the same round
-    // trip begins the transaction that reads.
+    // The rollback removes the temporary view of the check. The same round trip starts the
+    // read-only transaction.
     session.run(&format!("ROLLBACK; {reading}")).await?;
     read(session, sql, prepared, limits, sink).await
 }
 
-/// Has the server read a query and say what it would do; nothing of it runs. The session is in a
-/// transaction afterwards.
+/// Prepares and checks a query without running it. The session is in a transaction afterwards.
 pub(super) async fn approve(
     session: &mut PostgresSession,
     sql: &str,
@@ -87,7 +85,7 @@ pub(super) async fn approve(
 ) -> Result<PreparedQuery, DatabaseError> {
     session.run(&format!("BEGIN READ ONLY; {begin}")).await?;
     let client = &*session;
-    // The connection pipelines both, so that they cost one round trip.
+    // Both requests are pipelined, so they take one round trip.
     let (asker, prepared) =
         tokio::join!(SessionRole::of(client), prepare(client, sql.to_owned(), 0));
     let prepared = prepared?;
@@ -95,7 +93,7 @@ pub(super) async fn approve(
     let (asker, allowed) = (asker?, session.server().allowed.clone());
     asker.check(&allowed)?;
     let writing = format!("BEGIN READ WRITE; {begin}");
-    // What runs is judged: a cast of ours can be one that users made.
+    // The final text is checked, because a cast added by the driver could be user-defined.
     let columns = prepared.statement.columns();
     let readings: Vec<ValueDecoder> = columns
         .iter()
@@ -114,8 +112,9 @@ pub(super) async fn approve(
     Ok(prepared)
 }
 
-/// Sets up a transaction. The server's limit is ours, so that it ends the query even if we
-/// cannot ask for it. Texts end where they end for the guard, whatever is set for the role.
+/// Returns the statement that starts a transaction. The server enforces the same time limit, so the
+/// query ends even if the client cannot cancel it. String literals follow the rules that the guard
+/// assumes, regardless of the role's settings.
 pub(super) fn begin(timeout: Duration) -> String {
     let milliseconds = |time: Duration| time.as_millis().clamp(1, i32::MAX as u128);
     let (whole, lock) = (
@@ -129,7 +128,7 @@ pub(super) fn begin(timeout: Duration) -> String {
     )
 }
 
-/// A text that the server has read, and where in it the caller's own begins.
+/// A prepared text, and the position of the caller's query in it.
 pub(super) struct PreparedQuery {
     statement: Statement,
     text: String,
@@ -148,7 +147,7 @@ async fn read(
         .iter()
         .map(|c| ValueDecoder::of(c.type_()))
         .collect();
-    // A second round trip, because the library knows only the names of built-in types.
+    // This needs a second round trip, because the library knows only the names of built-in types.
     let names = type_names(session, &prepared.statement).await?;
     let column = |((column, reading), data_type): ((&Column, &ValueDecoder), String)| ColumnInfo {
         name: column.name().to_owned(),
@@ -165,7 +164,7 @@ async fn read(
     stream_rows(session, &prepared, &readings, limits, &mut feed).await
 }
 
-/// Has the server read a text, which runs nothing of it.
+/// Prepares a text without running it.
 async fn prepare(
     session: &PostgresSession,
     text: String,
@@ -196,7 +195,7 @@ fn reject_without_columns(sql: &str, statement: &Statement) -> Result<(), Databa
     Ok(())
 }
 
-/// Types of the columns as the database writes them.
+/// Returns the column types in the server's notation.
 async fn type_names(
     session: &PostgresSession,
     statement: &Statement,
@@ -218,9 +217,9 @@ async fn type_names(
     names.map_err(|error| error::of(&error))
 }
 
-/// Runs a statement and passes its rows on up to the limits. Without a count of rows in the
-/// request, which would keep the server from working in parallel: it is held up
-/// when we stop reading, and cancelled.
+/// Runs a statement and passes its rows on up to the limits. The request has no row count, which
+/// would prevent parallel plans. When reading stops, the server blocks on its socket and is then
+/// cancelled.
 async fn stream_rows(
     session: &PostgresSession,
     prepared: &PreparedQuery,
@@ -238,7 +237,7 @@ async fn stream_rows(
         let row = match stream.as_mut().try_next().await {
             Ok(Some(row)) => row,
             Ok(None) => break StreamEnd::Whole,
-            // The meter cut the socket, which the library reports as a broken connection.
+            // The quota cut the socket, which the library reports as a broken connection.
             Err(_) if session.meter.is_used_up() => break StreamEnd::Cut(TruncationReason::Bytes),
             Err(error) => return Err(failed(error)),
         };

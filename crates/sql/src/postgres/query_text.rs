@@ -1,24 +1,25 @@
-//! The caller's query as part of a larger statement.
+//! Embeds the caller's query in a larger statement.
 
 use super::value::ValueDecoder;
 use crate::SqlDialect;
 use crate::guard::lexer;
 
-/// The query with a cast on the columns that only the server can write, and the byte at which the
-/// query begins in it. The query parsed by itself, so that its brackets and quotes are closed.
+/// Wraps the query to cast the columns whose type only the server can format as text. Also returns
+/// the byte offset of the query in the result. The query was parsed alone before, so its brackets
+/// and quotes are closed.
 pub(super) fn with_text_casts(sql: &str, readings: &[ValueDecoder]) -> (String, usize) {
     let mut sent = String::from("SELECT ");
     for (i, reading) in readings.iter().enumerate() {
         let comma = if i == 0 { "" } else { ", " };
-        // Columns are addressed by position (`c0`, `c1`): names of the query may repeat or be
-        // empty.
+        // Columns are addressed by position (`c0`, `c1`), because names in the query may repeat or
+        // be empty.
         let cast = reading.cast().unwrap_or_default();
         sent.push_str(&format!("{comma}c{i}{cast}"));
     }
     sent.push_str(" FROM (");
     let start = sent.len();
     sent.push_str(without_semicolon(sql));
-    // The query may end in a comment up to the end of the line.
+    // The newline ends a line comment at the end of the query.
     sent.push_str("\n) AS q(");
     for i in 0..readings.len() {
         let comma = if i == 0 { "" } else { ", " };
@@ -28,7 +29,7 @@ pub(super) fn with_text_casts(sql: &str, readings: &[ValueDecoder]) -> (String, 
     (sent, start)
 }
 
-/// A statement without the semicolon that ends it and what follows: comments.
+/// Returns a statement without its final semicolon and the comments after it.
 pub(super) fn without_semicolon(sql: &str) -> &str {
     let tokens = lexer::tokens(sql, SqlDialect::PostgreSql);
     let end = tokens.iter().find(|token| token.is_mark(sql, ";"));

@@ -1,5 +1,5 @@
-//! Where a server is and how one connects to it: an address read as libpq reads it
-//! (PostgreSQL documentation, "Connection URIs" and "Parameter Key Words").
+//! The address of a server, parsed like libpq does (PostgreSQL documentation, "Connection URIs" and
+//! "Parameter Key Words").
 
 use std::path::Path;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use super::tls::{Checks, Tls};
 use crate::database::ConnectOptions;
 use crate::{ConnectionUrl, DatabaseError, DatabaseErrorKind as Kind};
 
-/// What may stand behind `?`.
+/// Supported URL parameters.
 const PARAMETERS: &[&str] = &[
     "application_name",
     "channel_binding",
@@ -29,34 +29,34 @@ const PARAMETERS: &[&str] = &[
     "user",
 ];
 
-/// A server and who asks it for what.
+/// A server with its credentials and policy.
 #[derive(Clone)]
 pub(super) struct PostgresServer {
-    /// The address without secrets.
+    /// Address without secrets.
     pub(super) shown: String,
-    /// A name, an address, or the folder of a Unix socket.
+    /// Host name, IP address, or directory of a Unix socket.
     pub(super) host: String,
     pub(super) port: u16,
     pub(super) config: Config,
     pub(super) tls: Tls,
     pub(super) connect_timeout: Duration,
-    /// What queries and roles may do.
+    /// Policy for queries and roles.
     pub(super) allowed: JudgePolicy,
 }
 
 impl PostgresServer {
-    /// Reads an address. Nothing is opened but the files of TLS that it names.
+    /// Parses an address. Reads only the TLS files that it names.
     ///
     /// # Errors
-    /// A parameter that is not known, or not with this value.
+    /// Fails for an unknown parameter or an invalid value.
     pub(super) fn of(url: &ConnectionUrl, options: &ConnectOptions) -> Result<Self, DatabaseError> {
-        // Unknown parameters are errors: a misspelled `sslmode` would otherwise silently disable
-        // TLS.
+        // Unknown parameters are errors, because a misspelled `sslmode` would otherwise silently
+        // disable TLS.
         for (name, _) in &url.parameters {
             check_parameter(name)?;
         }
-        // libpq: parameters win over the parts of the address, and `host` may be a socket folder,
-        // which a URL cannot hold.
+        // As in libpq, parameters override the parts of the URL. `host` may be a socket directory,
+        // which the host part of a URL cannot contain.
         let host = url.parameter("host").unwrap_or(&url.host);
         let host = host.trim_start_matches('[').trim_end_matches(']');
         let port = match url.parameter("port") {
@@ -68,7 +68,7 @@ impl PostgresServer {
             .parameter("sslrootcert")
             .filter(|path| *path != "system");
         let identity = match (url.parameter("sslcert"), url.parameter("sslkey")) {
-            // Files of a connection without TLS are not looked at.
+            // TLS files are ignored if TLS is disabled.
             _ if mode == SslMode::Disable => None,
             (None, None) => None,
             (Some(certificate), Some(key)) => Some([Path::new(certificate), Path::new(key)]),
@@ -88,7 +88,7 @@ impl PostgresServer {
         let mut config = config(url)?;
         config.ssl_mode(mode);
         let connect_timeout = match url.parameter("connect_timeout") {
-            // libpq: 0 means no limit; ours then holds.
+            // In libpq, 0 means no limit, so the default limit applies.
             Some(text) => Some(number("connect_timeout", text)?).filter(|seconds| *seconds > 0),
             None => None,
         };
@@ -133,7 +133,7 @@ fn config(url: &ConnectionUrl) -> Result<Config, DatabaseError> {
     Ok(config)
 }
 
-/// Whether TLS is used, and what it checks.
+/// Returns whether to use TLS, and what to verify.
 fn ssl(
     url: &ConnectionUrl,
     options: &ConnectOptions,
@@ -143,7 +143,7 @@ fn ssl(
     let (mode, checks) = match url.parameter("sslmode") {
         Some("disable") => (SslMode::Disable, Checks::Nothing),
         None | Some("allow" | "prefer") => (SslMode::Prefer, Checks::Nothing),
-        // libpq: with an authority at hand `require` checks as `verify-ca` does.
+        // As in libpq, `require` verifies like `verify-ca` if a root certificate is given.
         Some("require") if !has_authority => (SslMode::Require, Checks::Nothing),
         Some("require" | "verify-ca") => (SslMode::Require, Checks::Authority),
         Some("verify-full") => (SslMode::Require, Checks::Host),
@@ -152,7 +152,7 @@ fn ssl(
             return Err(value("sslmode", other, modes));
         }
     };
-    // There is no TLS over Unix sockets.
+    // TLS is not available over Unix sockets.
     if options.ssl_disabled || host.starts_with('/') {
         Ok((SslMode::Disable, Checks::Nothing))
     } else {

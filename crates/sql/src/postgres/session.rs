@@ -1,5 +1,5 @@
-//! A connection for one piece of work. Nothing outlives it: no setting, no lock, no temporary
-//! table, and no running query.
+//! A connection for one unit of work. Settings, locks, temporary tables and running queries never
+//! outlive it.
 
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -18,7 +18,7 @@ use super::socket::{ReadQuota, Socket};
 use crate::connect_help::{unknown_database_hint, unreachable_hint};
 use crate::{DatabaseError, DatabaseErrorKind as Kind};
 
-/// The first tree that the server prints after it was asked to.
+/// Captures the first tree that the server prints on request.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Trees(Arc<Mutex<TreeCapture>>);
 
@@ -51,7 +51,7 @@ impl Trees {
             "notice of PostgreSQL"
         );
         let mut capture = self.lock();
-        // Only the first tree is that of the query.
+        // Only the first tree belongs to the query.
         if matches!(*capture, TreeCapture::Waiting)
             && let Some(tree) = notice.detail().filter(|detail| detail.starts_with('{'))
         {
@@ -64,22 +64,22 @@ impl Trees {
     }
 }
 
-/// Bytes that connecting and describing a statement may take.
+/// Maximum bytes for connecting and describing a statement.
 const GREETING: u64 = 1 << 20;
 
-/// Time that a request to cancel may take.
+/// Timeout of a cancel request.
 const CANCEL: Duration = Duration::from_secs(5);
 
-/// Milliseconds that the server has to follow each request.
+/// Milliseconds to wait for the server after each cancel request.
 const PAUSES: &[u64] = &[100, 200, 400, 800, 1_600, 3_200, 6_400];
 
-/// A connection. Dropping it cancels what it was doing in the server.
+/// A connection. Dropping it cancels its running statement on the server.
 pub(super) struct PostgresSession {
-    /// The library's half that takes statements.
+    /// The library's client half, which sends statements.
     pub(super) client: Client,
-    /// How much may still be read.
+    /// Number of bytes that may still be read.
     pub(super) meter: ReadQuota,
-    /// Trees that the server prints.
+    /// Trees printed by the server.
     pub(super) trees: Trees,
     server: Arc<PostgresServer>,
     token: CancelToken,
@@ -89,10 +89,10 @@ pub(super) struct PostgresSession {
 }
 
 impl PostgresSession {
-    /// Connects and identifies itself, within the server's time.
+    /// Connects and authenticates, within the server's connect timeout.
     pub(super) async fn open(server: &Arc<PostgresServer>) -> Result<Self, DatabaseError> {
-        // Includes TLS and authentication: a server that accepts and then stays silent must not
-        // hold the caller.
+        // The timeout includes TLS and authentication, because a server that accepts and then stays
+        // silent must not block the caller.
         let time = server.connect_timeout;
         match tokio::time::timeout(time, Self::connect(server)).await {
             Ok(Err(error)) if error.native_code.as_deref() == Some(error::NO_DATABASE) => {
@@ -121,7 +121,7 @@ impl PostgresSession {
         let connected = server.config.connect_raw(socket, server.tls.clone()).await;
         let (client, mut connection) =
             connected.map_err(|error| error::at_connect(&error, server))?;
-        // Kept for `Drop`, which may run on a thread without a runtime.
+        // Stored for `Drop`, which may run on a thread without a runtime.
         let runtime = Handle::current();
         let trees = Trees::default();
         let listener = trees.clone();
@@ -130,7 +130,7 @@ impl PostgresSession {
                 match message {
                     Ok(AsyncMessage::Notice(notice)) => listener.record_notice(&notice),
                     Ok(_) => {}
-                    // Whoever waits for an answer gets the error as well.
+                    // Callers that wait for a reply get the error too.
                     Err(error) => {
                         tracing::debug!(%error, "lost the connection to PostgreSQL");
                         return;
@@ -150,10 +150,10 @@ impl PostgresSession {
         })
     }
 
-    /// The error of a database that the server does not have, with the name of one that it has.
+    /// Adds the most similar existing database name to the error for an unknown database.
     async fn with_nearest(server: &Arc<PostgresServer>, error: DatabaseError) -> DatabaseError {
         let mut other = PostgresServer::clone(server);
-        // Every server has this one, unless somebody took it away.
+        // Every server has this database, unless an administrator removed it.
         other.config.dbname("postgres");
         let look = async {
             let session = Self::connect(&Arc::new(other)).await.ok()?;
@@ -177,20 +177,20 @@ impl PostgresSession {
         }
     }
 
-    /// Where it leads.
+    /// Returns the server of the connection.
     pub(super) fn server(&self) -> &PostgresServer {
         &self.server
     }
 
-    /// Runs our own statements, several at once: never a text from outside.
+    /// Runs the driver's own statements, several at once. Never pass untrusted text.
     pub(super) async fn run(&mut self, own: &str) -> Result<(), DatabaseError> {
-        // Before it is sent: a future that is dropped in the middle leaves something running.
+        // This is set before sending, because a dropped future may leave a statement running.
         self.is_working = true;
         let done = self.client.batch_execute(own).await;
         done.map_err(|error| error::of(&error))
     }
 
-    /// Undoes whatever was done. The session is idle afterwards.
+    /// Rolls back the transaction. The session is idle afterwards.
     pub(super) async fn roll_back(&mut self) -> Result<(), DatabaseError> {
         self.run("ROLLBACK").await?;
         self.is_working = false;
@@ -206,17 +206,18 @@ impl PostgresSession {
 impl Drop for PostgresSession {
     fn drop(&mut self) {
         let Some(wire) = self.wire.take().filter(|_| self.is_working) else {
-            // An idle connection says goodbye when its client is dropped.
+            // An idle connection closes cleanly when its client is dropped.
             return;
         };
-        // `drop` cannot wait, so a task of its own cancels the query.
+        // `drop` cannot wait, so a separate task cancels the query.
         let (server, token) = (Arc::clone(&self.server), self.token.clone());
         self.runtime.spawn(end(server, token, wire));
     }
 }
 
-/// Cancels until the connection ends, which it does once nothing runs on it any more. Asking once
-/// is not enough: the server forgets a request that arrives just before the statement does.
+/// Sends cancel requests until the connection ends, which happens as soon as it is idle. One
+/// request is not enough, because the server ignores a request that arrives just before the
+/// statement.
 async fn end(server: Arc<PostgresServer>, token: CancelToken, mut wire: JoinHandle<()>) {
     for pause in PAUSES {
         cancel(&server, &token).await;
@@ -225,11 +226,11 @@ async fn end(server: Arc<PostgresServer>, token: CancelToken, mut wire: JoinHand
             return;
         }
     }
-    // The server's own time limit is left.
+    // As a last resort, the server's own time limit ends the query.
     wire.abort();
 }
 
-/// Asks over a connection of its own, as the protocol wants it.
+/// Sends a cancel request over a second connection, as the protocol requires.
 async fn cancel(server: &PostgresServer, token: &CancelToken) {
     let ask = async {
         let meter = ReadQuota::new(GREETING);

@@ -1,5 +1,5 @@
-//! The wire to a server, with a meter on it: the driver's library collects a whole row before it
-//! hands it on, so that a row of a gigabyte can be refused only below the library.
+//! A socket with a read quota. The driver's library buffers a whole row before it returns it, so a
+//! row of a gigabyte can be rejected only below the library.
 
 use std::io;
 use std::pin::Pin;
@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// How many bytes may still be read. Copies share one count.
+/// Number of bytes that may still be read. Clones share one count.
 #[derive(Clone, Debug)]
 pub(super) struct ReadQuota(Arc<AtomicU64>);
 
@@ -18,12 +18,12 @@ impl ReadQuota {
         ReadQuota(Arc::new(AtomicU64::new(bytes)))
     }
 
-    /// Lets so many bytes be read from now on.
+    /// Sets the number of bytes that may be read from now on.
     pub(super) fn allow(&self, bytes: u64) {
         self.0.store(bytes, Ordering::Relaxed);
     }
 
-    /// Whether the wire was cut because everything that was allowed has been read.
+    /// Returns whether reading stopped because the quota is used up.
     pub(super) fn is_used_up(&self) -> bool {
         self.0.load(Ordering::Relaxed) == 0
     }
@@ -46,13 +46,14 @@ pub(super) struct Socket {
 }
 
 impl Socket {
-    /// Connects to a server; a host that begins with `/` is the folder of its Unix socket.
+    /// Connects to a server. A host that starts with `/` is the directory of its Unix socket.
     pub(super) async fn connect(host: &str, port: u16, meter: ReadQuota) -> io::Result<Self> {
         let wire: Box<dyn AsyncSocket> = if host.starts_with('/') {
             unix(&format!("{host}/.s.PGSQL.{port}")).await?
         } else {
             let stream = tokio::net::TcpStream::connect((host, port)).await?;
-            // Requests are small and pipelined; waiting to fill packets would add a delay to each.
+            // Requests are small and pipelined. Without this, waiting to fill packets would delay
+            // each of them.
             stream.set_nodelay(true)?;
             Box::new(stream)
         };
@@ -81,7 +82,8 @@ impl AsyncRead for Socket {
         if self.meter.is_used_up() {
             return Poll::Ready(Err(io::Error::other("read limit reached")));
         }
-        // Counted after the read, so one read may exceed the limit by the size of the buffer.
+        // Bytes are counted after the read, so one read may exceed the quota by the size of the
+        // buffer.
         let before = buffer.filled().len();
         let polled = Pin::new(&mut self.wire).poll_read(cx, buffer);
         self.meter.count(buffer.filled().len() - before);

@@ -1,5 +1,5 @@
-//! TLS as libpq does it: used where the server has it, certificates checked where the address
-//! asks for it (PostgreSQL documentation, "SSL Support", table of `sslmode`).
+//! TLS with libpq's semantics: used if the server supports it, with certificates verified as the
+//! address requests (PostgreSQL documentation, "SSL Support", table of `sslmode`).
 
 use std::future::Future;
 use std::io;
@@ -23,18 +23,18 @@ use tokio_rustls::TlsConnector;
 use super::socket::Socket;
 use crate::tls::{self, element};
 
-/// What is checked about the server's certificate.
+/// Verification of the server's certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Checks {
-    /// Nothing: the wire is secret from those who only listen.
+    /// No verification. This protects against passive eavesdropping only.
     Nothing,
-    /// That an authority we trust vouches for it.
+    /// Verifies that a trusted authority issued the certificate.
     Authority,
-    /// That, and that it is for the host we asked for.
+    /// Verifies the authority and the host name.
     Host,
 }
 
-/// Makes TLS of a socket.
+/// Creates TLS streams over sockets.
 #[derive(Clone)]
 pub(super) struct Tls {
     connector: TlsConnector,
@@ -42,11 +42,11 @@ pub(super) struct Tls {
 }
 
 impl Tls {
-    /// For a host, trusting the authorities of a PEM file, or the system's; with a certificate and
-    /// its key in PEM files where the server asks who we are.
+    /// Creates a connector for a host. It trusts the authorities of a PEM file or of the system,
+    /// and can present a client certificate with its key from PEM files.
     ///
     /// # Errors
-    /// A sentence: a file cannot be used.
+    /// Returns an error message if a file is unusable.
     pub(super) fn new(
         host: &str,
         checks: Checks,
@@ -106,8 +106,8 @@ fn verifier(
         Some(certificates) => certificates.clone(),
     };
     let mut roots = RootCertStore::empty();
-    // Certificates that cannot be parsed are skipped: one bad entry in the system store must not
-    // disable TLS.
+    // Certificates that cannot be parsed are skipped, because one bad entry in the system store
+    // must not disable TLS.
     roots.add_parsable_certificates(certificates);
     WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider))
         .build()
@@ -120,7 +120,7 @@ fn verifier(
 struct Verifier {
     checks: Checks,
     authority: Option<Arc<WebPkiServerVerifier>>,
-    /// Certificates of the address: a server that shows one of these is trusted for itself.
+    /// Certificates named in the address. A server that presents one of them is trusted directly.
     trusted: Vec<CertificateDer<'static>>,
     provider: Arc<CryptoProvider>,
 }
@@ -137,15 +137,15 @@ impl ServerCertVerifier for Verifier {
         let Some(authority) = &self.authority else {
             return Ok(ServerCertVerified::assertion());
         };
-        // The library takes no authority for a server; who names a server's own certificate as
-        // what is to be trusted means this server, as libpq has it.
+        // The library does not accept a CA certificate as a server certificate. In libpq, a server
+        // certificate in the list of trusted certificates means that this server is trusted.
         if self.trusted.iter().any(|trusted| trusted == certificate) {
             let name = (self.checks == Checks::Host).then_some(name);
             tls::check_trusted_certificate(certificate, name, now)?;
             return Ok(ServerCertVerified::assertion());
         }
         match authority.verify_server_cert(certificate, intermediates, name, ocsp, now) {
-            // The chain is checked before the name.
+            // The library verifies the chain before the name, so only the name is wrong here.
             Err(Error::InvalidCertificate(
                 CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
             )) if self.checks == Checks::Authority => Ok(ServerCertVerified::assertion()),
@@ -193,7 +193,7 @@ impl TlsConnect<Socket> for Tls {
     }
 }
 
-/// A socket under TLS.
+/// A socket with TLS.
 pub(super) struct Channel(tokio_rustls::client::TlsStream<Socket>);
 
 impl TlsStream for Channel {
@@ -206,13 +206,14 @@ impl TlsStream for Channel {
     }
 }
 
-/// Digest of a certificate for `tls-server-end-point` (RFC 5929, section 4.1): by the hash of its
-/// own signature, SHA-256 in place of older ones. `None` where it is not one of these.
+/// Returns the digest of a certificate for `tls-server-end-point` (RFC 5929, section 4.1). It uses
+/// the hash of the certificate's own signature, with SHA-256 instead of older ones. Returns `None`
+/// for other signature algorithms.
 fn end_point(certificate: &[u8]) -> Option<Vec<u8>> {
     const RSA: &[u8] = &[0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x01];
     const ECDSA_SHA1: &[u8] = &[0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x04, 0x01];
     const ECDSA: &[u8] = &[0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x04, 0x03];
-    // Certificate ::= SEQUENCE { what is signed, algorithm, signature }
+    // Certificate ::= SEQUENCE { tbsCertificate, signatureAlgorithm, signature }
     let (_, whole, _) = element(certificate)?;
     let (_, _, rest) = element(whole)?;
     let (_, algorithm, _) = element(rest)?;

@@ -1,4 +1,4 @@
-//! Ranks by words together with ranks by vectors, where something makes vectors of texts.
+//! Combines the ranking by words with a ranking by embeddings.
 
 use foldhash::{HashMap, HashMapExt};
 
@@ -7,23 +7,25 @@ use super::ranked_table::RankedTable;
 use super::split::{TextRun, pieces};
 use crate::catalogue::DatabaseTable;
 
-/// Lowers the weight of the first places: the usual value for fusing ranks.
+/// Constant of reciprocal rank fusion, which lowers the weight of the first ranks. This is the
+/// usual value.
 const FLATTEN: f32 = 60.0;
-/// How many of the best by words are looked at.
+/// Number of tables ranked by words that are considered.
 pub(crate) const DEPTH: usize = 200;
-/// Most characters of a table's text.
+/// Maximum characters of a table's text.
 const LONGEST_TEXT: usize = 2_000;
 
 impl RankIndex {
-    /// One text per table, in the catalogue's order, for an embedder: its name as words, its
-    /// comment, its columns.
+    /// Returns one text for each table, in the catalogue's order, to be embedded: the words of its
+    /// name, its comment and its columns.
     #[must_use]
     pub fn texts(&self) -> Vec<String> {
         self.catalogue.tables.iter().map(text).collect()
     }
 
-    /// The best `most` tables by words and by nearness to the question's vector. `tables` are the
-    /// vectors of [`RankIndex::texts`]; those of another length than the question's say nothing.
+    /// Returns the best `most` tables by words and by similarity to the question's vector. `tables`
+    /// contains the vectors of [`RankIndex::texts`]. Vectors of another length than the question's
+    /// are ignored.
     #[must_use]
     pub fn blend(
         &self,
@@ -35,7 +37,8 @@ impl RankIndex {
         self.blend_with(self.rank(question, DEPTH), vector, tables, most)
     }
 
-    /// The same for tables that were ranked by words before, at least [`DEPTH`] of them.
+    /// Like [`RankIndex::blend`], but for tables already ranked by words, at least [`DEPTH`] of
+    /// them.
     pub(crate) fn blend_with(
         &self,
         by_words: Vec<RankedTable>,
@@ -67,7 +70,7 @@ impl RankIndex {
         all
     }
 
-    /// The tables nearest to a vector, nearest first.
+    /// Returns the indexes of tables by similarity to a vector, most similar first.
     fn nearest(&self, vector: &[f32], tables: &[Vec<f32>]) -> Vec<usize> {
         let known = tables.iter().take(self.catalogue.tables.len()).enumerate();
         let fitting = known.filter(|(i, _)| !self.families.is_older(*i));
@@ -78,7 +81,7 @@ impl RankIndex {
     }
 }
 
-/// What a place is worth.
+/// Returns the score of a rank.
 fn share(place: u16) -> f32 {
     1.0 / (FLATTEN + f32::from(place))
 }

@@ -1,10 +1,10 @@
-//! What a name says of a copy or a piece of a table: `orders_2023`, `orders_p7`, `orders_archive`.
+//! Detects names of copies and partitions: `orders_2023`, `orders_p7`, `orders_archive`.
 
 use foldhash::{HashSet, HashSetExt};
 
 use super::split::{TextRun, pieces};
 
-/// Words of copies, those of one meaning together.
+/// Suffixes of copies, grouped by meaning.
 const COPIES: [&[&str]; 6] = [
     &["archive", "archives", "archived", "arch", "归档", "存档"],
     &["history", "histories", "historical", "hist", "历史"],
@@ -13,7 +13,7 @@ const COPIES: [&[&str]; 6] = [
     &["copy", "copies", "副本"],
     &["tmp", "temp", "temporary", "临时"],
 ];
-/// Words of pieces, where the number of the piece follows: `p7`, `y2023m01`.
+/// Prefixes of partition numbers: `p7`, `y2023m01`.
 const PIECES: [&str; 13] = [
     "p",
     "part",
@@ -29,19 +29,19 @@ const PIECES: [&str; 13] = [
     "d",
     "shard",
 ];
-/// Numbers that are years, months and days.
+/// Ranges of numbers that are years, months and days.
 const DATES: [std::ops::RangeInclusive<u64>; 3] =
     [1980..=2100, 198_001..=210_012, 19_800_101..=21_001_231];
 
-/// What tells a copy or a piece from others of its kind. Copies are less than pieces, older pieces
-/// less than newer ones, and the table that has no mark is the greatest.
+/// Distinguishing mark of a copy or partition in its name. The order is: copies, older partitions,
+/// newer partitions, and last the table without a mark.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct CopyMark {
     kind: CopyKind,
     numbers: Vec<u64>,
-    /// Places in [`COPIES`].
+    /// Indexes into [`COPIES`].
     copies: Vec<usize>,
-    /// Whether nothing but a copy or a piece is called so.
+    /// Whether the mark is used only for copies and partitions.
     is_sure: bool,
 }
 
@@ -76,7 +76,8 @@ impl CopyMark {
     }
 }
 
-/// A name without its marks, and the marks. A name that is nothing but marks has none.
+/// Splits a name into its base and its mark. A name that consists only of marks is returned
+/// unchanged, without a mark.
 pub(super) fn marks(name: &str) -> (String, CopyMark) {
     let mut mark = CopyMark::default();
     let mut stem = String::new();
@@ -125,7 +126,7 @@ fn copy(word: &str) -> Option<usize> {
     COPIES.iter().position(|words| words.contains(&word))
 }
 
-/// The marks that a question names.
+/// Marks that a question mentions.
 #[derive(Debug, Default)]
 pub(super) struct NamedMarks {
     numbers: HashSet<u64>,
@@ -153,7 +154,7 @@ impl NamedMarks {
         asked
     }
 
-    /// How much of a mark is named.
+    /// Returns how many parts of a mark the question mentions.
     pub(super) fn named(&self, mark: &CopyMark) -> usize {
         let numbers = mark.numbers.iter().filter(|n| self.numbers.contains(n));
         let copies = mark
@@ -164,7 +165,7 @@ impl NamedMarks {
     }
 }
 
-/// The numbers of a question, `2023-01` and `202301` alike.
+/// Returns the numbers in a question; `2023-01` and `202301` are equal.
 fn numbers(question: &str) -> HashSet<u64> {
     let single = pieces(question)
         .into_iter()

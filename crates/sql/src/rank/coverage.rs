@@ -1,24 +1,24 @@
-//! How much of what a table is called a question says.
+//! Measures how much of a table's name and comment a question mentions.
 //!
-//! Sums of words cannot tell `orders` from a wide table that has the word in many columns, or from
-//! `order_return_reasons`, for all of them hold it. A question for orders has all words of the
-//! first name and some of the last one.
+//! Summed word scores cannot distinguish `orders` from a wide table with that word in many columns,
+//! or from `order_return_reasons`. A question about orders mentions all words of the first name but
+//! only some of the last.
 
 use super::postings::{Posting, Postings};
 
-/// What a table gains that is called by nothing but words of the question; half of them give a
-/// quarter, for half a name is mostly what many tables are called.
+/// Gain for a table whose whole name is mentioned. Mentioning half the name gives only a quarter of
+/// this, because half a name is usually common to many tables.
 const WHOLE: f32 = 0.4;
 
-/// What is said of a table's name and of its comment.
+/// Mentioned weight of a table's name and of its comment.
 pub(super) type NameCoverage = [f32; 2];
 
-/// What the words of each table's name weigh together, and those of its comment.
+/// Total weight of the words of each table's name and comment.
 #[derive(Debug, Default)]
 pub(super) struct NameCoverageIndex(Vec<NameCoverage>);
 
 impl NameCoverageIndex {
-    /// Reads tables that were read before.
+    /// Computes the weights from the postings.
     pub(super) fn read(postings: &Postings, tables: usize) -> Self {
         let mut wholes = vec![NameCoverage::default(); tables];
         for (_, term) in postings.terms().filter(|(text, _)| !is_ending(text)) {
@@ -29,7 +29,7 @@ impl NameCoverageIndex {
         NameCoverageIndex(wholes)
     }
 
-    /// What a table's score is multiplied by where this much of it is said.
+    /// Returns the factor for a table's score, given the mentioned weight.
     pub(super) fn gain(&self, table: usize, said: NameCoverage) -> f32 {
         let whole = self.0[table];
         let part = |i: usize| (said[i] / whole[i].max(f32::MIN_POSITIVE)).min(1.0);
@@ -39,7 +39,7 @@ impl NameCoverageIndex {
 }
 
 impl Posting {
-    /// Adds the weight of a word where the table's name or comment has it.
+    /// Adds the weight of a word to its table, if the table's name or comment contains it.
     pub(super) fn add_coverage(&self, said: &mut [NameCoverage], weight: f32) {
         if let [false, false] = self.is_called {
             return;
@@ -50,7 +50,7 @@ impl Posting {
     }
 }
 
-/// The pair of characters that ends `订单表`, which nobody asks for.
+/// Returns whether it is the last pair of characters in `订单表`, which questions do not use.
 fn is_ending(text: &str) -> bool {
     text.ends_with('表') && text.chars().count() == 2
 }

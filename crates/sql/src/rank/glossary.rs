@@ -1,8 +1,8 @@
 //! The user's glossary.
 
-/// A glossary: terms of questions and the terms of the schema that they stand for.
+/// A glossary that maps terms of questions to terms of the schema.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Glossary {
-    /// Each term and what it stands for, both as people write them.
+    /// Each term with its meanings, in natural spelling.
     pub entries: Vec<(String, Vec<String>)>,
 }

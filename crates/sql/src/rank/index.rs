@@ -1,4 +1,4 @@
-//! The index of one catalogue that questions are ranked against.
+//! The index for ranking the tables of one catalogue.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use super::terms::Terms;
 use super::thesaurus::Thesaurus;
 use crate::Catalogue;
 
-/// Tables of one catalogue, ready to be ranked. Built once, shared between questions.
+/// Rank index of one catalogue. It is built once and shared between questions.
 #[derive(Debug)]
 pub struct RankIndex {
     pub(super) catalogue: Arc<Catalogue>,
@@ -27,7 +27,7 @@ pub struct RankIndex {
 }
 
 impl RankIndex {
-    /// Reads the names and comments of a catalogue.
+    /// Indexes the names and comments of a catalogue.
     #[must_use]
     pub fn build(catalogue: Arc<Catalogue>, glossary: &Glossary) -> Self {
         let terms = Terms::of_tables(&catalogue.tables);

@@ -1,4 +1,4 @@
-//! Which tables belong together: declared foreign keys, and those that names suggest.
+//! Relations between tables: declared foreign keys, and those that column names suggest.
 
 use foldhash::{HashMap, HashMapExt};
 
@@ -6,32 +6,32 @@ use super::split::{TextRun, pieces};
 use super::terms::base;
 use crate::catalogue::DatabaseTable;
 
-/// More tables than this that share a column say nothing by it.
+/// Maximum number of tables that may share a column name for it to suggest a join.
 const MOST_SHARING: usize = 8;
-/// How much less a table hears of each child with every doubling of their number: what all say
-/// that have a `tenant_id`, tenants are not about.
+/// Reduction of each child's contribution with every doubling of the number of children. A table
+/// such as tenants is not about every table that has a `tenant_id`.
 const CROWD_OF_CHILDREN: f32 = 0.15;
-/// Words at the end of a column that make it a key.
+/// Last words of a column name that mark a key.
 const KEY_WORDS: &[&str] = &["id", "key", "code", "no", "sn", "uuid", "fk"];
 
-/// The ways from each table to others, with how much each says: up to 1.
+/// Joins of each table, with weights of up to 1.
 #[derive(Debug, Default)]
 pub(super) struct Joins {
-    /// For each table the tables that its rows point to.
+    /// Tables that each table refers to.
     pub(super) parents: Vec<Vec<(u32, f32)>>,
-    /// For each table the tables whose rows point to it.
+    /// Tables that refer to each table.
     pub(super) children: Vec<Vec<(u32, f32)>>,
-    /// For each table how much it hears of one of those: from 1, the less the more they are.
+    /// Weight of each child's contribution, from 1 down, smaller for tables with many children.
     pub(super) hears: Vec<f32>,
-    /// The tables that are joined with any.
+    /// Tables with at least one join.
     pub(super) joined: Vec<u32>,
 }
 
-/// From a table to another, with how much it says.
+/// Source table, target table and weight.
 type Edge = (u32, u32, f32);
 
 impl Joins {
-    /// Reads foreign keys, and for tables that declare none the names of columns.
+    /// Reads declared foreign keys, and column names for tables without any.
     pub(super) fn read(tables: &[DatabaseTable]) -> Self {
         let mut edges = declared(tables);
         let keyless = |from: u32| tables[from as usize].foreign_keys.is_empty();
@@ -64,7 +64,7 @@ impl Joins {
         joins
     }
 
-    /// How little a join with a table says: grows with the number of its joins, from 1.
+    /// Returns a penalty for a table with many joins, at least 1.
     pub(super) fn crowd(&self, table: u32) -> f32 {
         let table = table as usize;
         let joins = self.parents[table].len() + self.children[table].len();
@@ -76,8 +76,8 @@ fn child_weight(children: usize) -> f32 {
     1.0 / (1.0 + CROWD_OF_CHILDREN * (children.max(1) as f32).log2())
 }
 
-/// Declared foreign keys. A column that leads to several tables leads to none in particular:
-/// real schemas have keys over `version` or `category` from everywhere to everywhere.
+/// Returns declared foreign keys. A column that refers to several tables is ignored, because real
+/// schemas have keys such as `version` or `category` that connect unrelated tables.
 fn declared(tables: &[DatabaseTable]) -> Vec<Edge> {
     let name = |table: &DatabaseTable| {
         (
@@ -154,7 +154,7 @@ fn implied(tables: &[DatabaseTable]) -> Vec<(u32, u32)> {
     edges
 }
 
-/// What a key column is about, if it is one: `user` for `user_id`.
+/// Returns the subject of a key column: `user` for `user_id`.
 fn key_about(words: &[String]) -> Option<String> {
     let (last, about) = words.split_last()?;
     (KEY_WORDS.contains(&last.as_str()) && !about.is_empty()).then(|| about.concat())

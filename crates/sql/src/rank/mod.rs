@@ -1,7 +1,7 @@
-//! Ranking of tables for a question by words alone: no model, no network.
+//! Ranks tables for a question by words alone, without a model or network.
 //!
 //! The words of a question become terms of the schema (`question`, `terms`, `words`). Tables with
-//! these terms get scores (`postings`), higher if a larger part of their names was mentioned
+//! these terms get scores (`postings`), and higher ones if the question mentions more of their name
 //! (`coverage`). Joined tables and tables of the same small schema get a share (`score`, `joins`).
 //! Copies and partitions of one table are ranked as one (`partitions`).
 
@@ -34,14 +34,14 @@ pub(crate) use self::terms::Terms;
 pub(crate) use self::words::words;
 
 impl RankIndex {
-    /// The best `most` tables for a question, best first; all others that fit not at all are left
-    /// out.
+    /// Returns the best `most` tables for a question, best first. Tables that do not match are
+    /// omitted.
     #[must_use]
     pub fn rank(&self, question: &str, most: usize) -> Vec<RankedTable> {
         self.rank_knowing(question, &[], most, &|_| true)
     }
 
-    /// The best `most` of the tables that `fits` takes, which is given places in
+    /// Returns the best `most` tables among those accepted by `fits`, which receives indexes into
     /// [`Catalogue::tables`].
     #[must_use]
     pub fn rank_among(
@@ -53,7 +53,8 @@ impl RankIndex {
         self.rank_knowing(question, &[], most, fits)
     }
 
-    /// The same for a question that names values which tables are known to have.
+    /// Like [`RankIndex::rank_among`], but also uses known column values that the question
+    /// mentions.
     pub(crate) fn rank_knowing(
         &self,
         question: &str,
@@ -71,7 +72,7 @@ impl RankIndex {
         members.take(most).collect()
     }
 
-    /// The tables that a table of a family stands for.
+    /// Returns the members of a table's family that the question refers to.
     fn members(&self, ranked: RankedTable, marks: &copies::NamedMarks) -> Vec<RankedTable> {
         let size = self.families.size(ranked.table);
         if size == 1 {

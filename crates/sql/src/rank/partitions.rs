@@ -1,40 +1,42 @@
-//! Tables that are one table kept in pieces: `orders_2023_01` and `orders_2023_02`, the partition
-//! `orders_p7`, the copy `orders_archive`.
+//! Groups tables that are parts or copies of one table: `orders_2023_01` and `orders_2023_02`, the
+//! partition `orders_p7`, the copy `orders_archive`.
 //!
-//! A family is ranked once, as the table without such a mark, else as its newest member; a
-//! question that names the mark of another member gets that one.
+//! A family is ranked as one table: the member without a mark, otherwise the newest member. If the
+//! question mentions the mark of another member, it gets that one.
 
 use foldhash::{HashMap, HashMapExt, HashSet};
 
 use super::copies::{self, CopyMark, marks};
 use crate::catalogue::DatabaseTable;
 
-/// Fewer tables that differ in any number are tables of their own: `address1`, `address2`.
+/// Minimum size of a family whose names differ in arbitrary numbers. `address1` and `address2`
+/// alone are separate tables.
 const SMALLEST: usize = 3;
-/// Most members that one question gets.
+/// Maximum number of members returned for one question.
 const MOST_MEMBERS: usize = 5;
-/// Share of their columns that tables have in common which are alike: a copy lags behind by some.
+/// Minimum share of common columns in a family. Copies may lack some newer columns.
 const ALIKE: f32 = 0.8;
-/// Most kinds of tables that are told apart under one name.
+/// Maximum number of distinct families under one name.
 const MOST_KINDS: usize = 16;
 
-/// The families of a catalogue.
+/// Table families of a catalogue.
 #[derive(Debug, Default)]
 pub(super) struct Families {
-    /// Members by the one that they are ranked as, which is the last; the others in order of mark.
+    /// Members by representative. The representative comes last; the others are sorted by mark.
     members: HashMap<usize, Vec<usize>>,
-    /// Those that are ranked as another.
+    /// Members that another table represents.
     older: HashSet<usize>,
 }
 
-/// Tables whose names and columns are alike.
+/// Tables with similar names and columns.
 struct TableFamily<'a> {
     columns: HashSet<&'a str>,
     tables: Vec<(CopyMark, usize)>,
 }
 
 impl Families {
-    /// Tables of one schema whose names differ in marks only and whose columns are alike.
+    /// Groups the tables of each schema whose names differ only in marks and whose columns are
+    /// similar.
     pub(super) fn read(tables: &[DatabaseTable]) -> Self {
         let mut groups: HashMap<(&str, String), Vec<TableFamily<'_>>> = HashMap::new();
         for (i, table) in tables.iter().enumerate() {
@@ -61,18 +63,19 @@ impl Families {
         families
     }
 
-    /// Whether a table is ranked as another.
+    /// Returns whether another table represents this one.
     pub(super) fn is_older(&self, table: usize) -> bool {
         self.older.contains(&table)
     }
 
-    /// How many tables a table stands for.
+    /// Returns the number of tables that a table represents.
     pub(super) fn size(&self, table: usize) -> usize {
         self.members.get(&table).map_or(1, Vec::len)
     }
 
-    /// The members that a question means: those most of whose marks it names, before the table
-    /// that has none; the one that stands for all where it names none.
+    /// Returns the members that a question refers to: those with the most mentioned marks, before
+    /// the member without a mark. If the question does not mention any mark, returns the
+    /// representative.
     pub(super) fn named_members(
         &self,
         table: usize,

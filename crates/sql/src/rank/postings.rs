@@ -1,4 +1,4 @@
-//! Which tables hold which terms, and how much they are about them (BM25F).
+//! Inverted index: the tables that contain each term, with their BM25F weights.
 
 use foldhash::{HashMap, HashMapExt};
 
@@ -6,12 +6,11 @@ use super::stem::root;
 use super::terms::{Terms, is_known};
 use crate::catalogue::DatabaseTable;
 
-/// How much a term's further appearances add: less than usual (1.2), for names repeat words without
-/// being more about them.
+/// BM25 saturation of repeated terms. It is lower than the usual 1.2, because repetition in names
+/// adds little relevance.
 const SATURATION: f32 = 0.6;
 
-/// The parts of a table that words are read from, with the weight of a word there and how much
-/// the length of the part counts against it.
+/// Indexed fields of a table, with the weight of a term and the length normalization.
 #[derive(Clone, Copy)]
 struct IndexField {
     weight: f32,
@@ -38,37 +37,37 @@ const OF_COLUMN_COMMENT: f32 = 1.0;
 const OF_NAME_LENGTH: f32 = 0.75;
 const OF_COLUMN_LENGTH: f32 = 0.3;
 
-/// What a term is worth that all tables have.
+/// Minimum weight of a term that all tables contain.
 const RARITY_FLOOR: f32 = 0.5;
 
-/// A term's number.
+/// Number of a term.
 pub(super) type Term = u32;
 
-/// A table that holds a term.
+/// A table that contains a term.
 #[derive(Clone, Copy)]
 pub(super) struct Posting {
     pub(super) table: u32,
-    /// How much the table is about the term: below 2.2.
+    /// Weight of the term in the table, below 2.2.
     pub(super) amount: f32,
-    /// Whether its name has the term, and whether its comment has it.
+    /// Whether the name and the comment contain the term.
     pub(super) is_called: [bool; 2],
 }
 
-/// Terms with the tables that hold them.
+/// Terms with their postings.
 #[derive(Debug, Default)]
 pub(super) struct Postings {
     numbers: HashMap<String, Term>,
     starts: Vec<u32>,
     tables: Vec<u32>,
     weights: Vec<f32>,
-    /// The fields in which they hold them, a bit for each.
+    /// Fields that contain the term, one bit each.
     fields: Vec<u8>,
     rarity: Vec<f32>,
-    /// Terms of one family by their root.
+    /// Terms by their common root.
     families: HashMap<String, Vec<Term>>,
-    /// Short terms that are no words, which may be abbreviations.
+    /// Short terms that are not words, which may be abbreviations.
     short: Vec<(String, Term)>,
-    /// Terms of two characters by each of them.
+    /// Two-character terms by each of their characters.
     holders: HashMap<char, Vec<Term>>,
 }
 
@@ -123,7 +122,7 @@ impl<'a> TermReader<'a> {
 }
 
 impl Postings {
-    /// Reads tables; those that `is_left_out` names give no terms.
+    /// Indexes tables, except those for which `is_left_out` returns `true`.
     pub(super) fn read(
         tables: &[DatabaseTable],
         terms: &Terms,
@@ -182,12 +181,12 @@ impl Postings {
         postings
     }
 
-    /// The number of a term, if any table has it.
+    /// Returns the number of a term, if any table contains it.
     pub(super) fn find(&self, term: &str) -> Option<Term> {
         self.numbers.get(term).copied()
     }
 
-    /// The tables that hold a term.
+    /// Returns the postings of a term.
     pub(super) fn of(&self, term: Term) -> impl Iterator<Item = Posting> {
         self.range(term).map(|at| {
             let has = |field: usize| self.fields[at] & (1 << field) != 0;
@@ -199,26 +198,26 @@ impl Postings {
         })
     }
 
-    /// All terms.
+    /// Returns all terms.
     pub(super) fn terms(&self) -> impl Iterator<Item = (&str, Term)> {
         self.numbers
             .iter()
             .map(|(text, term)| (text.as_str(), *term))
     }
 
-    /// How much a term tells tables apart.
+    /// Returns how well a term distinguishes tables.
     pub(super) fn rarity(&self, term: Term) -> f32 {
         self.rarity.get(term as usize).copied().unwrap_or(0.0)
     }
 
-    /// Terms of the same family of words.
+    /// Returns the terms with the same root.
     pub(super) fn family(&self, word: &str) -> &[Term] {
         let terms = root(word).and_then(|root| self.families.get(root));
         terms.map_or(&[], Vec::as_slice)
     }
 
-    /// Terms that are no words and may be short for this one: its first letter and some of the
-    /// others in their order, as in `qty`, `dept`, `wgt`.
+    /// Returns terms that may abbreviate a word: its first letter followed by some of the others in
+    /// order, as in `qty`, `dept`, `wgt`.
     pub(super) fn short_for<'a>(&'a self, word: &'a str) -> impl Iterator<Item = (&'a str, Term)> {
         let first = word.get(..1).unwrap_or_default();
         let start = self
@@ -232,7 +231,7 @@ impl Postings {
         fits.map(|(text, term)| (text.as_str(), *term))
     }
 
-    /// The terms of two characters that have this one.
+    /// Returns the two-character terms that contain this character.
     pub(super) fn holders(&self, c: char) -> &[Term] {
         self.holders.get(&c).map_or(&[], Vec::as_slice)
     }
@@ -270,7 +269,7 @@ fn rarities(starts: &[u32], tables: usize) -> Vec<f32> {
     holders.map(|holders| rarity(tables, holders)).collect()
 }
 
-/// How much a word tells tables apart that so many of them have.
+/// Returns how well a term distinguishes tables, given the number of tables that contain it.
 pub(super) fn rarity(tables: usize, holders: usize) -> f32 {
     let (tables, n) = (tables as f32, holders as f32);
     (1.0 + RARITY_FLOOR + (tables - n + 0.5).max(0.0) / (n + 0.5)).ln()
@@ -288,7 +287,7 @@ fn holders(numbers: &HashMap<String, Term>) -> HashMap<char, Vec<Term>> {
     holders
 }
 
-/// Terms of two to five letters that the dictionary does not have, in order.
+/// Returns terms of two to five letters that are not in the dictionary, in order.
 fn short(numbers: &HashMap<String, Term>) -> Vec<(String, Term)> {
     let is_short = |text: &str| {
         let letters = text.bytes().all(|b| b.is_ascii_lowercase());

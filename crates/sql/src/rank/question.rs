@@ -1,4 +1,4 @@
-//! A question as terms of a schema: what each of its words may mean there.
+//! Maps the words of a question to terms of the schema.
 
 use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
 
@@ -8,33 +8,34 @@ use super::split::{TextRun, bigrams, pieces};
 use super::terms::{Terms, base, is_known};
 use super::thesaurus::{Synonym, Thesaurus};
 
-/// Most words of a question that count: the first ones.
+/// Maximum number of words; further ones are ignored.
 const MOST_WORDS: usize = 48;
-/// A word that is near in meaning counts for this much of one that is the same.
+/// Weight of a related word, compared with the same word.
 const RELATED: f32 = 0.7;
-/// And for this much where the schema has the word itself.
+/// Weight of a related word if the schema also contains the word itself.
 const RELATED_BESIDE: f32 = 0.25;
-/// A word of the same family counts for this much: `distraction` for `distracted`.
+/// Weight of a word with the same root: `distraction` for `distracted`.
 const FAMILY: f32 = 0.7;
-/// And for this much where the schema has the word itself.
+/// Weight of a word with the same root if the schema also contains the word itself.
 const FAMILY_BESIDE: f32 = 0.15;
-/// An abbreviation counts for this much, where the schema does not have the word itself.
+/// Weight of an abbreviation if the schema does not contain the word itself.
 const SHORTENED: f32 = 0.4;
-/// Initials of three or more words count for this much, and of two.
+/// Weights of initials of three or more words, and of two words.
 const INITIALS: f32 = 0.8;
 const TWO_INITIALS: f32 = 0.4;
-/// Most words of which initials are made.
+/// Maximum number of words that form initials.
 const LONGEST_INITIALS: usize = 5;
-/// A number counts for this much: most of them are values.
+/// Weight of a number, because most numbers are values.
 const NUMBER: f32 = 0.5;
-/// A single character counts for this much, where no pair of it is found.
+/// Weight of a single character if no pair with it matches.
 const CHARACTER: f32 = 0.3;
-/// What is counted ends with one of these: `订单数` asks for `订单`, and no table of it is called so.
+/// Suffixes that ask for a count or ratio: `订单数` asks for `订单`, but table names do not contain the
+/// suffix.
 const COUNTERS: [char; 4] = ['数', '量', '率', '额'];
-/// A character that more terms have says nothing.
+/// Maximum number of terms that contain a character for it to count.
 const MOST_HOLDERS: usize = 12;
 
-/// Words that ask and say nothing about what is asked for.
+/// English stop words.
 const EMPTY: &str = "a about above after all also am an and any are as at be been being below \
     between both but by can could did do does each either every for from had has have having he \
     her his how i if in into is it its many me more most much my of on or our per please she \
@@ -42,7 +43,7 @@ const EMPTY: &str = "a about above after all also am an and any are as at be bee
     what when where whether which while who whom whose why will with would you your not no \
     s t d ll re ve find show list give get tell return display want let see know";
 
-/// Chinese words that ask and say nothing about what is asked for, longer ones first.
+/// Chinese stop words, longer ones first.
 const ASKING: &[&str] = &[
     "有哪些",
     "是什么",
@@ -74,12 +75,12 @@ const ASKING: &[&str] = &[
     "呢",
 ];
 
-/// A word of the question with the terms that it may stand for.
+/// A word of the question with its candidate terms.
 #[derive(Debug)]
 pub(super) struct QueryTerm {
-    /// The word as people see it.
+    /// The word in readable form.
     pub(super) word: String,
-    /// Terms of the schema, with how surely each is meant: up to 1.
+    /// Terms of the schema with weights of up to 1.
     pub(super) meant: Vec<(Term, f32)>,
 }
 
@@ -92,7 +93,7 @@ impl QueryTerm {
     }
 }
 
-/// What a question asks for.
+/// Parses a question into query terms.
 pub(super) fn read(
     question: &str,
     terms: &Terms,
@@ -122,12 +123,13 @@ pub(super) fn read(
     reader.asked
 }
 
-/// Whether a word asks and says nothing about what is asked for.
+/// Returns whether a word is a stop word.
 pub(crate) fn is_stop_word(word: &str) -> bool {
     EMPTY.split(' ').any(|empty| empty == word)
 }
 
-/// The words of a question that say what it is about, in base form; Chinese by pairs of characters.
+/// Returns the content words of a question in base form; Chinese text is split into pairs of
+/// characters.
 pub(crate) fn content_words(question: &str) -> Vec<String> {
     let mut words = Vec::new();
     for piece in pieces(question) {
@@ -156,15 +158,15 @@ struct QuestionReader<'a> {
     terms: &'a Terms,
     thesaurus: &'a Thesaurus,
     postings: &'a Postings,
-    /// Words that were read.
+    /// Words processed so far.
     read: HashSet<String>,
-    /// Words with their place in `asked`; `None` for those that mean nothing here.
+    /// Words with their index in `asked`; `None` if a word has no meaning here.
     seen: HashMap<String, Option<usize>>,
     asked: Vec<QueryTerm>,
 }
 
 impl QuestionReader<'_> {
-    /// Notes what a word means, in addition to what is known of it.
+    /// Adds meanings of a word to those known so far.
     fn add_term(&mut self, word: &str, meant: Vec<(Term, f32)>) {
         if let Some(Some(place)) = self.seen.get(word) {
             for (term, sure) in meant {
@@ -210,8 +212,9 @@ impl QuestionReader<'_> {
         }
     }
 
-    /// `high school` may be `HS` in the schema: where it does not have all of the words, and for
-    /// two letters, which stand for much else, where it has none of them.
+    /// Matches initials: `high school` may be `HS` in the schema. Requires that the schema lacks at
+    /// least one of the words. Two initials are ambiguous, so for them the schema must lack both
+    /// words.
     fn initials(&mut self, words: &[&str]) {
         let full: Vec<&str> = words
             .iter()
@@ -249,14 +252,15 @@ impl QuestionReader<'_> {
         found == 0 || (all > 2 && found < all)
     }
 
-    /// `zip code` may be `zipcode` in the schema.
+    /// Matches joined words: `zip code` may be `zipcode` in the schema.
     fn together(&mut self, first: &str, second: &str) {
         let whole = base(&format!("{first}{second}"));
         let meant = self.postings.find(&whole).map(|term| (term, 1.0));
         self.add_term(&whole, meant.into_iter().collect());
     }
 
-    /// What a glossary says; an entry of several terms counts where the schema has all of them.
+    /// Adds synonyms from a glossary. An entry of several terms counts if the schema contains all
+    /// of them.
     fn others(&mut self, word: &str, others: &[Synonym], is_direct: bool) {
         for other in others {
             let sure = match (other.is_given, is_direct) {
@@ -323,7 +327,7 @@ impl QuestionReader<'_> {
         }
     }
 
-    /// Terms that may be short for a word.
+    /// Adds terms that may abbreviate a word.
     fn shortened(&self, word: &str, meant: &mut Vec<(Term, f32)>) {
         if word.len() < 4 || !word.is_ascii() {
             return;
@@ -364,7 +368,7 @@ impl QuestionReader<'_> {
         }
     }
 
-    /// Entries of the glossary, the longest first from left to right.
+    /// Matches glossary entries, the longest first from left to right.
     fn entries(&mut self, chars: &[char], is_found: &mut [bool]) {
         let mut at = 0;
         while at < chars.len() {
@@ -382,7 +386,7 @@ impl QuestionReader<'_> {
         }
     }
 
-    /// Characters of which no pair was found, where few terms have them.
+    /// Matches single characters without a matching pair, if few terms contain them.
     fn single(&mut self, chars: &[char], is_found: &[bool]) {
         for c in chars
             .iter()

@@ -1,21 +1,21 @@
 //! A ranked table, and a value that a question names.
 
-/// A table that fits.
+/// A table that matches a question.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RankedTable {
-    /// Its place in [`Catalogue::tables`].
+    /// Index in [`Catalogue::tables`].
     pub table: usize,
-    /// How well it fits; comparable within one answer, never negative.
+    /// Score, never negative. It is comparable only within one ranking.
     pub score: f32,
-    /// The words that it was found by, and `joins orders` for a table that others led to.
+    /// Matching words, or `joins orders` for a table found through a join.
     pub why: Vec<String>,
 }
 
-/// A value of columns that a question names, with the tables that have it.
+/// A column value that a question mentions, with the tables that contain it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct NamedValue {
-    /// The words of the value.
+    /// Words of the value.
     pub(crate) words: Vec<String>,
-    /// Places of the tables.
+    /// Indexes of the tables.
     pub(crate) tables: Vec<usize>,
 }

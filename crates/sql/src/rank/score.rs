@@ -1,4 +1,4 @@
-//! From terms to tables: what a table says itself, and what those around it say.
+//! Computes table scores from terms, including shares from related tables.
 
 use super::coverage::NameCoverage;
 use super::index::RankIndex;
@@ -6,25 +6,26 @@ use super::postings;
 use super::question::QueryTerm;
 use super::ranked_table::{NamedValue, RankedTable};
 
-/// What a table gets of a word that a table says whose rows point to it.
+/// Share of a word's score that a table gets from each table that refers to it.
 const FROM_CHILD: f32 = 0.72;
-/// What a table gets of a word that a table says which its rows point to, the less the more
-/// others point there, too.
+/// Share of a word's score that a table gets from a table it refers to. It is smaller if many
+/// others refer to that table too.
 const FROM_PARENT: f32 = 0.4;
-/// What a table gets of a word that another table of its small schema says.
+/// Share of a word's score that a table gets from other tables of its small schema.
 const FROM_SCHEMA: f32 = 0.25;
-/// How many joins away a word still counts.
+/// Maximum number of joins over which a word's score spreads.
 const STEPS: usize = 2;
 
-/// A value that a table is known to have counts for this much of a word that stands in it.
+/// Weight of a known value, compared with a word of the table.
 const OF_VALUE: f32 = 0.7;
-/// And for this much where the schema has all words of the value itself: they may mean that.
+/// Weight of a known value if the schema contains all of its words, which may then refer to the
+/// schema instead.
 const OF_VALUE_BESIDE: f32 = 0.25;
 
 /// Scores of all tables for one word.
 type ScoreRow = Vec<f32>;
 
-/// The best `most` tables that fit, best first; of equal ones the first in the catalogue.
+/// Returns the best `most` tables, best first; ties keep the catalogue's order.
 pub(super) fn best(
     index: &RankIndex,
     asked: &[QueryTerm],
@@ -69,8 +70,8 @@ pub(super) fn best(
     ranked.collect()
 }
 
-/// How much each table is itself about a word: the best of what the word may mean.
-/// Notes in `said` which of their names' words that are.
+/// Returns each table's own score for a word: the best of the word's meanings. Adds the mentioned
+/// words of their names to `said`.
 fn term_scores(index: &RankIndex, word: &QueryTerm, said: &mut [NameCoverage]) -> ScoreRow {
     let mut row = vec![0.0f32; index.catalogue.tables.len()];
     for (term, sure) in &word.meant {
@@ -84,7 +85,7 @@ fn term_scores(index: &RankIndex, word: &QueryTerm, said: &mut [NameCoverage]) -
     row
 }
 
-/// How much each table is about a value: the more, the fewer tables have it.
+/// Returns each table's score for a value, which is higher if fewer tables contain the value.
 fn value_scores(index: &RankIndex, value: &NamedValue) -> ScoreRow {
     let all = index.catalogue.tables.len();
     let mut row = vec![0.0f32; all];
@@ -103,10 +104,10 @@ fn value_scores(index: &RankIndex, value: &NamedValue) -> ScoreRow {
     row
 }
 
-/// The same with what the tables around each table say.
+/// Returns the scores including the shares from related tables.
 fn with_context(index: &RankIndex, own: &ScoreRow) -> ScoreRow {
     let mut row = own.clone();
-    // Each step reads the row of the step before, so the order of the tables does not matter.
+    // Each step reads the scores of the step before, so the order of the tables does not matter.
     for _ in 0..STEPS {
         let before = row.clone();
         for table in &index.joins.joined {
@@ -139,7 +140,7 @@ fn add(total: &mut ScoreRow, row: &ScoreRow) {
     }
 }
 
-/// The words that a table was found by, without those that hardly count.
+/// Returns the words that matched a table, without those that hardly count.
 fn words(names: &[String], own: &[ScoreRow], table: usize) -> Vec<String> {
     let most = own.iter().map(|row| row[table]).fold(0.0, f32::max);
     let found = names
@@ -151,8 +152,8 @@ fn words(names: &[String], own: &[ScoreRow], table: usize) -> Vec<String> {
     words
 }
 
-/// What led to a table that no word was found in: the best of the tables that it is joined
-/// with, or its schema.
+/// Returns the relation through which a table without matching words was found: the best joined
+/// table, or its schema.
 fn led_by(index: &RankIndex, table: usize, strength: impl Fn(usize) -> f32) -> Option<String> {
     let joins = &index.joins;
     let around = joins.parents[table].iter().chain(&joins.children[table]);

@@ -1,13 +1,13 @@
-//! Schemas so small that their tables belong together.
+//! Detects schemas that are so small that their tables are related.
 
 use std::ops::Range;
 
 use crate::catalogue::DatabaseTable;
 
-/// Schemas with more tables than this say nothing about each of them.
+/// Maximum number of tables in a small schema.
 const SMALL_SCHEMA: usize = 40;
 
-/// Runs of tables that stand in one small schema, where the catalogue has several schemas.
+/// Returns the index ranges of the tables in small schemas, if the catalogue has several schemas.
 pub(super) fn small_schemas(tables: &[DatabaseTable]) -> Vec<Range<usize>> {
     let mut start = 0;
     let mut found = Vec::new();

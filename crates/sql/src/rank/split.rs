@@ -1,22 +1,21 @@
-//! Splitting of text into words: identifiers at their boundaries, runs of Chinese, Japanese and
-//! Korean apart.
+//! Splits text into words, at identifier boundaries and between scripts.
 //!
-//! See [`super::terms`] for base forms and for words that were written together.
+//! See [`super::terms`] for base forms and for compound words without separators.
 
-/// A run of one kind, in lower case.
+/// A run of characters of one kind, in lower case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum TextRun {
     /// Letters of an alphabet.
     Word(String),
     /// Digits.
     Number(String),
-    /// Characters of a script that writes no spaces.
+    /// Characters of a script without spaces.
     Characters(Vec<char>),
 }
 
-/// Most characters of one text that are read; names and comments are far shorter.
+/// Maximum characters of one text. Names and comments are far shorter.
 pub(super) const LONGEST_TEXT: usize = 10_000;
-/// Most letters of one word; what follows is left out.
+/// Maximum letters of one word; further ones are dropped.
 const LONGEST_WORD: usize = 128;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -38,13 +37,14 @@ fn kind(c: char) -> CharKind {
     }
 }
 
-/// Han, kana and hangul: scripts in which a character is about a syllable.
+/// Returns whether it is Han, kana or hangul, where one character is about one syllable.
 fn is_cjk(c: char) -> bool {
     matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}'
         | '\u{ac00}'..='\u{d7af}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{323af}')
 }
 
-/// The pieces of a text, in order: `HTTPServer_v2 订单` is `http`, `server`, `v`, `2`, `订单`.
+/// Returns the runs of a text in order: `HTTPServer_v2 订单` becomes `http`, `server`, `v`, `2`,
+/// `订单`.
 pub(super) fn pieces(text: &str) -> Vec<TextRun> {
     let chars: Vec<char> = text.chars().take(LONGEST_TEXT).collect();
     let mut found = Vec::new();
@@ -68,8 +68,8 @@ fn lower(run: &[char]) -> String {
     run.flat_map(|c| c.to_lowercase()).collect()
 }
 
-/// Where the piece that starts at `start` ends: `HTTPServer` has its seam before the `S`
-/// (the last capital belongs to the word that follows), `HTTPs` has none worth a word.
+/// Returns the end of the run that starts at `start`. `HTTPServer` is split before the `S`, because
+/// the last capital belongs to the next word. `HTTPs` is not split.
 fn end_of_piece(chars: &[char], start: usize) -> usize {
     let first = kind(chars[start]);
     let run_of = |wanted: CharKind, from: usize| {
@@ -88,8 +88,8 @@ fn end_of_piece(chars: &[char], start: usize) -> usize {
     capitals - 1
 }
 
-/// Neighbouring pairs of characters, which stand for words without a dictionary: for ranking tables
-/// they are as good as a segmenter, which would need one. A single character stands for itself.
+/// Returns adjacent pairs of characters, which approximate words. For ranking tables they work as
+/// well as a segmenter, but do not need a dictionary. A single character is returned alone.
 pub(super) fn bigrams(run: &[char]) -> Vec<String> {
     if run.len() < 2 {
         return run.iter().map(char::to_string).collect();

@@ -1,7 +1,7 @@
-//! Light stemming: plurals and the commonest endings of verbs, checked against known words.
+//! Light stemming: removes plurals and the most common verb endings, checked against known words.
 
-/// The form that a word is looked up by. `is_known` says whether a word is in the dictionary,
-/// which keeps `process` and `news` whole and gives `classes` its `class`.
+/// Returns the base form of a word. `is_known` looks up the dictionary, so that `process` and
+/// `news` stay unchanged and `classes` becomes `class`.
 pub(super) fn stem(word: &str, is_known: impl Fn(&str) -> bool) -> String {
     if word.len() < 4 || !word.is_ascii() {
         return word.to_owned();
@@ -54,7 +54,7 @@ fn verb(word: &str, is_known: &impl Fn(&str) -> bool) -> Option<String> {
     candidates.into_iter().flatten().find(|c| is_known(c))
 }
 
-/// Endings that make words of one family, longer ones first.
+/// Derivational endings, longer ones first.
 const ENDINGS: &[&str] = &[
     "ization", "isation", "ational", "fulness", "iveness", "ements", "ations", "ation", "ition",
     "ement", "ances", "ences", "ities", "ality", "ively", "ibly", "ably", "ance", "ence", "able",
@@ -62,11 +62,11 @@ const ENDINGS: &[&str] = &[
     "ive", "ity", "ism", "ist", "ing", "ers", "ors", "ian", "ial", "ant", "ent", "ary", "ory",
     "ous", "ed", "er", "or", "al", "ic", "ly", "es", "ee", "y", "e", "s",
 ];
-/// Shorter roots say nothing.
+/// Minimum length of a root.
 const SHORTEST_ROOT: usize = 4;
 
-/// What words of one family have in common: `distract` of `distraction` and `distracted`.
-/// Rough: good for words that nothing else is found for.
+/// Returns the common root of related words: `distract` for `distraction` and `distracted`. It is
+/// approximate, so use it only for words without another match.
 pub(super) fn root(word: &str) -> Option<&str> {
     let mut root = word;
     for _ in 0..2 {

@@ -1,4 +1,4 @@
-//! Words to terms: what is the same for a question and for a name becomes one term.
+//! Normalizes words to terms, so that equal words in questions and names become the same term.
 
 use foldhash::HashMap;
 
@@ -7,22 +7,22 @@ use super::split::{TextRun, bigrams, pieces};
 use super::stem::stem;
 use crate::catalogue::DatabaseTable;
 
-/// Shorter words are not looked into for words without a seam.
+/// Minimum length of a word that may be a compound without separators.
 const SHORTEST_TO_CUT: usize = 6;
-/// Bits that a word of the schema costs that is in no dictionary.
+/// Cost in bits of a schema word that is not in the dictionary.
 const OWN_WORD: f32 = 14.0;
-/// Bits that a link word costs: they are in no dictionary of nouns, verbs and adjectives.
+/// Cost in bits of a function word. The dictionary contains only nouns, verbs and adjectives.
 const LINK_WORD: f32 = 7.0;
-/// Bits on top for a piece of two letters, most of which are symbols and not words.
+/// Additional cost in bits of a two-letter part, because most of them are symbols instead of words.
 const TWO_LETTERS: f32 = 4.0;
-/// Bits on top for an inflected form.
+/// Additional cost in bits of an inflected form.
 const INFLECTED: f32 = 1.0;
-/// Bits that a piece costs that is no word at all, and each of its letters.
+/// Costs in bits of a part that is not a word: for the part, and for each letter.
 const NO_WORD: f32 = 8.0;
 const NO_WORD_LETTER: f32 = 4.7;
-/// Most letters of such a piece.
+/// Maximum letters of such a part.
 const LONGEST_NO_WORD: usize = 5;
-/// A word is cut only where the pieces cost less than this for each letter.
+/// Maximum cost per letter for which a compound is split.
 const DEAREST_LETTER: f32 = 5.0;
 
 const LINKS: &[&str] = &[
@@ -30,14 +30,14 @@ const LINKS: &[&str] = &[
     "not", "of", "on", "or", "per", "than", "that", "the", "to", "with",
 ];
 
-/// What a schema's words are made of: its own words besides the dictionary's.
+/// Vocabulary of a schema, in addition to the dictionary.
 #[derive(Debug, Default)]
 pub(crate) struct Terms {
     own: HashMap<String, u32>,
 }
 
 impl Terms {
-    /// The words of names of tables and columns.
+    /// Collects the words in names of tables and columns.
     pub(crate) fn of_tables(tables: &[DatabaseTable]) -> Self {
         let mut terms = Terms::default();
         for table in tables {
@@ -49,7 +49,7 @@ impl Terms {
         terms
     }
 
-    /// Notes a name's words, so that they are found inside longer ones: `tbl` in `tblorder`.
+    /// Adds the words of a name, so that they are found inside compounds: `tbl` in `tblorder`.
     fn learn(&mut self, text: &str) {
         for piece in pieces(text) {
             if let TextRun::Word(word) = piece
@@ -60,7 +60,7 @@ impl Terms {
         }
     }
 
-    /// The terms of a text, in order. A word without seams gives itself and its parts.
+    /// Passes the terms of a text to a callback, in order. A compound gives itself and its parts.
     pub(crate) fn of(&self, text: &str, mut each: impl FnMut(String)) {
         for piece in pieces(text) {
             match piece {
@@ -77,7 +77,7 @@ impl Terms {
         }
     }
 
-    /// The words that a word was written together from; itself if it is one.
+    /// Splits a compound into its words; any other word is returned alone.
     pub(super) fn cut(&self, word: &str) -> Vec<String> {
         if word.len() < SHORTEST_TO_CUT || !word.is_ascii() || is_known(&base(word)) {
             return vec![word.to_owned()];
@@ -85,13 +85,12 @@ impl Terms {
         self.cheapest(word).unwrap_or_else(|| vec![word.to_owned()])
     }
 
-    /// The likeliest way to read a word as several (unigram segmentation), if there is one
-    /// that is likely enough.
+    /// Returns the most probable split of a word (unigram segmentation), if one is probable enough.
     fn cheapest(&self, word: &str) -> Option<Vec<String>> {
         let mut best: Vec<Option<(f32, usize)>> = vec![None; word.len() + 1];
         best[0] = Some((0.0, 0));
         for end in 1..=word.len() {
-            // No part is longer than 20 letters, which keeps the search linear in the length of the
+            // Parts are limited to 20 letters, which makes the search linear in the length of the
             // word.
             for start in end.saturating_sub(20)..end {
                 let Some((before, _)) = best[start] else {
@@ -142,12 +141,12 @@ impl Terms {
     }
 }
 
-/// Whether a word is in the dictionary as it is.
+/// Returns whether a word is in the dictionary unchanged.
 pub(super) fn is_known(word: &str) -> bool {
     LINKS.contains(&word) || ENGLISH.find(word).is_some()
 }
 
-/// The form that a word is compared by: `children` is `child`, `categories` is `category`.
+/// Returns the base form used for comparison: `child` for `children`, `category` for `categories`.
 pub(super) fn base(word: &str) -> String {
     let irregular = ENGLISH.find(word).and_then(|number| ENGLISH.base(number));
     irregular.map_or_else(|| stem(word, is_known), str::to_owned)

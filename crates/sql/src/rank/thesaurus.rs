@@ -1,5 +1,4 @@
-//! Words that stand for other words: the users' glossary, and a small list of words of
-//! business in Chinese and English.
+//! Synonyms from the users' glossary and from a small list of Chinese and English business terms.
 
 use foldhash::{HashMap, HashMapExt};
 
@@ -7,28 +6,28 @@ use super::glossary::Glossary;
 use super::split::{TextRun, pieces};
 use super::terms::{Terms, base};
 
-/// Groups of words that stand for each other, one a line.
+/// Groups of synonyms, one per line.
 const BUSINESS: &str = include_str!("dictionary/business.txt");
-/// Most words or characters of an entry that are compared with a question.
+/// Maximum words or characters of an entry that are compared with a question.
 const LONGEST: usize = 8;
 
-/// What a word may stand for.
+/// A synonym of a word.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Synonym {
-    /// Terms that belong together: `order` and `item`.
+    /// Terms that belong together, such as `order` and `item`.
     pub(super) parts: Vec<String>,
-    /// Whether a user said so; otherwise it is only likely.
+    /// Whether the user defined it; a built-in synonym is only probable.
     pub(super) is_given: bool,
 }
 
-/// Words with what they may stand for.
+/// Words with their synonyms.
 #[derive(Debug, Default)]
 pub(super) struct Thesaurus {
     others: HashMap<String, Vec<Synonym>>,
 }
 
 impl Thesaurus {
-    /// The built-in list and a glossary, which is read both ways.
+    /// Creates a thesaurus from the built-in list and a glossary, which works in both directions.
     pub(super) fn new(glossary: &Glossary, terms: &Terms) -> Self {
         let mut thesaurus = Thesaurus {
             others: HashMap::new(),
@@ -45,7 +44,7 @@ impl Thesaurus {
         for (word, others) in &glossary.entries {
             for other in others {
                 thesaurus.put(word, other, true, terms);
-                // Read both ways: users write the pair in either order.
+                // Each pair works in both directions, because users write pairs in either order.
                 thesaurus.put(other, word, true, terms);
             }
         }
@@ -63,12 +62,12 @@ impl Thesaurus {
         }
     }
 
-    /// The longest entry that begins at the start of these words, with its length in words.
+    /// Returns the longest entry that starts with these words, with its length in words.
     pub(super) fn of_words(&self, words: &[String]) -> Option<(usize, String, &[Synonym])> {
         self.longest(words.len(), |length| words[..length].join(" "))
     }
 
-    /// The longest entry that begins at the start of these characters, with its length.
+    /// Returns the longest entry that starts with these characters, with its length.
     pub(super) fn of_characters(&self, chars: &[char]) -> Option<(usize, String, &[Synonym])> {
         self.longest(chars.len(), |length| chars[..length].iter().collect())
     }
@@ -86,7 +85,7 @@ impl Thesaurus {
     }
 }
 
-/// How an entry is looked up: bases of its words with spaces between them.
+/// Returns the lookup key of an entry: base forms separated by spaces.
 fn key(text: &str) -> String {
     let part = |piece| match piece {
         TextRun::Word(word) => base(&word),

@@ -1,4 +1,4 @@
-//! The words of a text, in the form in which texts are compared.
+//! Splits text into words for comparison.
 
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
@@ -6,8 +6,8 @@ use unicode_normalization::char::is_combining_mark;
 use super::split::{LONGEST_TEXT, TextRun, pieces};
 use super::terms::base;
 
-/// The words of a text for comparing it with another: in base form and without accents, digits as
-/// they are, each character of a script without spaces for itself.
+/// Returns the words of a text for comparison: in base form and without accents. Digits stay
+/// unchanged, and each character of a script without spaces is its own word.
 pub(crate) fn words(text: &str) -> Vec<String> {
     let text = text
         .chars()

@@ -1,4 +1,4 @@
-//! Accepted queries, which serve as examples for later questions.
+//! Accepted queries, used as examples for later questions.
 
 use quillet_core::ErrorCode;
 use quillet_core::archive::{QueryPage, QueryRecord};
@@ -13,8 +13,8 @@ impl Databases {
     /// Accepts a recorded query as an example for similar questions.
     ///
     /// # Errors
-    /// There is no such connection or no such record, the record has no question, or the archive
-    /// does not answer.
+    /// Fails if the connection or the record does not exist, if the record has no question, or if
+    /// the archive is unavailable.
     pub async fn accept(&self, name: &str, id: u64) -> Result<QueryRecord, SqlError> {
         self.definition_text(name).await?;
         let archive = &self.inner.parts.archive;
@@ -41,10 +41,10 @@ impl Databases {
         })
     }
 
-    /// Withdraws the acceptance of a recorded query; returns `false` if it was not accepted.
+    /// Withdraws the acceptance of a recorded query. Returns `false` if it was not accepted.
     ///
     /// # Errors
-    /// There is no such connection, or the archive does not answer.
+    /// Fails if the connection does not exist or the archive is unavailable.
     pub async fn unaccept(&self, name: &str, id: u64) -> Result<bool, SqlError> {
         self.definition_text(name).await?;
         Ok(self.inner.parts.archive.unaccept(name, id).await?)
@@ -53,13 +53,13 @@ impl Databases {
     /// Returns all accepted records, newest first.
     ///
     /// # Errors
-    /// As [`Databases::unaccept`].
+    /// Same as [`Databases::unaccept`].
     pub async fn accepted(&self, name: &str) -> Result<Vec<QueryRecord>, SqlError> {
         self.definition_text(name).await?;
         Ok(self.inner.parts.archive.accepted(name).await?)
     }
 
-    /// A page that says which of its records are accepted.
+    /// Marks the accepted records of a page.
     pub(super) async fn with_acceptance(
         &self,
         name: &str,
@@ -72,8 +72,8 @@ impl Databases {
         Ok(page)
     }
 
-    /// Returns accepted pairs for similar questions whose queries still pass the guard. Returns
-    /// none if the archive fails.
+    /// Returns accepted queries of similar questions that still pass the guard. Returns none if the
+    /// archive fails.
     pub(super) async fn examples(&self, question: &str, asking: &QuestionContext) -> Vec<Example> {
         let parts = self.inner.parts.as_ref();
         if parts.config.examples == 0 || parts.config.chain == crate::ChainMode::Seed {

@@ -1,4 +1,4 @@
-//! Connections by name: stored ones, and temporary ones of this process.
+//! Named connections: stored ones, and temporary ones of this process.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,19 +7,19 @@ use quillet_core::ErrorCode;
 use quillet_core::history::{Commit, DefinitionContent, STORE};
 use quillet_core::store::{EntryKey, EntryKind, StoreEntry};
 
+use super::lock::locked;
 use super::{Connection, ConnectionDefinition, Databases, names, slot};
 use crate::database::ConnectionReport;
 use crate::{ConnectionUrl, DatabaseError, DatabaseErrorKind, SqlError};
-use quillet_core::lock::lock;
 
 /// The result of storing a connection.
 #[derive(Clone, Debug)]
 pub struct PutResult {
     /// The stored connection.
     pub connection: Connection,
-    /// Whether it is new.
+    /// Whether the connection is new.
     pub created: bool,
-    /// Privileges of the role beyond reading, one sentence each.
+    /// The role's privileges beyond reading, one sentence each.
     pub warnings: Vec<String>,
     /// The created version, if the store keeps a history.
     pub version: Option<u64>,
@@ -33,11 +33,11 @@ pub struct RemoveResult {
 }
 
 impl Databases {
-    /// Adds a temporary connection, which is not stored and hides a stored one of the same name. It
-    /// connects on first use.
+    /// Adds a temporary connection, which is not stored and hides a stored one with the same name.
+    /// It connects on first use.
     ///
     /// # Errors
-    /// The name or the address cannot be used.
+    /// Fails if the name or the URL is invalid.
     pub fn add_temporary(
         &self,
         name: &str,
@@ -46,46 +46,46 @@ impl Databases {
         names::check(name)?;
         let url = definition.url.parse::<ConnectionUrl>()?;
         let mut definition = definition.clone();
-        // Whoever hands over a file may read it, so its values are no secret from them.
+        // Users who pass a file can read it anyway, so its values may be shown to them.
         if url.path.is_some() && definition.values.is_none() {
             definition.values = Some(true);
         }
         let text: Arc<str> = to_json(&definition)?.into();
-        lock(&self.inner.temporary).insert(name.to_owned(), text);
+        locked(&self.inner.temporary).insert(name.to_owned(), text);
         Ok(())
     }
 
-    /// Lists all connections by name; a broken one has its problem.
+    /// Lists all connections by name. A connection with an invalid definition includes its problem.
     ///
     /// # Errors
-    /// The store does not answer.
+    /// Fails if the store is unavailable.
     pub async fn list(&self) -> Result<Vec<Connection>, SqlError> {
         let stored = self.inner.parts.store.load(EntryKind::Database).await?;
         let stored = stored
             .iter()
             .map(|entry| (entry.key.as_str().to_owned(), connection_of_entry(entry)));
         let mut all: BTreeMap<String, Connection> = stored.collect();
-        for (name, text) in lock(&self.inner.temporary).iter() {
+        for (name, text) in locked(&self.inner.temporary).iter() {
             all.insert(name.clone(), connection_of_text(name, text));
         }
         Ok(all.into_values().collect())
     }
 
-    /// One connection.
+    /// Returns one connection.
     ///
     /// # Errors
-    /// There is none of that name, or the store does not answer.
+    /// Fails if the connection does not exist or the store is unavailable.
     pub async fn get(&self, name: &str) -> Result<Connection, SqlError> {
         let text = self.definition_text(name).await?;
         Ok(connection_of_text(name, &text))
     }
 
-    /// Tests a connection and stores it under a name if it works. Its catalogue is read in the
+    /// Tests a connection and stores it if the test succeeds. Its catalogue is then read in the
     /// background.
     ///
     /// # Errors
-    /// The name or the address cannot be used, the database cannot be reached, or the store
-    /// refuses.
+    /// Fails if the name or the URL is invalid, the database is unreachable, or the store rejects
+    /// the write.
     pub async fn put(
         &self,
         name: &str,
@@ -94,10 +94,10 @@ impl Databases {
         self.put_as(name, definition, STORE, "").await
     }
 
-    /// Stores a connection with the author and message of the version.
+    /// Like [`Databases::put`], with the author and message of the version.
     ///
     /// # Errors
-    /// As [`Databases::put`].
+    /// Same as [`Databases::put`].
     pub async fn put_as(
         &self,
         name: &str,
@@ -106,7 +106,7 @@ impl Databases {
         message: &str,
     ) -> Result<PutResult, SqlError> {
         names::check(name)?;
-        // Connect before storing: a definition that cannot work is never saved.
+        // The test comes first, so that a definition that cannot work is never stored.
         let checked = self.test(&definition).await?;
         let before = self.stored(name).await?;
         let known = before
@@ -121,7 +121,7 @@ impl Databases {
             .await?;
         let slot = self.slot_of(name, text.into())?;
         if !slot.has_values {
-            // What was sampled under another definition is not wanted any more.
+            // Values sampled under another definition may not be allowed any more.
             self.inner.parts.archive.keep_values(name, None).await?;
         }
         self.read_in_background(&slot);
@@ -136,7 +136,7 @@ impl Databases {
     /// Tests a connection without storing it.
     ///
     /// # Errors
-    /// The address cannot be used or the database cannot be reached.
+    /// Fails if the URL is invalid or the database is unreachable.
     pub async fn test(
         &self,
         definition: &ConnectionDefinition,
@@ -144,8 +144,8 @@ impl Databases {
         let parts = &self.inner.parts;
         let url: ConnectionUrl = definition.url.parse()?;
         let database = slot::open(&url, definition, parts)?;
-        // A server that accepts and then says nothing must not hold a caller forever.
-        // Twice: once to connect and once to answer.
+        // A server that accepts and then stays silent must not block the caller. The limit is
+        // doubled: one timeout to connect and one to answer.
         let limit = parts.config.connect.connect_timeout * 2;
         let checked = tokio::time::timeout(limit, database.check()).await;
         let checked = checked.map_err(|_| {
@@ -164,39 +164,39 @@ impl Databases {
     /// Tests a stored connection.
     ///
     /// # Errors
-    /// There is no such connection, or it cannot be reached.
+    /// Fails if the connection does not exist or the database is unreachable.
     pub async fn test_known(&self, name: &str) -> Result<ConnectionReport, SqlError> {
         let text = self.definition_text(name).await?;
         self.test(&ConnectionDefinition::read(name, &text)?).await
     }
 
-    /// Removes a connection, its catalogue and its history; returns `false` if it did not exist.
+    /// Removes a connection with its catalogue and history. Returns `false` if it did not exist.
     ///
     /// # Errors
-    /// The store or the archive does not answer.
+    /// Fails if the store or the archive is unavailable.
     pub async fn remove(&self, name: &str) -> Result<bool, SqlError> {
         Ok(self.remove_as(name, STORE).await?.is_some())
     }
 
-    /// Removes a connection with the author of the version.
+    /// Like [`Databases::remove`], with the author of the version.
     ///
     /// # Errors
-    /// As [`Databases::remove`].
+    /// Same as [`Databases::remove`].
     pub async fn remove_as(
         &self,
         name: &str,
         author: &str,
     ) -> Result<Option<RemoveResult>, SqlError> {
-        let temporary = lock(&self.inner.temporary).remove(name).is_some();
+        let temporary = locked(&self.inner.temporary).remove(name).is_some();
         let is_stored = self.stored(name).await?.is_some();
         let version = if is_stored {
             self.commit_definition(name, None, author, "").await?
         } else {
             None
         };
-        // After the store has forgotten the connection, or a concurrent query could open it again
-        // from the old definition.
-        lock(&self.inner.slots).remove(name);
+        // This comes after the removal from the store. Otherwise, a concurrent query could open the
+        // connection again from the old definition.
+        locked(&self.inner.slots).remove(name);
         if !temporary && !is_stored {
             return Ok(None);
         }
@@ -204,7 +204,7 @@ impl Databases {
         Ok(Some(RemoveResult { version }))
     }
 
-    /// Stores or removes a definition; returns the created version.
+    /// Stores or removes a definition. Returns the created version.
     async fn commit_definition(
         &self,
         name: &str,
@@ -234,7 +234,7 @@ impl Databases {
         Ok(Some(committed.version.number))
     }
 
-    /// The definition of a connection in the store.
+    /// Returns the stored definition of a connection.
     async fn stored(&self, name: &str) -> Result<Option<Arc<str>>, SqlError> {
         let keys = [EntryKey::new(name)];
         let found = self
@@ -246,9 +246,9 @@ impl Databases {
         Ok(found.into_iter().next().flatten())
     }
 
-    /// The definition that a name means.
+    /// Returns the definition of a temporary or stored connection.
     pub(super) async fn definition_text(&self, name: &str) -> Result<Arc<str>, SqlError> {
-        let temporary = lock(&self.inner.temporary).get(name).cloned();
+        let temporary = locked(&self.inner.temporary).get(name).cloned();
         if let Some(text) = temporary {
             return Ok(text);
         }
@@ -256,7 +256,7 @@ impl Databases {
             return Ok(text);
         }
         let keys = self.inner.parts.store.keys(EntryKind::Database).await?;
-        let temporary: Vec<String> = lock(&self.inner.temporary).keys().cloned().collect();
+        let temporary: Vec<String> = locked(&self.inner.temporary).keys().cloned().collect();
         let known = keys
             .iter()
             .map(EntryKey::as_str)

@@ -1,4 +1,4 @@
-//! Definitions of connections: stored with secrets, shown without.
+//! Connection definitions: stored with secrets, displayed without.
 
 use std::fmt;
 
@@ -7,68 +7,67 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ConnectionUrl, SqlDialect, SqlError};
 
-/// A connection as it is put in and as it is stored (JSON, camelCase).
+/// Definition of a connection in requests and in the store (JSON, camelCase).
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ConnectionDefinition {
-    /// Address, with its password.
+    /// URL, including the password.
     pub url: String,
     /// Disables TLS.
     #[serde(default)]
     pub ssl_disabled: bool,
-    /// A tunnel to the database.
+    /// SSH tunnel to the database.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ssh_config: Option<SshConfig>,
     /// Description of the data, for people and models.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Words of its users and what they stand for.
+    /// Glossary: words of the users and their meanings.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub glossary: Vec<(String, Vec<String>)>,
-    /// Whether values of its columns may be sampled and shown to models; as the settings say
-    /// where `None`.
+    /// Whether column values may be sampled and shown to models. `None` uses the settings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub values: Option<bool>,
-    /// When it was created.
+    /// Time of creation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created_at: Option<jiff::Timestamp>,
-    /// When it was last changed.
+    /// Time of the last change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub updated_at: Option<jiff::Timestamp>,
 }
 
-/// A tunnel over SSH.
+/// Settings of an SSH tunnel.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SshConfig {
-    /// Whether it is used; a form sends all members also where it is not.
+    /// Whether the tunnel is used. A form sends all fields even if it is not.
     #[serde(default = "yes")]
     pub enabled: bool,
     /// Host of the SSH server.
     #[serde(default)]
     pub host: String,
-    /// Its port; 22 where `None`.
+    /// Port of the SSH server; 22 if `None`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub port: Option<u16>,
-    /// User there.
+    /// User on the SSH server.
     #[serde(default)]
     pub username: String,
-    /// How the user logs in; where `None`, with whatever is given.
+    /// Authentication method; if `None`, all given credentials are used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub auth_type: Option<SshAuth>,
-    /// The user's password there.
+    /// Password of the SSH user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub password: Option<String>,
-    /// The text of the private key.
+    /// Private key as text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub private_key: Option<String>,
-    /// What opens the private key.
+    /// Passphrase of the private key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key_passphrase: Option<String>,
-    /// File of the private key; else what `ssh` itself takes, such as its agent's.
+    /// Path of the private key. If `None`, `ssh` uses its defaults, such as its agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identity_file: Option<String>,
-    /// File of the hosts that are known; else that of `ssh` itself.
+    /// Path of the known hosts file. If `None`, `ssh` uses its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub known_hosts_file: Option<String>,
 }
@@ -77,13 +76,13 @@ fn yes() -> bool {
     true
 }
 
-/// The authentication of a user over SSH.
+/// SSH authentication method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SshAuth {
-    /// With a password.
+    /// Password.
     Password,
-    /// With a key: the text, the file, or what `ssh`'s agent has.
+    /// Key: from text, from a file, or from the agent of `ssh`.
     Key,
 }
 
@@ -100,7 +99,7 @@ impl SshConfig {
     }
 }
 
-/// Without secrets.
+/// Omits secrets.
 impl fmt::Debug for SshConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let port = self.port.unwrap_or(22);
@@ -109,7 +108,7 @@ impl fmt::Debug for SshConfig {
 }
 
 impl ConnectionDefinition {
-    /// A connection to an address, with nothing else set.
+    /// Creates a definition with only a URL.
     #[must_use]
     pub fn of(url: impl Into<String>) -> Self {
         ConnectionDefinition {
@@ -118,8 +117,8 @@ impl ConnectionDefinition {
         }
     }
 
-    /// Returns the definition without secrets: the password in the URL is masked, secrets of the
-    /// tunnel are removed. An invalid URL becomes empty.
+    /// Returns the definition without secrets: the password in the URL is masked, and secrets of
+    /// the tunnel are removed. An invalid URL becomes empty.
     #[must_use]
     pub fn masked(&self) -> Self {
         let url = self.url.parse::<ConnectionUrl>();
@@ -130,10 +129,10 @@ impl ConnectionDefinition {
         }
     }
 
-    /// Reads a stored definition.
+    /// Parses a stored definition.
     ///
     /// # Errors
-    /// It is not JSON of this form.
+    /// Fails if the JSON is invalid.
     pub(super) fn read(name: &str, text: &str) -> Result<Self, SqlError> {
         serde_json::from_str(text).map_err(|error| SqlError::Invalid {
             code: ErrorCode::SqlInvalidDefinition,
@@ -145,37 +144,37 @@ impl ConnectionDefinition {
     }
 }
 
-/// A connection as it is shown: without secrets.
+/// A connection for display, without secrets.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Connection {
-    /// Its name.
+    /// Name of the connection.
     pub name: String,
-    /// Address, the password masked; empty where it cannot be read.
+    /// URL with the password masked; empty if it is invalid.
     pub url: String,
-    /// Whose SQL it speaks; `None` where its address cannot be read.
+    /// SQL dialect; `None` if the URL is invalid.
     pub db_type: Option<SqlDialect>,
-    /// Whether it does without TLS.
+    /// Whether TLS is disabled.
     pub ssl_disabled: bool,
-    /// Its tunnel.
+    /// SSH tunnel.
     pub ssh_config: Option<SshConfig>,
-    /// What it holds.
+    /// Description of the data.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Whether values of its columns may be sampled, where its definition says so.
+    /// Whether column values may be sampled, if the definition sets it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub values: Option<bool>,
-    /// When it was put in first.
+    /// Time of creation.
     pub created_at: Option<jiff::Timestamp>,
-    /// When it was put in last.
+    /// Time of the last change.
     pub updated_at: Option<jiff::Timestamp>,
-    /// Why it cannot be used.
+    /// Reason why the connection is unusable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
 }
 
 impl Connection {
-    /// What a definition looks like without its secrets.
+    /// Returns the displayed form of a definition.
     pub(super) fn of(name: &str, definition: &ConnectionDefinition) -> Self {
         let parsed = definition.url.parse::<ConnectionUrl>();
         let url = parsed.as_ref().ok();
@@ -193,7 +192,7 @@ impl Connection {
         }
     }
 
-    /// A connection that is there and cannot be read.
+    /// Returns the displayed form of a connection whose definition is invalid.
     pub(super) fn broken(name: &str, problem: String) -> Self {
         Connection {
             name: name.to_owned(),

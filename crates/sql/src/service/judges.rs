@@ -1,4 +1,4 @@
-//! Judges of generated queries: the guard alone, or the guard and then the database.
+//! Judges of generated queries: the guard alone, or the guard and the database.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -16,19 +16,19 @@ use crate::guard::{self, ApprovedQuery, GuardError, Policy};
 use crate::stream::RowSink;
 use crate::{RowSet, SqlError};
 
-/// The checks of one query on its way to a database.
+/// Checks of one query before it reaches a database.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Gate<'a> {
     pub(super) parts: &'a ServiceParts,
     pub(super) slot: &'a ConnectionSlot,
-    /// The catalogue that names are checked against, where it is at hand.
+    /// Catalogue for checking names, if one is available.
     pub(super) prepared: Option<&'a Arc<PreparedCatalogue>>,
     pub(super) options: &'a RunOptions,
 }
 
 impl Gate<'_> {
-    /// Checks a query. If it names something unknown, the catalogue is compared first, because the
-    /// object may be new.
+    /// Checks a query. If it contains an unknown name, the catalogue's fingerprint is compared
+    /// first, because the object may be new.
     pub(super) async fn approve(&self, sql: &str) -> Result<ApprovedQuery, SqlError> {
         let refused = match self.check(sql, self.prepared) {
             Ok(approved) => return Ok(approved),
@@ -38,10 +38,10 @@ impl Gate<'_> {
         if let Some(known) = self.prepared.filter(|_| is_unknown) {
             let now = self
                 .slot
-                // Age zero compares the fingerprint now, whatever the settings say.
+                // An age of zero compares the fingerprint immediately, regardless of the settings.
                 .prepared(self.parts, Duration::ZERO, &|_, _, _| {})
                 .await?;
-            // The same fingerprint means the same names: a second check would give the same error.
+            // If the fingerprint is unchanged, a second check would give the same error.
             if now.catalogue.fingerprint != known.catalogue.fingerprint {
                 return self
                     .check(sql, Some(&now))
@@ -51,7 +51,7 @@ impl Gate<'_> {
         Err(refusal(refused, sql))
     }
 
-    /// Whether a query would pass now, and the tables that it reads.
+    /// Returns the tables that a query reads, if it would pass now.
     pub(super) fn tables(&self, sql: &str) -> Option<Vec<String>> {
         let approved = self.check(sql, self.prepared).ok()?;
         Some(approved.tables)
@@ -72,14 +72,14 @@ impl Gate<'_> {
         guard::check(sql, self.slot.database.dialect(), catalogue, &policy)
     }
 
-    /// Runs a query that was approved.
+    /// Runs an approved query.
     pub(super) async fn run(&self, approved: ApprovedQuery) -> Result<QueryRun, SqlError> {
         let mut rows = RowSet::default();
         let streamed = self.run_into(approved, &mut rows).await?;
         Ok(streamed.into_query_run(rows))
     }
 
-    /// The same, its rows into a sink.
+    /// Runs an approved query and streams its rows into a sink.
     pub(super) async fn run_into(
         &self,
         approved: ApprovedQuery,
@@ -115,7 +115,7 @@ fn refusal(error: GuardError, sql: &str) -> SqlError {
     }))
 }
 
-/// The guard alone.
+/// Checks queries with the guard only.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct GuardJudge<'a>(pub(super) Gate<'a>);
 
@@ -133,7 +133,7 @@ impl Judge for GuardJudge<'_> {
     }
 }
 
-/// The guard and the database.
+/// Checks queries with the guard and by running them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ExecutionJudge<'a>(pub(super) Gate<'a>);
 

@@ -1,10 +1,11 @@
-//! The service for databases by name: connections in the store, catalogues and history in the
+//! The service for named databases: connections in the store, catalogues and history in the
 //! archive, and the pipeline from question to rows.
 
 mod accepted;
 mod connections;
 mod definition;
 mod judges;
+mod lock;
 mod names;
 mod parts;
 mod run;
@@ -33,7 +34,7 @@ use crate::stream::RowSink;
 use crate::{Catalogue, DatabaseError, DatabaseErrorKind, RowSet, SqlConfig, SqlError};
 
 use judges::Gate;
-use quillet_core::lock::lock;
+use lock::locked;
 use slot::ConnectionSlot;
 
 pub use connections::{PutResult, RemoveResult};
@@ -42,7 +43,7 @@ pub use parts::ServiceParts;
 pub use run::{QueryRun, RunOptions};
 pub use stream_result::StreamResult;
 
-/// Databases by name. Cheap to clone; clones share one service.
+/// A set of named databases. Cheap to clone; clones share one service.
 #[derive(Clone, Debug)]
 pub struct Databases {
     inner: Arc<Inner>,
@@ -51,15 +52,15 @@ pub struct Databases {
 #[derive(Debug)]
 struct Inner {
     parts: Arc<ServiceParts>,
-    /// Connections of this process only: name and definition.
+    /// Temporary connections: name and definition.
     temporary: Mutex<BTreeMap<String, Arc<str>>>,
     slots: Mutex<HashMap<String, Arc<ConnectionSlot>>>,
-    /// Tasks that read catalogues in the background; dropping the service ends them.
+    /// Background tasks that read catalogues. Dropping the service aborts them.
     reading: Mutex<JoinSet<()>>,
 }
 
-/// How long a query waits for a catalogue that is being read for the first time. It can be
-/// checked without one, only less helpfully.
+/// Maximum time that a query waits for the first read of a catalogue. Without a catalogue, its
+/// check gives less helpful errors.
 const FIRST_CATALOGUE_WAIT: Duration = Duration::from_secs(3);
 
 fn ignore_progress(_: u64, _: u64, _: &str) {}
@@ -96,11 +97,12 @@ impl Databases {
         self.inner.parts.store.changes()
     }
 
-    /// Returns the catalogue of a database: the stored one while its fingerprint is current,
-    /// otherwise a new one; always a new one with `refresh`.
+    /// Returns the catalogue of a database. The stored one is returned while its fingerprint is
+    /// current, unless `refresh` is set.
     ///
     /// # Errors
-    /// The connection is unknown, or the database does not answer and no catalogue is stored.
+    /// Fails if the connection is unknown, or if the database is unavailable and no catalogue is
+    /// stored.
     pub async fn catalogue(
         &self,
         name: &str,
@@ -115,7 +117,7 @@ impl Databases {
     /// Returns the catalogue with its index and token counts.
     ///
     /// # Errors
-    /// As [`Databases::catalogue`].
+    /// Same as [`Databases::catalogue`].
     pub async fn prepared(
         &self,
         name: &str,
@@ -146,17 +148,17 @@ impl Databases {
     /// Generates the query for a question without running it.
     ///
     /// # Errors
-    /// The question is empty, the model does not answer with a query that may run, or
-    /// what [`Databases::catalogue`] says.
+    /// Fails if the question is empty or the model does not return an acceptable query, and like
+    /// [`Databases::catalogue`].
     pub async fn generate(&self, name: &str, question: &str) -> Result<GeneratedQuery, SqlError> {
         self.generate_with(name, question, &RunOptions::default())
             .await
     }
 
-    /// Generates a query with options; limits are ignored, because nothing runs.
+    /// Generates a query with options. Limits are ignored, because the query does not run.
     ///
     /// # Errors
-    /// As [`Databases::generate`].
+    /// Same as [`Databases::generate`].
     pub async fn generate_with(
         &self,
         name: &str,
@@ -164,17 +166,17 @@ impl Databases {
         options: &RunOptions,
     ) -> Result<GeneratedQuery, SqlError> {
         let asking = self.question_context(name, question).await?;
-        // Nothing runs here: the guard alone decides whether the model has to repair the query.
+        // The query does not run, so the guard alone decides whether the model must repair it.
         let judge = judges::GuardJudge(asking.gate(self, options));
         let chain = asking.chain(&self.inner.parts, options)?;
         let (generated, ()) = chain.run(question, &judge).await?;
         Ok(generated)
     }
 
-    /// Repairs a query that failed after it was generated; runs nothing.
+    /// Repairs a query that failed after generation, without running it.
     ///
     /// # Errors
-    /// As [`Databases::generate`].
+    /// Same as [`Databases::generate`].
     pub async fn repair_query(
         &self,
         name: &str,
@@ -191,10 +193,10 @@ impl Databases {
         Ok(generated)
     }
 
-    /// Generates a query and runs it; errors of the database are repaired like those of the guard.
+    /// Generates a query and runs it. Errors of the database are repaired like those of the guard.
     ///
     /// # Errors
-    /// As [`Databases::generate`] and [`Databases::run`].
+    /// Same as [`Databases::generate`] and [`Databases::run`].
     pub async fn ask(
         &self,
         name: &str,
@@ -216,7 +218,7 @@ impl Databases {
     /// Checks and runs a query, and records it in the history.
     ///
     /// # Errors
-    /// The guard or the database rejects it.
+    /// Fails if the guard or the database rejects the query.
     pub async fn run(
         &self,
         name: &str,
@@ -228,11 +230,11 @@ impl Databases {
         Ok(streamed.into_query_run(rows))
     }
 
-    /// Checks and runs a query, and streams its rows into a sink; if the query fails, the sink may
-    /// have received some.
+    /// Checks and runs a query, and streams its rows into a sink. If the query fails, the sink may
+    /// have received some rows.
     ///
     /// # Errors
-    /// As [`Databases::run`].
+    /// Same as [`Databases::run`].
     pub async fn run_into(
         &self,
         name: &str,
@@ -254,11 +256,12 @@ impl Databases {
         Ok(ran)
     }
 
-    /// Runs a reference query and another one under the guard, and compares their rows. Nothing is
-    /// recorded.
+    /// Runs a reference query and another query under the guard, and compares their rows. Neither
+    /// is recorded.
     ///
     /// # Errors
-    /// The right query does not run, or what [`Databases::run`] says of the connection.
+    /// Fails if the reference query fails, or if the connection is unusable (see
+    /// [`Databases::run`]).
     pub async fn compare(
         &self,
         name: &str,
@@ -287,10 +290,11 @@ impl Databases {
         Ok(execution(slot.database.as_ref(), &gold, &query, limits).await?)
     }
 
-    /// Returns the history before the record `before`, newest first; `limit` from 1 to 100.
+    /// Returns history records before the record `before`, newest first; `limit` is from 1 to 100.
     ///
     /// # Errors
-    /// There is no such connection, the limit is out of its range, or the archive does not answer.
+    /// Fails if the connection does not exist, the limit is out of range, or the archive is
+    /// unavailable.
     pub async fn history(
         &self,
         name: &str,
@@ -307,7 +311,7 @@ impl Databases {
     /// Returns records whose query or question contains all these words.
     ///
     /// # Errors
-    /// As [`Databases::history`].
+    /// Same as [`Databases::history`].
     pub async fn search_history(
         &self,
         name: &str,
@@ -325,11 +329,11 @@ impl Databases {
         self.slot_of(name, text)
     }
 
-    /// The open connection of a definition: another one as soon as the definition is another.
+    /// Returns the open connection for a definition. A changed definition opens a new one.
     fn slot_of(&self, name: &str, text: Arc<str>) -> Result<Arc<ConnectionSlot>, SqlError> {
-        let mut slots = lock(&self.inner.slots);
-        // Compared by the stored text: a changed password or tunnel opens a new connection, and the
-        // old one ends with its last query.
+        let mut slots = locked(&self.inner.slots);
+        // Definitions are compared as stored text. A changed password or tunnel thus opens a new
+        // connection, and the old one closes after its last query.
         if let Some(slot) = slots.get(name).filter(|slot| slot.text == text) {
             return Ok(slot.clone());
         }
@@ -338,8 +342,8 @@ impl Databases {
         Ok(slot)
     }
 
-    /// What a query is checked against. It waits for a catalogue only where there is none yet, and
-    /// then not for long.
+    /// Returns the catalogue for checking a query. Waits only if no catalogue exists yet, and only
+    /// for a short time.
     async fn catalogue_for_check(
         &self,
         slot: &Arc<ConnectionSlot>,
@@ -355,29 +359,32 @@ impl Databases {
         if let Ok(prepared) = tokio::time::timeout(FIRST_CATALOGUE_WAIT, reading).await {
             return Ok(Some(prepared?));
         }
-        // The timeout dropped the read in progress: it starts again in the background, for the next
-        // query.
+        // The timeout dropped the read in progress, so it starts again in the background for the
+        // next query.
         self.read_in_background(slot);
         Ok(None)
     }
 
-    /// Compares the catalogue, and reads it again where it has changed, in the background.
+    /// Compares the catalogue's fingerprint in the background, and reads the catalogue again if it
+    /// has changed.
     fn read_in_background(&self, slot: &Arc<ConnectionSlot>) {
         if !slot.try_begin_comparison() {
             return;
         }
-        // Weak: the task lives in a set that the service owns, and a strong reference would keep
-        // both alive forever.
+        // The reference is weak, because the service owns the task; a strong one would form a cycle
+        // and leak both.
         let (service, slot) = (Arc::downgrade(&self.inner), slot.clone());
         let parts = self.inner.parts.clone();
-        let mut reading = lock(&self.inner.reading);
-        // Removes finished tasks, which would otherwise stay in the set until the service ends.
+        let mut reading = locked(&self.inner.reading);
+        // Finished tasks are removed here. They would otherwise stay in the set until the service
+        // is dropped.
         while reading.try_join_next().is_some() {}
         reading.spawn(async move {
             let read = slot
                 .prepared(&parts, Duration::ZERO, &ignore_progress)
                 .await;
-            // Before the result is used, so that a failed comparison does not block the next one.
+            // This comes before the result is used, so that a failed comparison does not block the
+            // next one.
             slot.end_comparison();
             match (read, service.upgrade()) {
                 (Ok(prepared), Some(inner)) => {
@@ -391,11 +398,11 @@ impl Databases {
         });
     }
 
-    /// Has the tables' vectors made, once for a catalogue; questions do not wait for them.
+    /// Embeds the tables, once for each catalogue. Questions do not wait for it.
     fn embed_in_background(&self, name: &str, prepared: &Arc<PreparedCatalogue>) {
         let parts = &self.inner.parts;
-        // Embedding many tables costs time and money once, and comparing all vectors costs every
-        // question.
+        // Embedding many tables costs time and money once, and comparing many vectors slows down
+        // every question.
         let few = prepared.catalogue.tables.len() <= parts.config.embedded_tables;
         let Some(embedder) = parts.embedder.clone().filter(|_| few) else {
             return;
@@ -404,7 +411,7 @@ impl Databases {
             return;
         }
         let (name, prepared) = (name.to_owned(), prepared.clone());
-        lock(&self.inner.reading).spawn(async move {
+        locked(&self.inner.reading).spawn(async move {
             if let Err(error) = prepared.embed(embedder.as_ref()).await {
                 warn!(database = %name, %error, "cannot embed tables; ranking them by words only");
             }
@@ -424,7 +431,7 @@ impl Databases {
         let prepared = slot
             .prepared(parts, parts.config.catalogue_age, &ignore_progress)
             .await?;
-        // Ahead of the time at which the next question would have to wait for it.
+        // The comparison starts early, before a question would have to wait for it.
         if slot.is_older(parts.config.catalogue_age / 2) {
             self.read_in_background(&slot);
         }
@@ -439,7 +446,7 @@ impl Databases {
         Ok(asking)
     }
 
-    /// A record that cannot be stored is no reason to withhold the rows.
+    /// Rows are returned even if the record cannot be stored.
     async fn record(&self, name: &str, ran: &StreamResult, options: &RunOptions) {
         let record = QueryRecord {
             id: 0,
@@ -464,7 +471,7 @@ impl Databases {
     }
 }
 
-/// The context of one question.
+/// Context of one question.
 struct QuestionContext {
     slot: Arc<ConnectionSlot>,
     prepared: Arc<PreparedCatalogue>,
@@ -481,7 +488,7 @@ impl QuestionContext {
         }
     }
 
-    /// The chain that writes queries for it.
+    /// Returns the pipeline for the question.
     fn chain<'a>(
         &'a self,
         parts: &'a ServiceParts,

@@ -1,15 +1,15 @@
-//! What names of connections and sizes of pages may be.
+//! Rules for connection names and page sizes.
 
 use quillet_core::ErrorCode;
 
 use crate::SqlError;
 
-/// Most characters of a name.
+/// Maximum characters of a name.
 const LENGTH: usize = 64;
-/// Most records on a page (table-chat's bound).
+/// Maximum records on a page, as in table-chat.
 const PAGE: usize = 100;
 
-/// Names become parts of paths, keys and function names.
+/// Names are restricted because they become parts of paths, keys and function names.
 pub(super) fn check(name: &str) -> Result<(), SqlError> {
     let fits = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
     let first = name.chars().next();

@@ -1,4 +1,4 @@
-//! The parts that the service is built from.
+//! Dependencies of the service.
 
 use std::sync::Arc;
 
@@ -10,20 +10,20 @@ use quillet_core::store::Store;
 use crate::SqlConfig;
 use crate::chain::Prompts;
 
-/// The parts that the service is made of.
+/// Dependencies of the service.
 #[derive(Clone, Debug)]
 pub struct ServiceParts {
-    /// Where connections are stored.
+    /// Store of connections.
     pub store: Arc<dyn Store>,
-    /// Where catalogues and history are stored.
+    /// Archive of catalogues and history.
     pub archive: Arc<dyn Archive>,
-    /// The model that chooses tables and writes queries.
+    /// Model that selects tables and writes queries.
     pub model: Option<Arc<dyn ChatModel>>,
-    /// Makes vectors of texts, for tables that no word of a question names.
+    /// Embedder, for finding tables that do not share a word with the question.
     pub embedder: Option<Arc<dyn Embedder>>,
     /// Counts tokens.
     pub tokens: Arc<dyn TokenCounter>,
-    /// Renders the chain's prompts.
+    /// Renders the pipeline's prompts.
     pub prompts: Arc<dyn Prompts>,
     /// Settings.
     pub config: SqlConfig,

@@ -10,26 +10,26 @@ use crate::rows::RowSet;
 pub struct RunOptions {
     /// The question that the query answers, for the history.
     pub question: Option<String>,
-    /// Whether the user has read and accepted the query: if it runs, it becomes an example for
+    /// Whether the user has read and accepted the query. If it succeeds, it becomes an example for
     /// similar questions.
     pub accepted: bool,
-    /// Which statements may pass the guard.
+    /// Kinds of statements that may pass the guard.
     pub mode: GuardMode,
-    /// Limits; those of the settings if `None`.
+    /// Limits; `None` uses those of the settings.
     pub limits: Option<QueryLimits>,
-    /// Earlier questions of the conversation, the latest last.
+    /// Earlier questions of the conversation, oldest first.
     pub previous: Vec<EarlierQuestion>,
 }
 
-/// A query that ran.
+/// A completed query.
 #[derive(Clone, Debug)]
 pub struct QueryRun {
     /// The query that ran, including an added LIMIT.
     pub sql: String,
-    /// Its rows.
+    /// Rows of the result.
     pub rows: RowSet,
     /// Execution time in milliseconds.
     pub execution_ms: u64,
-    /// Tables that it read, `schema.table`.
+    /// Tables that the query read, as `schema.table`.
     pub tables: Vec<String>,
 }

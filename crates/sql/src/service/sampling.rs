@@ -1,9 +1,10 @@
-//! Values of columns, sampled behind the questions that use them: through the guard and the
-//! read-only way of every query, one query at a time, within the bounds of the settings.
+//! Samples column values in the background, after questions that use them. Each sample passes the
+//! guard and runs read-only like every query, one query at a time and within the limits of the
+//! settings.
 //!
-//! A sample is as good as its age and the catalogue it was made for; another replica may have made
-//! a newer one. What cannot be read, for want of a right or of time, is left out: no question fails
-//! or waits for it.
+//! A sample expires with its age or with its catalogue, and another replica may have stored a newer
+//! one. Values that cannot be read, due to missing privileges or a timeout, are omitted. Sampling
+//! never fails a question or delays it noticeably.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,6 +15,7 @@ use tracing::{debug, info, warn};
 
 use super::Databases;
 use super::judges::Gate;
+use super::lock::locked;
 use super::parts::ServiceParts;
 use super::run::RunOptions;
 use super::slot::ConnectionSlot;
@@ -24,24 +26,23 @@ use crate::values::rule::{self, SampleRequest};
 use crate::values::sample::{self, Tally};
 use crate::values::{SampledColumn, ValueIndex, ValueSamples};
 use crate::{DatabaseErrorKind, SqlError};
-use quillet_core::lock::lock;
 
-/// How long the first question of all waits for values of a small database; a process that lives
-/// for one question would never have any.
+/// Maximum time that the first question waits for the values of a small database. Without this, a
+/// process that answers a single question would never have any.
 const FIRST_SAMPLE_WAIT: Duration = Duration::from_millis(300);
 
 impl Databases {
-    /// Samples values of columns now and returns the number of sampled columns; 0 if sampling is
-    /// disabled, see [`Sampling`](crate::values::Sampling).
+    /// Samples column values now and returns the number of sampled columns. Returns 0 if sampling
+    /// is disabled, see [`Sampling`](crate::values::Sampling).
     ///
     /// # Errors
-    /// There is no such connection, or the database does not answer.
+    /// Fails if the connection does not exist or the database is unavailable.
     pub async fn sample(&self, name: &str) -> Result<usize, SqlError> {
         let slot = self.slot(name).await?;
         let prepared = self.read(&slot, false, &super::ignore_progress).await?;
         if slot.has_values {
-            // One sampler for each connection: a manual sample waits for the one in the background
-            // instead of doubling the load.
+            // Each connection has one sampler, so a manual sample waits for the one in the
+            // background instead of doubling the load.
             let guard = slot.sampler.clone().lock_owned().await;
             sample(&slot, &prepared, &self.inner.parts, guard).await?;
         }
@@ -49,8 +50,8 @@ impl Databases {
         Ok(prepared.values().sampled_columns())
     }
 
-    /// Samples in the background, where what is known is too old or of another catalogue; whether
-    /// this has begun now.
+    /// Starts sampling in the background if the known values are too old or belong to another
+    /// catalogue. Returns whether it started.
     pub(super) fn sample_in_background(
         &self,
         slot: &Arc<ConnectionSlot>,
@@ -59,14 +60,14 @@ impl Databases {
         if !slot.has_values || is_fresh(&prepared.values(), prepared, &self.inner.parts) {
             return false;
         }
-        // Another task samples already; its result serves this caller as well.
+        // Another task is already sampling, and its result serves this caller too.
         let Ok(guard) = slot.sampler.clone().try_lock_owned() else {
             return false;
         };
         let (slot, prepared) = (slot.clone(), prepared.clone());
         let parts = self.inner.parts.clone();
-        lock(&self.inner.reading).spawn(async move {
-            // Another replica may have been faster.
+        locked(&self.inner.reading).spawn(async move {
+            // Another replica may have sampled in the meantime.
             if let Some(kept) = slot.load_values(&parts).await {
                 prepared.set_values(&kept);
                 if is_fresh(&prepared.values(), &prepared, &parts) {
@@ -80,7 +81,7 @@ impl Databases {
         true
     }
 
-    /// The same, and waits a moment where nothing was known before.
+    /// Like [`Self::sample_in_background`], but waits a moment if no values are known yet.
     pub(super) async fn sample_first(
         &self,
         slot: &Arc<ConnectionSlot>,
@@ -88,7 +89,7 @@ impl Databases {
     ) {
         let is_first = prepared.values().read_at == 0;
         if self.sample_in_background(slot, prepared) && is_first {
-            // Whoever samples holds the lock.
+            // The sampling task holds the lock, so acquiring it means that sampling has finished.
             let _ = tokio::time::timeout(FIRST_SAMPLE_WAIT, slot.sampler.lock()).await;
         }
     }
@@ -100,10 +101,10 @@ fn is_fresh(known: &ValueIndex, prepared: &PreparedCatalogue, parts: &ServicePar
     is_young && known.fingerprint == prepared.catalogue.fingerprint
 }
 
-/// Samples, and keeps what came of it.
+/// Samples values and stores them.
 ///
 /// # Errors
-/// The database cannot be reached: what was known stays.
+/// Fails if the database is unreachable; the known values are retained.
 async fn sample(
     slot: &Arc<ConnectionSlot>,
     prepared: &Arc<PreparedCatalogue>,
@@ -117,7 +118,7 @@ async fn sample(
     let mut columns = Vec::new();
     let mut tables = 0;
     for wanted in &wanted {
-        // The budget covers all tables: a slow one leaves less time for those after it.
+        // The time budget covers all tables, so a slow one leaves less time for those after it.
         let left = config.time.saturating_sub(begun.elapsed());
         if left.is_zero() {
             break;
@@ -147,7 +148,7 @@ async fn sample(
     Ok(())
 }
 
-/// One table to sample.
+/// Sample of one table.
 struct TableSample<'a> {
     slot: &'a Arc<ConnectionSlot>,
     prepared: &'a Arc<PreparedCatalogue>,
@@ -156,10 +157,11 @@ struct TableSample<'a> {
 }
 
 impl TableSample<'_> {
-    /// Values of its columns; where all of them cannot be read together, of those that can alone.
+    /// Reads the values of the columns. If they cannot be read together, reads each column alone
+    /// and omits those that fail.
     ///
     /// # Errors
-    /// The database cannot be reached.
+    /// Fails if the database is unreachable.
     async fn read(&self, wanted: &SampleRequest) -> Result<Vec<SampledColumn>, SqlError> {
         match self.columns(wanted).await {
             Ok(columns) => return Ok(columns),
@@ -195,8 +197,7 @@ impl TableSample<'_> {
             return Ok(Vec::new());
         };
         let mut tally = self.tally(table, wanted, false).await?;
-        // Fewer rows than asked for means that the whole table was read, and the newest rows with
-        // it.
+        // Fewer rows than requested means that the whole table was read, including the newest rows.
         if tally.rows >= sample::rows_per_query(config)
             && let Ok(newest) = self.tally(table, wanted, true).await
         {

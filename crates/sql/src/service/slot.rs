@@ -21,27 +21,27 @@ use crate::{
 };
 use quillet_core::lock::lock;
 
-/// The state of one connection.
+/// State of one open connection.
 #[derive(Debug)]
 pub(super) struct ConnectionSlot {
-    /// What the connection is called.
+    /// Name of the connection.
     pub(super) name: String,
-    /// The definition as it is stored; a slot lives as long as this does not change.
+    /// Stored definition. If it changes, a new slot replaces this one.
     pub(super) text: Arc<str>,
-    /// The definition.
+    /// Parsed definition.
     pub(super) definition: ConnectionDefinition,
-    /// Its database.
+    /// Database of the connection.
     pub(super) database: Arc<dyn Database>,
-    /// Address without secrets, which says whether a stored catalogue is of this database.
+    /// URL without secrets, which identifies the database of a stored catalogue.
     shown: String,
     kept: Mutex<Option<CachedCatalogue>>,
     /// Held while the catalogue is compared or read, so that only one task does so.
     reader: tokio::sync::Mutex<()>,
-    /// Whether a task compares the catalogue in the background.
+    /// Whether a background task is comparing the catalogue.
     is_compared: AtomicBool,
-    /// Whether values of its columns are sampled.
+    /// Whether column values are sampled.
     pub(super) has_values: bool,
-    /// Values as they were last sampled or stored.
+    /// Latest values, sampled or loaded from the archive.
     sampled: Mutex<Option<Arc<ValueSamples>>>,
     /// Held while values are sampled, so that only one task does so.
     pub(super) sampler: Arc<tokio::sync::Mutex<()>>,
@@ -50,18 +50,18 @@ pub(super) struct ConnectionSlot {
 #[derive(Clone, Debug)]
 struct CachedCatalogue {
     prepared: Arc<PreparedCatalogue>,
-    /// When its fingerprint was last compared; `None` for one that was read from the archive.
+    /// Time of the last fingerprint comparison; `None` if the catalogue came from the archive.
     compared: Option<Instant>,
 }
 
-/// A catalogue as it is stored in the archive.
+/// A catalogue in the archive.
 #[derive(Serialize, Deserialize)]
 struct ArchivedCatalogue<C> {
     address: String,
     catalogue: C,
 }
 
-/// Values as they are stored there.
+/// Sampled values in the archive.
 #[derive(Serialize, Deserialize)]
 struct RestingValues<S> {
     address: String,
@@ -69,10 +69,10 @@ struct RestingValues<S> {
 }
 
 impl ConnectionSlot {
-    /// Opens what a definition describes.
+    /// Opens a connection from its definition.
     ///
     /// # Errors
-    /// The definition or its address cannot be used.
+    /// Fails if the definition or its URL is invalid.
     pub(super) fn open(
         name: &str,
         text: Arc<str>,
@@ -93,8 +93,8 @@ impl ConnectionSlot {
             text,
             kept: Mutex::default(),
             reader: tokio::sync::Mutex::default(),
-            // A flag and not the mutex: queries must see at once that a comparison is in progress,
-            // without waiting for it.
+            // A flag instead of the mutex, because queries must see that a comparison is in
+            // progress without waiting for it.
             is_compared: AtomicBool::new(false),
             has_values,
             sampled: Mutex::default(),
@@ -102,8 +102,8 @@ impl ConnectionSlot {
         })
     }
 
-    /// The catalogue as it is stored, however old, for queries: their database says for itself what
-    /// is there and who may see it. `None` where nothing is stored.
+    /// Returns the cached or archived catalogue, regardless of its age. This is enough for queries,
+    /// because the database itself checks names and privileges.
     pub(super) async fn cached_catalogue(
         &self,
         parts: &ServiceParts,
@@ -111,7 +111,7 @@ impl ConnectionSlot {
         if let Some(known) = self.cached() {
             return Some(known.prepared);
         }
-        // Where somebody reads it already, the query does not wait for that.
+        // If another task is already reading it, the query does not wait.
         let _reader = self.reader.try_lock().ok()?;
         let resting = self.load_catalogue(parts).await;
         lock(&self.kept).clone_from(&resting);
@@ -124,8 +124,8 @@ impl ConnectionSlot {
         compared.is_none_or(|at| at.elapsed() >= age)
     }
 
-    /// Whether the caller is the one who compares the catalogue behind the others; it says when it
-    /// is done.
+    /// Returns whether the caller may start a background comparison. The caller must report when it
+    /// ends.
     pub(super) fn try_begin_comparison(&self) -> bool {
         !self.is_compared.swap(true, Ordering::AcqRel)
     }
@@ -143,11 +143,12 @@ impl ConnectionSlot {
         kept.prepared.clone()
     }
 
-    /// Returns the prepared catalogue: the cached one while it is younger than `age` or its
-    /// fingerprint is current. If the database is unreachable, the cached one is used as well.
+    /// Returns the prepared catalogue. The cached one is returned while it is younger than `age` or
+    /// its fingerprint is current, and also if the database is unreachable.
     ///
     /// # Errors
-    /// The database does not answer and nothing is stored, or it refuses the user or the password.
+    /// Fails if the database is unavailable and no catalogue is stored, or if it rejects the
+    /// credentials.
     pub(super) async fn prepared(
         &self,
         parts: &ServiceParts,
@@ -159,7 +160,7 @@ impl ConnectionSlot {
             return Ok(known.prepared);
         }
         let _reader = self.reader.lock().await;
-        // Somebody else may have read or compared it while this waited.
+        // Another task may have read or compared it while this one waited.
         let known = match self.cached() {
             Some(known) => Some(known),
             None => self.load_catalogue(parts).await,
@@ -167,7 +168,8 @@ impl ConnectionSlot {
         let Some(mut known) = known else {
             return Ok(self.cache_catalogue(&self.read(parts, progress).await?));
         };
-        // Checked again after the lock: the task that held it may just have compared the catalogue.
+        // The age is checked again, because the previous holder of the lock may just have compared
+        // the catalogue.
         if young(&known) {
             return Ok(known.prepared);
         }
@@ -183,7 +185,7 @@ impl ConnectionSlot {
                 warn!(database = %self.name, %error, "cannot compare the catalogue; using the cached one");
                 Ok(self.cache_catalogue(&known))
             }
-            // A role that may not ask the database now learns nothing of what it said before.
+            // If the role has lost access to the database, it must not see the cached catalogue.
             Err(error) => {
                 *lock(&self.kept) = None;
                 Err(error.into())
@@ -191,10 +193,10 @@ impl ConnectionSlot {
         }
     }
 
-    /// The catalogue, read again whatever is stored.
+    /// Reads the catalogue again, regardless of the stored one.
     ///
     /// # Errors
-    /// The database does not answer.
+    /// Fails if the database is unavailable.
     pub(super) async fn refreshed(
         &self,
         parts: &ServiceParts,
@@ -230,7 +232,7 @@ impl ConnectionSlot {
         })
     }
 
-    /// Works out what questions need, on a thread that may be busy for a second.
+    /// Prepares a catalogue on a blocking thread, because this can take a second.
     async fn prepare(
         &self,
         catalogue: Arc<Catalogue>,
@@ -240,8 +242,7 @@ impl ConnectionSlot {
         entries.extend(self.definition.glossary.iter().cloned());
         let tokens = parts.tokens.clone();
         let sampled = self.sampled(parts).await;
-        // Tokenizing all tables takes about a second for 10,000 of them and would block the async
-        // threads.
+        // Tokenizing 10,000 tables takes about a second and would block the async threads.
         let work = move || {
             let prepared =
                 PreparedCatalogue::new(catalogue, &Glossary { entries }, tokens.as_ref());
@@ -269,8 +270,7 @@ impl ConnectionSlot {
         let read =
             spawn_blocking(move || serde_json::from_slice::<ArchivedCatalogue<Catalogue>>(&bytes));
         let resting = read.await.ok()?.ok()?;
-        // An archive may be shared or restored: a catalogue of another address is not used for this
-        // connection.
+        // An archive may be shared or restored, so a catalogue from another address is not used.
         if resting.address != self.shown || resting.catalogue.dialect != self.database.dialect() {
             return None;
         }
@@ -284,7 +284,7 @@ impl ConnectionSlot {
         })
     }
 
-    /// Values as they are known, else as they are stored; none where they are not wanted.
+    /// Returns the cached or archived values, if sampling is enabled.
     pub(super) async fn sampled(&self, parts: &ServiceParts) -> Option<Arc<ValueSamples>> {
         if !self.has_values {
             return None;
@@ -296,7 +296,7 @@ impl ConnectionSlot {
         }
     }
 
-    /// Values as they are stored in the archive, where another replica may have put them.
+    /// Loads values from the archive, where another replica may have stored them.
     pub(super) async fn load_values(&self, parts: &ServiceParts) -> Option<Arc<ValueSamples>> {
         let bytes = match parts.archive.values(&self.name).await {
             Ok(bytes) => bytes?,
@@ -311,8 +311,8 @@ impl ConnectionSlot {
         Some(sampled)
     }
 
-    /// Takes over values that were just sampled; ones that cannot be stored are sampled again after
-    /// a restart, which is no error.
+    /// Caches and stores newly sampled values. A failure to store them is ignored, because they are
+    /// sampled again after a restart.
     pub(super) async fn store_values(&self, sampled: ValueSamples, parts: &ServiceParts) {
         let sampled = Arc::new(sampled);
         *lock(&self.sampled) = Some(sampled.clone());
@@ -331,8 +331,8 @@ impl ConnectionSlot {
         }
     }
 
-    /// Keeps a catalogue; one that cannot be stored is read again after a restart, which is no
-    /// error.
+    /// Stores a catalogue. A failure is ignored, because the catalogue is read again after a
+    /// restart.
     async fn store_catalogue(&self, archive: &dyn Archive, catalogue: &Catalogue) {
         let resting = ArchivedCatalogue {
             address: self.shown.clone(),
@@ -354,8 +354,8 @@ pub(super) fn open(
     parts: &ServiceParts,
 ) -> Result<Arc<dyn Database>, SqlError> {
     let mut options = parts.config.connect.clone();
-    // TLS can be disabled by the settings for all connections or by one definition; neither can
-    // enable it against the other.
+    // The settings can disable TLS for all connections, and a definition for one. Neither can
+    // enable it if the other disables it.
     options.ssl_disabled |= definition.ssl_disabled;
     options.functions.clone_from(&parts.config.functions);
     let ssh = definition.ssh_config.as_ref();

@@ -1,4 +1,4 @@
-//! The result of a query whose rows went into a sink, and the sink that counts them.
+//! Result of a query whose rows were streamed, and the sink that counts them.
 
 use quillet_core::BoxFuture;
 
@@ -7,7 +7,7 @@ use crate::rows::TruncationReason;
 use crate::stream::{RowSink, SinkClosed, StreamEnd};
 use crate::{Cell, ColumnInfo, RowSet};
 
-/// A query that ran, and whose rows went into a sink.
+/// Result of a query whose rows were streamed into a sink.
 #[derive(Clone, Debug)]
 pub struct StreamResult {
     /// The query that ran, including an added LIMIT.
@@ -18,7 +18,7 @@ pub struct StreamResult {
     pub ended: StreamEnd,
     /// Execution time in milliseconds, including the time of the sink.
     pub execution_ms: u64,
-    /// Tables that it read, `schema.table`.
+    /// Tables that the query read, as `schema.table`.
     pub tables: Vec<String>,
 }
 
@@ -29,7 +29,7 @@ impl StreamResult {
         self.ended.truncated()
     }
 
-    /// With the rows that it gave.
+    /// Combines the result with collected rows.
     pub(super) fn into_query_run(self, mut rows: RowSet) -> QueryRun {
         rows.truncated = self.truncated();
         QueryRun {
@@ -40,7 +40,7 @@ impl StreamResult {
         }
     }
 
-    /// What is known of a query that ran besides its rows.
+    /// Returns the result without the rows.
     pub(super) fn of(ran: &QueryRun) -> Self {
         StreamResult {
             sql: ran.sql.clone(),
@@ -52,7 +52,7 @@ impl StreamResult {
     }
 }
 
-/// A sink, and how many rows it was given.
+/// Wraps a sink and counts its rows.
 pub(super) struct CountingSink<'a> {
     pub(super) sink: &'a mut dyn RowSink,
     pub(super) rows: u64,

@@ -12,11 +12,11 @@ use crate::chain::{AcceptedQuery, GeneratedQuery, Judge};
 use crate::export::RowExport;
 
 impl Databases {
-    /// Checks and runs a query, writes its rows in an export format, and records it. The output is
-    /// complete only if the result is [`StreamEnd::Whole`] or [`StreamEnd::Cut`].
+    /// Checks and runs a query, exports its rows, and records it. The output is complete only if
+    /// the result is [`StreamEnd::Whole`] or [`StreamEnd::Cut`].
     ///
     /// # Errors
-    /// As [`Databases::run`], or the form cannot hold a value.
+    /// Fails like [`Databases::run`], or if the format cannot represent a value.
     pub async fn export(
         &self,
         name: &str,
@@ -28,11 +28,11 @@ impl Databases {
         finished(ran, into).await
     }
 
-    /// Generates and runs a query and exports its rows; an error of the database is repaired until
+    /// Generates and runs a query and exports its rows. Errors of the database are repaired until
     /// the first row is written.
     ///
     /// # Errors
-    /// As [`Databases::ask`] and [`Databases::export`].
+    /// Same as [`Databases::ask`] and [`Databases::export`].
     pub async fn ask_export(
         &self,
         name: &str,
@@ -63,8 +63,9 @@ async fn finished(ran: StreamResult, into: RowExport<'_>) -> Result<StreamResult
     Ok(StreamResult { ended, ..ran })
 }
 
-/// The guard and the database, the rows into a form. A query whose rows have begun to come is
-/// accepted whatever happens then: another one cannot take its place.
+/// Checks queries with the guard and by exporting their rows. Once rows were written, the query
+/// counts as accepted even if it fails later, because another query cannot continue the same
+/// output.
 struct RunInto<'a, 'b> {
     gate: Gate<'a>,
     into: Mutex<RowExport<'b>>,
@@ -80,12 +81,12 @@ impl Judge for RunInto<'_, '_> {
         Box::pin(async move {
             let approved = self.gate.approve(sql).await?;
             let shown = approved.shown.clone();
-            // The judge trait takes `&self`, and the export needs `&mut`. Judges run one after
+            // The judge trait takes `&self`, but the export needs `&mut`. Judges run one after
             // another, so the lock is never contended.
             let mut into = self.into.lock().await;
             let ran = self.gate.run_into(approved, &mut *into).await;
             match ran {
-                // As long as no byte was written, the model may repair the query.
+                // Until the first byte is written, the model may repair the query.
                 Err(error) if !into.has_begun() => Err(error),
                 ran => Ok(AcceptedQuery {
                     sql: shown,

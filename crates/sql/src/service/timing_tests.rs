@@ -1,5 +1,5 @@
-//! Tests: who waits for what. Time stands still here but for those who sleep, so that whoever
-//! waited shows it.
+//! Tests of waiting times. The clock is paused and advances only for sleeping tasks, so every wait
+//! is visible.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,7 +15,7 @@ use crate::database::ConnectionReport;
 use crate::stream::{RowSink, StreamEnd};
 use crate::{Database, QueryLimits, SqlDialect};
 
-/// A database that is compared for ever.
+/// A database whose fingerprint query never returns.
 #[derive(Debug, Default)]
 struct SlowDatabase {
     compared: AtomicUsize,
@@ -95,6 +95,6 @@ async fn no_query_waits_until_a_catalogue_is_compared() {
         tokio::task::yield_now().await;
     }
     assert_eq!(begun.elapsed(), Duration::ZERO);
-    // And one comparison is under way, behind them all.
+    // Only one comparison is in progress for all of them.
     assert_eq!(slow.compared.load(Ordering::Relaxed), 1);
 }

@@ -1,5 +1,5 @@
-//! The authorizer: SQLite asks it about everything that a statement would do while it prepares
-//! it, also inside of views. What is not on a list here is refused
+//! The authorizer. SQLite calls it for every action of a statement while preparing it, also for
+//! actions inside views. Actions that are not listed here are denied
 //! (`sqlite.org/c3ref/set_authorizer.html`).
 
 use std::sync::{Arc, Mutex};
@@ -13,12 +13,11 @@ use super::functions;
 use crate::database::DatabaseErrorKind as Kind;
 use crate::guard;
 
-/// PRAGMAs that a query may run besides those that describe tables ([`guard::PRAGMAS`]). Full-text
-/// tables ask `data_version` whether what they keep in memory is still so.
+/// Allowed PRAGMAs in addition to those that describe tables ([`guard::PRAGMAS`]). Full-text tables
+/// query `data_version` to validate their caches.
 const NUMBERS: [&str; 2] = ["data_version", "schema_version"];
 
-/// The names of the table of the schema; every other name that begins with `sqlite_` is SQLite's
-/// own.
+/// Names of the schema table. All other names that start with `sqlite_` are internal.
 const SCHEMA: [&str; 4] = [
     "sqlite_master",
     "sqlite_schema",
@@ -26,16 +25,16 @@ const SCHEMA: [&str; 4] = [
     "sqlite_temp_schema",
 ];
 
-/// What the authorizer saw while a statement was prepared.
+/// Observations of the authorizer while a statement was prepared.
 #[derive(Default)]
 pub(super) struct AuthorizerLog {
-    /// The first thing that it refused, and why.
+    /// First denied action, with the reason.
     pub(super) refused: Option<(Kind, String)>,
-    /// A function whose time is the product of the sizes of its arguments.
+    /// A function whose run time is the product of its arguments' sizes.
     pub(super) slow: Option<&'static str>,
 }
 
-/// Makes SQLite ask before it prepares anything.
+/// Installs the authorizer on a connection.
 pub(super) fn install(
     connection: &mut Connection,
     seen: &Arc<Mutex<AuthorizerLog>>,
@@ -49,7 +48,7 @@ pub(super) fn install(
         match refusal(&context.action) {
             None => Authorization::Allow,
             Some(refusal) => {
-                // The first refusal is the one to report.
+                // The first denial is the one to report.
                 seen.refused.get_or_insert(refusal);
                 Authorization::Deny
             }
@@ -58,7 +57,7 @@ pub(super) fn install(
     connection.authorizer(Some(ask))
 }
 
-/// Why an action is refused; `None` if it only reads.
+/// Returns the reason for denying an action; `None` if it only reads.
 fn refusal(action: &AuthAction<'_>) -> Option<(Kind, String)> {
     match action {
         AuthAction::Select | AuthAction::Recursive => None,
@@ -72,7 +71,7 @@ fn refusal(action: &AuthAction<'_>) -> Option<(Kind, String)> {
     }
 }
 
-/// Tables of SQLite itself, and tables that show what a list would have to name.
+/// Denies internal tables of SQLite, and tables that reveal internals.
 fn hidden(table: &str) -> Option<(Kind, String)> {
     let name = table.to_ascii_lowercase();
     let pragma = name.strip_prefix("pragma_");
@@ -97,7 +96,7 @@ fn unlisted(function: &str) -> Option<(Kind, String)> {
 fn setting(name: &str, has_value: bool) -> Option<(Kind, String)> {
     let folded = name.to_ascii_lowercase();
     let is_number = NUMBERS.contains(&folded.as_str());
-    // `schema_version = 5` would write; the others take the name of a table.
+    // `schema_version = 5` would write. The other PRAGMAs take a table name.
     if guard::PRAGMAS.contains(&folded.as_str()) || (is_number && !has_value) {
         return None;
     }
@@ -105,7 +104,7 @@ fn setting(name: &str, has_value: bool) -> Option<(Kind, String)> {
     Some((Kind::ReadOnly, message))
 }
 
-/// What a statement that does not read would do.
+/// Describes the effect of an action that does not only read.
 fn change(action: &AuthAction<'_>) -> String {
     let what = match action {
         AuthAction::Insert { table_name } => format!("insert into {table_name}"),

@@ -1,4 +1,4 @@
-//! The catalogue of a file, out of `sqlite_schema` and the PRAGMAs that describe tables.
+//! Reads the catalogue from `sqlite_schema` and the PRAGMAs that describe tables.
 
 use std::time::{Duration, Instant};
 
@@ -9,17 +9,16 @@ use super::comments::{self, TableComments};
 use crate::catalogue::{DatabaseTable, ForeignKey, TableColumn, TableType};
 use crate::{Catalogue, SqlDialect};
 
-/// The schema of the file itself; others are attached, which is not done here.
+/// Schema of the main file; this driver does not attach others.
 const MAIN: &str = "main";
-/// Tables that ANALYZE never saw are counted up to so many rows, a hundredth of a second each.
+/// Maximum rows to count in a table without ANALYZE statistics, which takes about ten milliseconds.
 const MOST_COUNTED: u64 = 100_000;
-/// Time for counting all of them.
+/// Time limit for counting all tables.
 const COUNTING: Duration = Duration::from_millis(200);
-/// Tables between two progress reports.
+/// Number of tables between two progress reports.
 const STEP: usize = 64;
 
-/// Tables and views that people made: not SQLite's own, not those that a virtual table keeps its
-/// data in.
+/// User tables and views, without SQLite's internal tables and the shadow tables of virtual tables.
 const TABLES: &str = "SELECT l.name, l.type, l.wr, s.sql, l.name IN
       (SELECT tbl_name FROM main.sqlite_schema WHERE type = 'index' AND sql LIKE 'CREATE UNIQUE%')
     FROM pragma_table_list AS l JOIN main.sqlite_schema AS s
@@ -36,21 +35,22 @@ const UNIQUE: &str = "SELECT l.name, i.name
     WHERE l.\"unique\" AND l.origin <> 'pk' AND NOT l.partial ORDER BY l.seq, i.seqno";
 const COUNTS: &str = "SELECT tbl, max(CAST(stat AS INTEGER)) FROM main.sqlite_stat1 GROUP BY tbl";
 
-/// SQLite's version.
+/// Returns the version of SQLite.
 pub(super) fn version() -> String {
     rusqlite::version().to_owned()
 }
 
-/// Makes SQLite read the schema, and checks that its names are text.
+/// Loads the schema and checks that its names are UTF-8.
 ///
 /// # Errors
-/// The file is no database, or a name in it is no text: rusqlite would panic at such a column.
+/// Fails if the file is not a database or a name is not UTF-8, because rusqlite would panic on such
+/// a column.
 pub(super) fn probe(connection: &Connection) -> rusqlite::Result<()> {
     fingerprint(connection).map(drop)
 }
 
-/// The number that changes with each change of the schema in this file, and a hash of the schema,
-/// which tells another file in its place.
+/// Returns SQLite's schema version and a hash of the schema. The hash detects that another file
+/// replaced this one.
 pub(super) fn fingerprint(connection: &Connection) -> rusqlite::Result<String> {
     let version: i64 = connection.query_row("PRAGMA schema_version", [], |row| row.get(0))?;
     let sql = "SELECT type, name, tbl_name, sql FROM main.sqlite_schema";
@@ -68,7 +68,7 @@ pub(super) fn fingerprint(connection: &Connection) -> rusqlite::Result<String> {
     Ok(format!("{version}-{:016x}", hash.0))
 }
 
-/// FNV-1a: the same in every process and version of this program.
+/// FNV-1a, which is stable across processes and versions.
 struct Fnv(u64);
 
 impl Default for Fnv {
@@ -78,7 +78,7 @@ impl Default for Fnv {
 }
 
 impl Fnv {
-    /// One part, and a mark behind it.
+    /// Adds one part and a separator.
     fn add(&mut self, part: &[u8]) {
         for byte in part.iter().chain(&[0xff]) {
             self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
@@ -91,7 +91,7 @@ pub(super) fn read(
     connection: &mut Connection,
     tell: &dyn Fn(u64, u64),
 ) -> rusqlite::Result<Catalogue> {
-    // One read transaction: the schema cannot change between the statements.
+    // One read transaction, so that the schema cannot change between the statements.
     let moment = connection.transaction()?;
     let fingerprint = fingerprint(&moment)?;
     let counts = counts(&moment);
@@ -104,7 +104,7 @@ pub(super) fn read(
         }
         match reader.table(listed) {
             Ok(table) => tables.push(table),
-            // A view of a table that is gone, or a virtual table of a module that is not linked.
+            // A view of a dropped table, or a virtual table whose module is not linked.
             Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::Unknown) => {
                 tracing::debug!(table = listed.name, %error, "table left out of the catalogue");
             }
@@ -134,7 +134,7 @@ pub(super) fn read(
     ))
 }
 
-/// A table as the schema lists it.
+/// A table listed in the schema.
 struct ListedTable {
     name: String,
     kind: String,
@@ -144,8 +144,8 @@ struct ListedTable {
 }
 
 impl ListedTable {
-    /// Whether its text has a word. Where it has not, SQLite need not be asked about what the word
-    /// makes: a question for each of 10,000 tables is what takes the time.
+    /// Returns whether the CREATE text contains a word. If it does not, a query about the feature
+    /// can be skipped. Such queries for each of 10,000 tables would dominate the total time.
     fn contains_word(&self, word: &str) -> bool {
         self.sql.to_ascii_lowercase().contains(word)
     }
@@ -165,7 +165,7 @@ fn listed(connection: &Connection) -> rusqlite::Result<Vec<ListedTable>> {
     rows.collect()
 }
 
-/// Rows of each table as ANALYZE counted them; none where it never ran.
+/// Returns the row counts from ANALYZE; empty if it never ran.
 fn counts(connection: &Connection) -> HashMap<String, u64> {
     let read = |connection: &Connection| -> rusqlite::Result<Vec<(String, i64)>> {
         let mut statement = connection.prepare(COUNTS)?;
@@ -179,7 +179,7 @@ fn counts(connection: &Connection) -> HashMap<String, u64> {
     counts
 }
 
-/// Rows of a small table; `None` for one of more than [`MOST_COUNTED`].
+/// Counts the rows of a small table; `None` if it has more than [`MOST_COUNTED`].
 fn count_rows(connection: &Connection, name: &str) -> rusqlite::Result<Option<u64>> {
     let sql = format!(
         "SELECT count(*) FROM (SELECT 1 FROM main.\"{}\" LIMIT {})",
@@ -190,7 +190,7 @@ fn count_rows(connection: &Connection, name: &str) -> rusqlite::Result<Option<u6
     Ok((count <= MOST_COUNTED).then_some(count))
 }
 
-/// Statements that read one table each, prepared once.
+/// Prepared statements that read one table each.
 struct TableReader<'c> {
     columns: Statement<'c>,
     keys: Statement<'c>,
@@ -207,7 +207,7 @@ impl<'c> TableReader<'c> {
     }
 
     fn table(&mut self, listed: &ListedTable) -> rusqlite::Result<DatabaseTable> {
-        // A virtual table's module interprets its own arguments, so they have no comments.
+        // A virtual table's module interprets its own arguments, so they do not contain comments.
         let told = match listed.kind.as_str() {
             "virtual" => TableComments::default(),
             _ => comments::read(&listed.sql),
@@ -248,7 +248,7 @@ impl<'c> TableReader<'c> {
         let keys = described.iter().filter(|d| d.column.is_primary_key).count();
         let columns = described.into_iter().filter(|d| d.hidden != 1);
         let columns = columns.map(|PragmaColumn { mut column, .. }| {
-            // `INTEGER PRIMARY KEY` is the number of the row, and is given by SQLite.
+            // An `INTEGER PRIMARY KEY` is the row id, which SQLite assigns.
             let is_row_number = column.is_primary_key
                 && keys == 1
                 && !listed.without_rowid
@@ -263,8 +263,8 @@ impl<'c> TableReader<'c> {
         Ok(columns.collect())
     }
 
-    /// Keys as they are written: names of tables in any case, and no columns where they mean the
-    /// primary key.
+    /// Returns foreign keys as written: table names may differ in case, and the columns are empty
+    /// if the key refers to the primary key.
     fn keys(&mut self, table: &str) -> rusqlite::Result<Vec<ForeignKey>> {
         let mut keys: Vec<(i64, ForeignKey)> = Vec::new();
         let mut rows = self.keys.query([table])?;
@@ -283,11 +283,11 @@ impl<'c> TableReader<'c> {
                 key.ref_columns.extend(row.get::<_, Option<String>>(3)?);
             }
         }
-        // SQLite lists the last one first.
+        // SQLite lists the last key first.
         Ok(keys.into_iter().rev().map(|(_, key)| key).collect())
     }
 
-    /// Indexes over expressions have columns without names, and are left out.
+    /// Returns unique keys. Indexes on expressions have columns without names and are omitted.
     fn unique(&mut self, table: &str) -> rusqlite::Result<Vec<Vec<String>>> {
         let mut found: Vec<(String, Vec<Option<String>>)> = Vec::new();
         let mut rows = self.unique.query([table])?;
@@ -327,8 +327,8 @@ fn described(row: &Row<'_>) -> rusqlite::Result<PragmaColumn> {
     Ok(PragmaColumn { column, hidden })
 }
 
-/// Gives each key the names of its target as that has them, and leaves out keys that lead nowhere,
-/// which SQLite allows.
+/// Replaces the names in foreign keys by those of the target table, and removes keys without a
+/// valid target, which SQLite allows.
 fn resolve_foreign_keys(tables: &mut [DatabaseTable]) {
     let mut targets: HashMap<String, (String, Vec<String>)> = HashMap::new();
     for table in tables.iter() {

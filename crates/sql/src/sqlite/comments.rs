@@ -1,65 +1,66 @@
-//! What the authors of tables wrote about them. SQLite has no comments on tables and columns; it
-//! keeps the text of CREATE statements, and in it what stands between the words.
+//! Extracts comments on tables and columns. SQLite does not support them, but it stores the text of
+//! CREATE statements including SQL comments.
 //!
-//! The rule, as people write:
-//! - A comment behind something on its line is about that: about the column whose definition it
-//!   stands in or behind, also behind the comma; about the table, if no column has begun yet on
-//!   that line (`CREATE TABLE orders ( -- one row for each order`).
-//! - A comment that begins its line is about the column that follows.
-//! - Comments behind the closing bracket are about the table, and in a view those before its query.
-//! - Comments on constraints are skipped: the catalogue has no place for them.
+//! The rules follow common usage:
+//! - A comment at the end of a line refers to the column on that line, also after the comma. If no
+//!   column has started on that line, it refers to the table
+//!   (`CREATE TABLE orders ( -- one row for each order`).
+//! - A comment on a line of its own refers to the next column.
+//! - Comments after the closing bracket refer to the table. In a view, comments before its query
+//!   refer to the view.
+//! - Comments on constraints are ignored, because the catalogue cannot store them.
 //!
-//! A column's `CHECK (name IN ('a', 'b'))` gives the values that it may have.
+//! A column's `CHECK (name IN ('a', 'b'))` provides its allowed values.
 
 use super::scan::{Token, tokens, unquoted};
 
-/// What the text of a CREATE statement says beyond what SQLite itself knows.
+/// Information from the text of a CREATE statement that SQLite itself does not report.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct TableComments {
-    /// About the table.
+    /// Comment on the table.
     pub(super) comment: Option<String>,
-    /// About its columns.
+    /// Comments on its columns.
     pub(super) columns: Vec<ColumnComment>,
 }
 
-/// What it says about a column.
+/// Information about a column.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct ColumnComment {
-    /// Its name, without quotes.
+    /// Name, unquoted.
     pub(super) name: String,
-    /// What its author wrote.
+    /// Comment on the column.
     pub(super) comment: Option<String>,
-    /// The values that a CHECK lets pass.
+    /// Values that a CHECK constraint allows.
     pub(super) values: Vec<String>,
 }
 
-/// A definition of a column or a constraint: what stands between two commas.
+/// A column or constraint definition: the tokens between two commas.
 #[derive(Default)]
 struct ColumnClause<'a> {
     tokens: Vec<Token<'a>>,
     comments: Vec<&'a str>,
 }
 
-/// The parts of a CREATE statement.
+/// Parser state of a CREATE statement.
 #[derive(Default)]
 struct CreateParts<'a> {
     about: Vec<&'a str>,
     pieces: Vec<ColumnClause<'a>>,
-    /// Comments that wait for the column that follows.
+    /// Comments to attach to the next column.
     waiting: Vec<&'a str>,
     depth: usize,
-    /// Whether the next token begins a definition.
+    /// Whether the next token starts a definition.
     at_start: bool,
 }
 
-/// Reads a CREATE TABLE or CREATE VIEW as SQLite keeps it.
+/// Parses a CREATE TABLE or CREATE VIEW statement as stored by SQLite.
 pub(super) fn read(sql: &str) -> TableComments {
     let mut parts = CreateParts::default();
     let mut tokens = tokens(sql);
     let mut is_view = false;
     for token in tokens.by_ref() {
         match token {
-            // A view's query begins: its own comments are about other things.
+            // The query of a view starts here, and its comments do not describe the view.
             Token::Word(word) if is_view && parts.depth == 0 && is(word, "AS") => break,
             Token::Word(word) if parts.depth == 0 => is_view |= is(word, "VIEW"),
             _ => {}
@@ -103,7 +104,7 @@ impl<'a> CreateParts<'a> {
         }
     }
 
-    /// One more token of a definition.
+    /// Adds a token to the current definition.
     fn define(&mut self, token: Token<'a>) {
         if self.at_start {
             self.at_start = false;
@@ -155,7 +156,7 @@ impl ColumnClause<'_> {
         }
     }
 
-    /// The name and the texts of `CHECK (name IN ('a', 'b'))`.
+    /// Returns the name and the values of `CHECK (name IN ('a', 'b'))`.
     fn choice(&self) -> Option<(String, Vec<String>)> {
         let check = |token: &Token| matches!(token, Token::Word(word) if is(word, "CHECK"));
         let at = self.tokens.iter().position(check)?;
@@ -187,7 +188,7 @@ fn name(token: &Token<'_>) -> Option<String> {
     }
 }
 
-/// A text of a list that holds nothing else.
+/// Returns the value of a list item that is a single string literal.
 fn text(item: &[Token<'_>]) -> Option<String> {
     match item {
         [Token::Quoted(text)] if text.starts_with('\'') => Some(unquoted(text)),
@@ -195,7 +196,7 @@ fn text(item: &[Token<'_>]) -> Option<String> {
     }
 }
 
-/// Comments as one line, without rulers and stars; `None` if they say nothing.
+/// Joins comments into one line without rulers and stars; `None` if the result is empty.
 fn joined(comments: &[&str]) -> Option<String> {
     let lines = comments.iter().flat_map(|comment| comment.lines());
     let words =
@@ -208,7 +209,8 @@ fn joined(comments: &[&str]) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// `table; column: comment; column: comment`, a column without a comment by its name.
+    /// Formats `table; column: comment; column: comment`. A column without a comment appears by
+    /// name.
     fn shown(sql: &str) -> String {
         let told = read(sql);
         let columns = told.columns.iter().map(|column| match &column.comment {
@@ -304,7 +306,7 @@ mod properties {
 
     use super::*;
 
-    /// Pieces that mean something to the reader.
+    /// Fragments that are significant to the parser.
     fn piece() -> impl Strategy<Value = String> {
         let marks = proptest::sample::select(vec![
             "(",
@@ -331,7 +333,7 @@ mod properties {
         prop_oneof![4 => marks.prop_map(str::to_owned), 1 => "\\PC{0,3}"]
     }
 
-    /// A name, a type and a comment behind it.
+    /// Generates a name, a type and a comment at the end of the line.
     fn column() -> impl Strategy<Value = (String, String, String)> {
         let name = "[a-zA-Z订单 \"'\\[\\]`.,()-]{1,8}";
         let kind = proptest::sample::select(vec![

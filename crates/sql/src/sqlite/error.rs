@@ -1,4 +1,4 @@
-//! Conversion of errors of SQLite and of files into [`DatabaseError`].
+//! Converts errors of SQLite and of files into [`DatabaseError`].
 
 use std::path::Path;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use rusqlite::{Error, ErrorCode, ffi};
 use crate::ConnectionUrl;
 use crate::database::{DatabaseError, DatabaseErrorKind as Kind};
 
-/// What SQLite says of names that are not there.
+/// Prefixes of SQLite's messages about unknown names.
 const UNKNOWN: [&str; 6] = [
     "no such table",
     "no such column",
@@ -17,7 +17,7 @@ const UNKNOWN: [&str; 6] = [
     "no such module",
     "ambiguous column name",
 ];
-/// What SQLite says where one of its limits is met; it has no code of its own for most.
+/// SQLite's messages about its limits, most of which do not have an error code of their own.
 const LIMITS: [&str; 8] = [
     "too many",
     "too large",
@@ -29,11 +29,11 @@ const LIMITS: [&str; 8] = [
     "at most",
 ];
 
-/// What helps where a file is there and cannot be opened.
+/// Hint for an existing file that cannot be opened.
 const WRITE_AHEAD: &str = "the file must be readable; a file in write-ahead mode also needs a writable \
      folder, or `PRAGMA journal_mode = DELETE` from its owner";
 
-/// An error that SQLite gave.
+/// Converts an SQLite error.
 pub(super) fn from_sqlite(path: &Path, time: Duration, error: &Error) -> DatabaseError {
     let native = native(error);
     let code = native.map(|native| native.code);
@@ -56,7 +56,7 @@ pub(super) fn from_sqlite(path: &Path, time: Duration, error: &Error) -> Databas
     fault
 }
 
-/// SQLite's own error, which rusqlite does not give out where it knows the place.
+/// Returns SQLite's own error, which rusqlite hides if it knows the position.
 fn native(error: &Error) -> Option<ffi::Error> {
     match error {
         Error::SqliteFailure(native, _) => Some(*native),
@@ -81,7 +81,7 @@ fn kind(code: ErrorCode, error: &Error) -> Kind {
     }
 }
 
-/// The kind of an error that has no code of its own, by its words.
+/// Returns the kind of an error without a specific code, by its message.
 fn kind_by_message(error: &Error) -> Kind {
     let words = words(error);
     let says = |said: &&str| words.contains(*said);
@@ -91,7 +91,7 @@ fn kind_by_message(error: &Error) -> Kind {
     if LIMITS.iter().any(says) {
         return Kind::Limit;
     }
-    // What has a place was found while the text was read, everything else while it ran.
+    // An error with a position was found while parsing, any other at run time.
     let syntax = ["syntax error", "incomplete input", "unrecognized token"];
     match error {
         Error::SqlInputError { .. } => Kind::Syntax,
@@ -100,7 +100,7 @@ fn kind_by_message(error: &Error) -> Kind {
     }
 }
 
-/// What SQLite said, without the query, which rusqlite repeats.
+/// Returns SQLite's message without the query that rusqlite appends.
 fn words(error: &Error) -> String {
     match error {
         Error::SqlInputError { msg, .. } => msg.clone(),
@@ -122,7 +122,7 @@ fn full_message(path: &Path, kind: Kind, error: &Error) -> String {
     }
 }
 
-/// The address names no file.
+/// Returns the error for a URL without a file.
 pub(super) fn no_file(url: &ConnectionUrl) -> DatabaseError {
     DatabaseError::new(
         Kind::Unreachable,
@@ -130,7 +130,7 @@ pub(super) fn no_file(url: &ConnectionUrl) -> DatabaseError {
     )
 }
 
-/// The file is missing or not accessible.
+/// Returns the error for a missing or inaccessible file.
 pub(super) fn missing(path: &Path, error: &std::io::Error) -> DatabaseError {
     let mut fault = DatabaseError::new(
         Kind::Unreachable,
@@ -142,7 +142,7 @@ pub(super) fn missing(path: &Path, error: &std::io::Error) -> DatabaseError {
     fault
 }
 
-/// A folder, a pipe or a device.
+/// Returns the error for a directory, a pipe or a device.
 pub(super) fn no_regular_file(path: &Path) -> DatabaseError {
     DatabaseError::new(
         Kind::Unreachable,
@@ -153,7 +153,7 @@ pub(super) fn no_regular_file(path: &Path) -> DatabaseError {
     )
 }
 
-/// The time is up.
+/// Returns the error for an exceeded time limit.
 pub(super) fn too_long(time: Duration) -> DatabaseError {
     let mut fault = DatabaseError::new(
         Kind::Timeout,
@@ -166,7 +166,7 @@ pub(super) fn too_long(time: Duration) -> DatabaseError {
     fault
 }
 
-/// The thread that did the work has ended without a result.
+/// Returns the error for a worker thread that ended without a result.
 pub(super) fn task_error(path: &Path, error: &tokio::task::JoinError) -> DatabaseError {
     let reason = if error.is_panic() {
         "the file is damaged"

@@ -1,12 +1,12 @@
-//! Functions that a query may call: those of the built-in SQLite that compute and do nothing else.
+//! Allowlist of SQLite functions: the built-in ones that only compute.
 //!
-//! A test compares the lists with what the linked SQLite offers, so that a new version's functions
-//! are looked at before they may be called. Left out are those that load code or touch files, and
-//! those that reveal the connection or how SQLite was built.
+//! A test compares the lists with the functions of the linked SQLite, so that new functions are
+//! reviewed before they are allowed. Excluded are functions that load code or access files, and
+//! those that reveal the connection or the compile options.
 
 use super::math_functions;
 
-/// Plain functions, in order.
+/// Scalar, aggregate and window functions, sorted.
 const PLAIN: [&str; 106] = [
     "->",
     "->>",
@@ -105,7 +105,7 @@ const PLAIN: [&str; 106] = [
     "unlikely",
     "upper",
     "zeroblob",
-    // Of full-text search, on tables that have it.
+    // Functions of full-text search.
     "bm25",
     "fts5_get_locale",
     "fts5_insttoken",
@@ -117,31 +117,32 @@ const PLAIN: [&str; 106] = [
     "snippet",
 ];
 
-/// Functions whose time is the product of the sizes of two arguments, within one instruction that
-/// nothing can interrupt. They may be called, on short values.
+/// Functions whose run time is the product of two arguments' sizes, within one instruction that
+/// cannot be interrupted. They are allowed, but with a small limit on value sizes.
 const SLOW: [&str; 6] = ["instr", "ltrim", "replace", "rtrim", "trim", "unhex"];
 
-/// Functions in FROM, which SQLite takes for tables.
+/// Table-valued functions, which SQLite treats as tables.
 const TABLES: [&str; 4] = ["json_each", "json_tree", "jsonb_each", "jsonb_tree"];
 
-/// Functions that views may call and queries may not: they make values of any size at once.
+/// Functions that views may call but queries may not, because they create values of any size in one
+/// step.
 const SIZED: [&str; 2] = ["randomblob", "zeroblob"];
 
-/// Functions that the text of a query may call.
+/// Returns the functions that the text of a query may call.
 pub(crate) fn of_texts() -> impl Iterator<Item = &'static str> {
     let all = PLAIN.into_iter().chain(SLOW).chain(TABLES);
     let all = all.chain(math_functions::names());
     all.filter(|name| !SIZED.contains(name))
 }
 
-/// Whether a query may call it.
+/// Returns whether a query may call the function.
 pub(super) fn is_allowed(name: &str) -> bool {
     let listed = |list: &[&str]| list.iter().any(|listed| listed.eq_ignore_ascii_case(name));
     let is_maths = math_functions::names().any(|maths| maths.eq_ignore_ascii_case(name));
     listed(&PLAIN) || listed(&SLOW) || is_maths
 }
 
-/// The function of that name, if its time is a product.
+/// Returns the function's name if its run time is a product of sizes.
 pub(super) fn slow(name: &str) -> Option<&'static str> {
     let mut slow = SLOW.iter().copied();
     slow.find(|slow| slow.eq_ignore_ascii_case(name))
@@ -151,7 +152,7 @@ pub(super) fn slow(name: &str) -> Option<&'static str> {
 mod tests {
     use super::*;
 
-    /// Looked at, and not to be called.
+    /// Reviewed functions that are not allowed.
     const REFUSED: [&str; 20] = [
         "changes",
         "fts3_tokenizer",
@@ -168,7 +169,7 @@ mod tests {
         "sqlite_log",
         "sqlite_source_id",
         "total_changes",
-        // Of other programs that use SQLite.
+        // Functions of other programs that embed SQLite.
         "edit",
         "eval",
         "fileio_read",
@@ -176,7 +177,7 @@ mod tests {
         "writefile",
     ];
 
-    /// Functions of full-text search, which exist on its tables only.
+    /// Functions that exist only on full-text tables.
     const OF_TABLES: [&str; 5] = ["bm25", "highlight", "matchinfo", "offsets", "snippet"];
 
     #[test]
@@ -194,7 +195,7 @@ mod tests {
         unknown.retain(|name| !is_allowed(name) && !REFUSED.contains(&name.as_str()));
         assert_eq!(unknown, [""; 0]);
         assert!(REFUSED.iter().all(|name| !is_allowed(name)));
-        // And the reverse: nobody is told of a function that is not there.
+        // The reverse must hold too: every listed function must exist.
         let mut missing: Vec<&str> = of_texts().collect();
         missing.retain(|name| !names.iter().any(|it| it == name));
         missing.retain(|name| {

@@ -1,7 +1,7 @@
-//! SQLite's mathematical functions (its page "Built-In Mathematical SQL Functions"), which the
-//! linked SQLite is built without and every model expects.
+//! SQLite's mathematical functions (its page "Built-In Mathematical SQL Functions"). The linked
+//! SQLite is built without them, but models expect them.
 //!
-//! As there: what is no number gives NULL, and so does a result that is none.
+//! As in SQLite, an argument that is not a number gives NULL, and so does an undefined result.
 
 use rusqlite::functions::{Context, FunctionFlags};
 use rusqlite::types::{Value, ValueRef};
@@ -10,7 +10,7 @@ use rusqlite::{Connection, Result};
 type OfOne = fn(f64) -> f64;
 type OfTwo = fn(f64, f64) -> f64;
 
-/// Functions of one number.
+/// Functions of one argument.
 const OF_ONE: [(&str, OfOne); 20] = [
     ("acos", f64::acos),
     ("acosh", f64::acosh),
@@ -34,7 +34,7 @@ const OF_ONE: [(&str, OfOne); 20] = [
     ("tanh", f64::tanh),
 ];
 
-/// Functions of two numbers. `log` takes its base first.
+/// Functions of two arguments. The first argument of `log` is its base.
 const OF_TWO: [(&str, OfTwo); 5] = [
     ("atan2", f64::atan2),
     ("log", |base, x| x.ln() / base.ln()),
@@ -43,7 +43,7 @@ const OF_TWO: [(&str, OfTwo); 5] = [
     ("power", f64::powf),
 ];
 
-/// Functions that leave a whole number whole.
+/// Functions that return an integer unchanged.
 const ROUNDING: [(&str, OfOne); 4] = [
     ("ceil", f64::ceil),
     ("ceiling", f64::ceil),
@@ -51,14 +51,14 @@ const ROUNDING: [(&str, OfOne); 4] = [
     ("trunc", f64::trunc),
 ];
 
-/// Names of all of them.
+/// Returns the names of all functions.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
     let one = OF_ONE.iter().chain(&ROUNDING).map(|(name, _)| *name);
     one.chain(OF_TWO.iter().map(|(name, _)| *name))
         .chain(["pi"])
 }
 
-/// Adds them to a connection.
+/// Registers the functions on a connection.
 pub(super) fn add(connection: &Connection) -> Result<()> {
     let flags = FunctionFlags::SQLITE_UTF8
         | FunctionFlags::SQLITE_DETERMINISTIC
@@ -91,16 +91,16 @@ fn rounded(context: &Context<'_>, function: OfOne) -> Option<Value> {
     }
 }
 
-/// An argument as a number; texts that are written like one are, too.
+/// Returns an argument as a number. Numeric text counts as a number.
 fn number(context: &Context<'_>, argument: usize) -> Option<f64> {
     match context.get_raw(argument) {
-        // Doubles are what these functions compute with.
+        // These functions compute with doubles.
         #[expect(clippy::cast_precision_loss, reason = "as SQLite does")]
         ValueRef::Integer(whole) => Some(whole as f64),
         ValueRef::Real(real) => Some(real),
         ValueRef::Text(text) => {
             let text = std::str::from_utf8(text).ok()?.trim();
-            // Rust reads "inf" as a number, SQLite does not.
+            // Rust parses "inf" as a number, but SQLite does not.
             let digits = |b: u8| b.is_ascii_digit() || b"+-.eE".contains(&b);
             text.parse().ok().filter(|_| text.bytes().all(digits))
         }

@@ -1,13 +1,13 @@
-//! SQLite files, read only.
+//! SQLite files, opened read-only.
 //!
-//! Each call opens the file for itself on a thread of its own and closes it again, so that nothing
-//! one query did reaches the next. What a query may do is bounded four times over: the file is
-//! opened for reading, the authorizer ([`authorizer`]) lets only reading be prepared, limits
-//! ([`open`]) bound what one instruction can take, and a handler that SQLite calls every few
-//! thousand instructions ends what takes too long or what nobody waits for any more.
+//! Each call opens the file on a separate thread and closes it again, so that the state of one
+//! query cannot affect the next. Four mechanisms restrict a query. The file is opened read-only.
+//! The authorizer ([`authorizer`]) allows only statements that read. Limits ([`open`]) bound the
+//! work of one instruction. A handler, called every few thousand instructions, stops a query that
+//! takes too long or whose caller has left.
 //!
-//! A file in write-ahead mode is read with the two files beside it through which SQLite agrees with
-//! writers; SQLite makes them, empty, where they are missing.
+//! A file in write-ahead mode is read with its two companion files, through which SQLite
+//! coordinates with writers. SQLite creates them, empty, if they are missing.
 
 mod authorizer;
 mod catalogue;
@@ -40,7 +40,7 @@ use crate::{Catalogue, ConnectionUrl, SqlDialect};
 use query::QueryChunk;
 use work_context::WorkContext;
 
-/// An SQLite file. It is not opened before it is asked for something.
+/// A SQLite file, which is opened for each call.
 #[derive(Clone, Debug)]
 pub(crate) struct Sqlite {
     path: PathBuf,
@@ -48,10 +48,10 @@ pub(crate) struct Sqlite {
 }
 
 impl Sqlite {
-    /// The file of an address.
+    /// Creates the database of a URL.
     ///
     /// # Errors
-    /// The address names no file.
+    /// Fails if the URL does not name a file.
     pub(crate) fn new(
         url: &ConnectionUrl,
         options: &ConnectOptions,
@@ -63,8 +63,8 @@ impl Sqlite {
         })
     }
 
-    /// Does some work with a connection on a thread of its own, for at most so long. The work
-    /// ends soon after this future is dropped, too.
+    /// Runs work with a connection on a separate thread, for at most `time`. If this future is
+    /// dropped, the work stops soon.
     async fn with<T: Send + 'static>(
         &self,
         time: Duration,
@@ -74,14 +74,14 @@ impl Sqlite {
         let _guard = StopOnDrop(Arc::clone(&stop));
         let deadline = Instant::now().checked_add(time);
         let path = self.path.clone();
-        // Waiting for a lock counts as connecting, but never exceeds the time of the query.
+        // Waiting for a lock counts as connecting, but never exceeds the query's time limit.
         let busy = self.options.connect_timeout.min(time);
         let thread = move || {
             let work_on = WorkContext { path, time };
             let mut connection = open::open(&work_on.path, busy, deadline, &stop)?;
             work(&mut connection, &work_on)
         };
-        // The thread cannot be aborted: after the timeout the stop flag ends it at its next check.
+        // The thread cannot be aborted. After the timeout, the stop flag ends it at its next check.
         let done = tokio::time::timeout(time, tokio::task::spawn_blocking(thread)).await;
         match done {
             Err(_) => Err(error::too_long(time)),
@@ -91,7 +91,7 @@ impl Sqlite {
     }
 }
 
-/// Ends the work when the future that waits for it is dropped.
+/// Cancels the work when the waiting future is dropped.
 struct StopOnDrop(Arc<open::CancelRequest>);
 
 impl Drop for StopOnDrop {
@@ -100,7 +100,7 @@ impl Drop for StopOnDrop {
     }
 }
 
-/// Passes on what the thread gives out. A thread whose pieces nobody takes ends.
+/// Passes on the output of the thread. If the receiver is dropped, the thread ends.
 async fn stream_rows(
     mut taken: mpsc::Receiver<QueryChunk>,
     sink: &mut dyn RowSink,
@@ -114,7 +114,7 @@ async fn stream_rows(
     Ok(())
 }
 
-/// Reads and passes on side by side. A failure does not wait for a slow sink.
+/// Reads and passes on rows concurrently, so that a failure does not wait for a slow sink.
 async fn join_streams(
     reading: impl Future<Output = Result<StreamEnd, DatabaseError>>,
     passing: impl Future<Output = Result<(), SinkClosed>>,
@@ -141,7 +141,7 @@ impl Database for Sqlite {
         format!("SQLite file {}", self.path.display())
     }
 
-    /// Never warns: the file is opened for reading whatever its permissions are.
+    /// Never warns, because the file is opened read-only regardless of its permissions.
     fn check(&self) -> BoxFuture<'_, Result<ConnectionReport, DatabaseError>> {
         let time = self.options.connect_timeout;
         Box::pin(self.with(time, |connection, work| {
@@ -164,7 +164,7 @@ impl Database for Sqlite {
             let (told, mut steps) = tokio::sync::mpsc::unbounded_channel();
             let reading = self.with(self.options.catalogue_timeout, move |connection, work| {
                 let tell = |done, total| {
-                    // Nobody listens any more where the reading was given up.
+                    // If the read was cancelled, the receiver no longer exists.
                     let _ = told.send((done, total));
                 };
                 catalogue::read(connection, &tell).map_err(|error| work.fault(&error))
@@ -191,7 +191,7 @@ impl Database for Sqlite {
         limits: &'a QueryLimits,
         sink: &'a mut dyn RowSink,
     ) -> BoxFuture<'a, Result<StreamEnd, DatabaseError>> {
-        // One batch is on its way while the thread makes the next.
+        // One batch is in transit while the thread produces the next.
         let (given, taken) = mpsc::channel(1);
         let (text, bounds) = (sql.to_owned(), limits.clone());
         let reading = self.with(limits.timeout, move |connection, work| {

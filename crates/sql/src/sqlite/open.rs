@@ -1,4 +1,4 @@
-//! Opening a file so that it can only be read, and what bounds a connection.
+//! Opens a file read-only, and sets the limits of a connection.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,12 +14,13 @@ use rusqlite::{Connection, InterruptHandle, OpenFlags};
 use super::{error, math_functions};
 use crate::database::DatabaseError;
 
-/// Instructions of SQLite's machine between two looks at the clock: a few tens of microseconds.
+/// Virtual machine instructions between two checks of the clock, which take a few tens of
+/// microseconds.
 const INSTRUCTIONS: i32 = 4_000;
 
-/// What `sqlite.org/security.html` asks of whoever reads files and runs queries of others.
-/// Double quotes around what names nothing make a text, as everywhere SQLite runs: a fifth of the
-/// queries that people and models write for it say `country = "USA"`.
+/// The settings that `sqlite.org/security.html` recommends for untrusted files and queries. An
+/// unknown name in double quotes remains a string, as everywhere in SQLite, because a fifth of the
+/// queries from people and models contain `country = "USA"`.
 const SETTINGS: [(DbConfig, bool); 7] = [
     (DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true),
     (DbConfig::SQLITE_DBCONFIG_DQS_DML, true),
@@ -30,9 +31,8 @@ const SETTINGS: [(DbConfig, bool); 7] = [
     (DbConfig::SQLITE_DBCONFIG_ENABLE_ATTACH_WRITE, false),
 ];
 
-/// Bounds on what one query can make SQLite do, besides the length of a value. Queries have no
-/// parameters ([`super::query`] sees to it); the statements of full-text and R-tree tables have a
-/// few.
+/// Limits on one query, besides the length of a value. Queries cannot have parameters (see
+/// [`super::query`]), but the internal statements of full-text and R-tree tables have a few.
 const LIMITS: [(Limit, i32); 11] = [
     (Limit::SQLITE_LIMIT_SQL_LENGTH, 1_000_000),
     (Limit::SQLITE_LIMIT_COLUMN, 2_000),
@@ -47,7 +47,7 @@ const LIMITS: [(Limit, i32); 11] = [
     (Limit::SQLITE_LIMIT_WORKER_THREADS, 0),
 ];
 
-/// A request from another thread that some work ends.
+/// Lets another thread request that some work stops.
 #[derive(Default)]
 pub(super) struct CancelRequest {
     asked: AtomicBool,
@@ -55,10 +55,11 @@ pub(super) struct CancelRequest {
 }
 
 impl CancelRequest {
-    /// Ends what runs now and whatever would run later.
+    /// Stops the current work and all later work.
     pub(super) fn cancel(&self) {
         self.asked.store(true, Ordering::Relaxed);
-        // The flag alone is checked every few thousand instructions; the handle interrupts at once.
+        // The flag alone is checked only every few thousand instructions; the handle interrupts
+        // immediately.
         let handle = lock(&self.handle);
         if let Some(handle) = handle.as_ref() {
             handle.interrupt();
@@ -71,7 +72,7 @@ impl CancelRequest {
     }
 }
 
-/// Opens a file for reading. Whatever it does ends at the deadline and when it is asked to.
+/// Opens a file read-only. All work on it stops at the deadline or when it is cancelled.
 pub(super) fn open(
     path: &Path,
     busy: Duration,
@@ -79,7 +80,8 @@ pub(super) fn open(
     stop: &Arc<CancelRequest>,
 ) -> Result<Connection, DatabaseError> {
     let place = database_path(path)?;
-    // Without SQLite's own lock: Rust's types let no two threads use a connection at once.
+    // SQLite's own lock is not needed, because Rust's types prevent two threads from using a
+    // connection at the same time.
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let failed = |error: rusqlite::Error| error::from_sqlite(path, busy, &error);
     let connection = Connection::open_with_flags(&place, flags).map_err(failed)?;
@@ -87,9 +89,9 @@ pub(super) fn open(
     configure(connection, busy, deadline, stop).map_err(failed)
 }
 
-/// The file's absolute path: SQLite takes a name such as `file:x?mode=rwc` or `:memory:` for more
-/// than a name, and opens anything else that is there, even a pipe, on which it would wait for
-/// ever.
+/// Returns the absolute path of the file. SQLite interprets names such as `file:x?mode=rwc` or
+/// `:memory:` specially. It also opens anything else that exists, even a pipe, on which it would
+/// block forever.
 fn database_path(path: &Path) -> Result<PathBuf, DatabaseError> {
     match std::fs::metadata(path) {
         Ok(found) if found.is_file() => {}
@@ -109,7 +111,7 @@ fn configure(
     for (setting, value) in SETTINGS {
         connection.set_db_config(setting, value)?;
     }
-    // A second barrier after the read-only open.
+    // This is a second protection in addition to the read-only open.
     connection.execute_batch("PRAGMA query_only = ON; PRAGMA cell_size_check = ON;")?;
     let stop = Arc::clone(stop);
     let over = move || {
@@ -121,8 +123,8 @@ fn configure(
     Ok(connection)
 }
 
-/// Sets the bounds for queries of others. The schema has to be read before: what its author
-/// was allowed to write is not measured by what a query may.
+/// Sets the limits for untrusted queries. The schema must be loaded before, because these limits
+/// must not apply to it.
 pub(super) fn set_limits(connection: &Connection, value: usize) -> rusqlite::Result<()> {
     for (limit, most) in LIMITS {
         connection.set_limit(limit, most)?;
@@ -130,7 +132,7 @@ pub(super) fn set_limits(connection: &Connection, value: usize) -> rusqlite::Res
     bound_values(connection, value)
 }
 
-/// Most bytes of one value and of one stored row, even of those that a query only computes.
+/// Limits the bytes of one value and of one stored row, including computed ones.
 pub(super) fn bound_values(connection: &Connection, bytes: usize) -> rusqlite::Result<()> {
     let bytes = i32::try_from(bytes).unwrap_or(i32::MAX);
     connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, bytes)?;

@@ -1,4 +1,4 @@
-//! One untrusted query, within its limits.
+//! Runs one untrusted query within its limits.
 
 use std::sync::{Arc, Mutex};
 
@@ -15,16 +15,15 @@ use crate::database::{DatabaseError, DatabaseErrorKind as Kind, QueryLimits};
 use crate::rows::{Cell, ColumnInfo};
 use crate::stream::{RowBatch, SinkClosed, StreamEnd};
 
-/// Bytes that a value may always have, whatever the bound on all of them is.
+/// Minimum value size, regardless of the limit on all bytes.
 const VALUE_LEAST: usize = 1 << 20;
-/// Bytes that a value may have at most. A value is made by one instruction, which nothing
-/// interrupts.
+/// Maximum value size. A value is created in one instruction, which cannot be interrupted.
 const VALUE_MOST: usize = 64 << 20;
-/// Bytes of a value where the query calls a function whose time is the product of the sizes of its
-/// arguments, such as `instr`: two values of 8 MB would keep one instruction busy for hours.
+/// Maximum value size if the query calls a function such as `instr`, whose run time is the product
+/// of its arguments' sizes. Two values of 8 MB would keep one instruction busy for hours.
 const VALUE_SLOW: usize = 200_000;
 
-/// Output of the query thread: the columns before the first rows.
+/// Output of the query thread: the columns come before the first rows.
 pub(super) enum QueryChunk {
     Columns(Vec<ColumnInfo>),
     Rows(Vec<Vec<Cell>>),
@@ -44,11 +43,11 @@ pub(super) fn run(
         return Err(DatabaseError::new(Kind::Syntax, message));
     }
     let failed = |error: rusqlite::Error| work.fault(&error);
-    // In this order: the schema and virtual tables are read before their statements are measured
-    // and judged as if the query had made them.
+    // The order matters. The schema and virtual tables are loaded before limits and authorizer
+    // apply, which would otherwise treat their statements as part of the query.
     catalogue::probe(connection).map_err(failed)?;
     virtual_tables::connect(connection, sql).map_err(failed)?;
-    // A small limit on all bytes must not keep SQLite from reading a single stored row.
+    // A small limit on all bytes must not prevent SQLite from reading a single stored row.
     let value = limits.bytes.clamp(VALUE_LEAST, VALUE_MOST);
     open::set_limits(connection, value).map_err(failed)?;
     let seen = Arc::new(Mutex::new(AuthorizerLog::default()));
@@ -59,8 +58,8 @@ pub(super) fn run(
     ran.map_err(|fault| explain(fault, &seen, value))
 }
 
-/// Prepares the one statement of a text. `Connection::prepare` would look at the statements behind
-/// it one inside of the other: a text of many would overflow the stack.
+/// Prepares the single statement of a text. `Connection::prepare` would check the following
+/// statements recursively, so a text with many would overflow the stack.
 fn prepare<'c>(
     connection: &'c Connection,
     sql: &str,
@@ -72,7 +71,7 @@ fn prepare<'c>(
     let statement = statements.next().map_err(failed)?;
     let statement =
         statement.ok_or_else(|| query_error(Kind::Syntax, "the text contains no statement"))?;
-    // The next one is prepared only, never run.
+    // The next statement is only prepared, never run.
     if !matches!(statements.next(), Ok(None)) {
         let message = "more than one statement; write only one";
         return Err(query_error(Kind::Syntax, message));
@@ -85,8 +84,8 @@ fn prepare<'c>(
         let message = "the query has a parameter without a value; write the value itself";
         return Err(query_error(Kind::Syntax, message));
     }
-    // Known by now: preparing a statement names its functions to the authorizer.
-    let slow = lock(seen).slow.is_some();
+    // The functions are known now, because preparing a statement reports them to the authorizer.
+    let slow = lock(&seen).slow.is_some();
     if slow {
         open::bound_values(connection, VALUE_SLOW).map_err(failed)?;
     }
@@ -97,7 +96,7 @@ fn query_error(kind: Kind, message: &str) -> DatabaseError {
     DatabaseError::new(kind, message)
 }
 
-/// What the authorizer refused, in words; SQLite says "not authorized" only.
+/// Adds the authorizer's reason to an error; SQLite itself only reports "not authorized".
 fn explain(mut fault: DatabaseError, seen: &AuthorizerLog, value: usize) -> DatabaseError {
     if let (Some(_), Some((kind, message))) = (&fault.native_code, &seen.refused) {
         fault.kind = *kind;
@@ -114,7 +113,7 @@ fn explain(mut fault: DatabaseError, seen: &AuthorizerLog, value: usize) -> Data
     fault
 }
 
-/// Steps through the rows until one too many is there.
+/// Steps through the rows until one more than the limit is found.
 fn read(
     statement: &mut Statement<'_>,
     limits: &QueryLimits,
@@ -146,14 +145,14 @@ fn read(
     })
 }
 
-/// Where rows go, and the columns until the first of them go there.
+/// The receiver of rows, and the columns until they are sent with the first rows.
 struct Out<'a> {
     columns: Option<Vec<ColumnInfo>>,
     out: &'a Sender<QueryChunk>,
 }
 
 impl Out<'_> {
-    /// Gives rows out; computed columns have the types of the first batch.
+    /// Sends rows. Computed columns get the types of the first batch.
     fn send_rows(&mut self, rows: Vec<Vec<Cell>>) -> Result<(), SinkClosed> {
         if let Some(mut columns) = self.columns.take() {
             values::name_types(&mut columns, &rows);

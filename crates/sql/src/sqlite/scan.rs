@@ -1,18 +1,18 @@
-//! The words of a CREATE statement, with its comments: enough to tell which column a comment stands
-//! at. SQLite itself has read the statement before, so nothing is checked here.
+//! Splits a CREATE statement into words and comments, just enough to assign comments to columns.
+//! SQLite has already parsed the statement, so this code does not validate it.
 
-/// A piece of the text.
+/// A token of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Token<'a> {
-    /// A name, keyword or number without quotes.
+    /// An unquoted name, keyword or number.
     Word(&'a str),
-    /// A name or text in its quotes: `"a"`, `` `a` ``, `[a]`, `'a'`.
+    /// A quoted name or string: `"a"`, `` `a` ``, `[a]`, `'a'`.
     Quoted(&'a str),
-    /// A comment, without its marks, and whether it begins its line.
+    /// A comment without its delimiters.
     Comment {
-        /// What it says.
+        /// Text of the comment.
         text: &'a str,
-        /// Whether nothing but spaces stands before it on its line.
+        /// Whether only spaces precede it on its line.
         first: bool,
     },
     /// `(`
@@ -25,7 +25,7 @@ pub(super) enum Token<'a> {
     Other,
 }
 
-/// The tokens of a text. What is not closed goes on to the end.
+/// Returns the tokens of a text. An unclosed token extends to the end.
 pub(super) fn tokens(text: &str) -> Tokens<'_> {
     Tokens {
         rest: text,
@@ -33,10 +33,10 @@ pub(super) fn tokens(text: &str) -> Tokens<'_> {
     }
 }
 
-/// Reads one token after the other.
+/// Iterator over tokens.
 pub(super) struct Tokens<'a> {
     rest: &'a str,
-    /// Whether nothing but spaces was read since the line began.
+    /// Whether only spaces were read since the line started.
     first: bool,
 }
 
@@ -51,14 +51,14 @@ impl<'a> Tokens<'a> {
         self.rest = trimmed;
     }
 
-    /// Takes so many bytes; the place lies between two characters.
+    /// Consumes this number of bytes, which must end at a character boundary.
     fn take(&mut self, bytes: usize) -> &'a str {
         let (taken, rest) = self.rest.split_at_checked(bytes).unwrap_or((self.rest, ""));
         self.rest = rest;
         taken
     }
 
-    /// Takes what lies between two marks, and the marks.
+    /// Consumes a delimited text, and returns its content.
     fn between(&mut self, open: usize, close: &str) -> &'a str {
         let inside = self.rest.get(open..).unwrap_or_default();
         let length = inside.find(close).unwrap_or(inside.len());
@@ -137,7 +137,7 @@ impl<'a> Tokens<'a> {
     }
 }
 
-/// A name without its quotes.
+/// Returns a name without its quotes.
 pub(super) fn unquoted(name: &str) -> String {
     let Some(open) = name.chars().next().filter(|open| "\"`['".contains(*open)) else {
         return name.to_owned();

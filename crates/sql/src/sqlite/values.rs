@@ -1,16 +1,16 @@
-//! Values as SQLite holds them, and what their types are called.
+//! Values as SQLite stores them, and names of their types.
 //!
-//! SQLite keeps a type with each value and not with the column. Values are given as they are
-//! stored; the declared type of a column says only what its author meant. Columns that a query
-//! computes have no declared type: theirs is what their values are.
+//! SQLite stores a type with each value instead of each column. Values are returned as stored; the
+//! declared type of a column only states the intent. Computed columns do not have a declared type,
+//! so their type comes from their values.
 
 use rusqlite::types::ValueRef;
 use rusqlite::{Row, Statement};
 
 use crate::rows::{Cell, ColumnInfo, ValueType};
 
-/// Words in a declared type, in the order in which they decide (`sqlite.org/datatype3.html` for the
-/// affinities behind them).
+/// Words in a declared type, in order of precedence (see `sqlite.org/datatype3.html` for type
+/// affinities).
 const WORDS: [(&str, ValueType); 23] = [
     ("BOOL", ValueType::Boolean),
     ("TIMESTAMPTZ", ValueType::Instant),
@@ -37,14 +37,14 @@ const WORDS: [(&str, ValueType); 23] = [
     ("DOUB", ValueType::Float),
 ];
 
-/// What the author of a declared type meant.
+/// Returns the value type that a declared type intends.
 pub(super) fn declared_type(declared: &str) -> ValueType {
     let declared = declared.to_ascii_uppercase();
     let said = WORDS.iter().find(|(word, _)| declared.contains(word));
     said.map_or(ValueType::Other, |(_, meant)| *meant)
 }
 
-/// The columns of a result; those that are computed have no type yet.
+/// Returns the columns of a result. Computed columns do not have a type yet.
 pub(super) fn columns(statement: &Statement<'_>) -> Vec<ColumnInfo> {
     let columns = statement.columns();
     let info = columns.map(|column| {
@@ -58,7 +58,7 @@ pub(super) fn columns(statement: &Statement<'_>) -> Vec<ColumnInfo> {
     info.collect()
 }
 
-/// Gives a type to each column that has none: that of its values, if they agree.
+/// Sets the type of each column without one, if its values agree.
 pub(super) fn name_types(columns: &mut [ColumnInfo], rows: &[Vec<Cell>]) {
     for (i, column) in columns.iter_mut().enumerate() {
         if !column.data_type.is_empty() {
@@ -88,7 +88,7 @@ fn kind(cell: &Cell) -> Option<TypeEntry> {
 }
 
 fn both(one: TypeEntry, other: TypeEntry) -> TypeEntry {
-    // Mixed numbers are common: `sum` returns an integer or a real depending on its rows.
+    // Mixed numbers are common, because `sum` returns an integer or a real depending on its rows.
     let numbers = [ValueType::Integer, ValueType::Float];
     match one == other {
         true => one,
@@ -97,7 +97,7 @@ fn both(one: TypeEntry, other: TypeEntry) -> TypeEntry {
     }
 }
 
-/// Bytes that a row takes: texts and blobs by their length, everything else eight.
+/// Returns the bytes of a row: texts and blobs count their length, other values eight bytes.
 pub(super) fn row_size(row: &Row<'_>, width: usize) -> rusqlite::Result<usize> {
     let mut size = 0_usize;
     for i in 0..width {
@@ -109,12 +109,12 @@ pub(super) fn row_size(row: &Row<'_>, width: usize) -> rusqlite::Result<usize> {
     Ok(size)
 }
 
-/// The values of a row.
+/// Returns the values of a row.
 pub(super) fn row(row: &Row<'_>, width: usize) -> rusqlite::Result<Vec<Cell>> {
     (0..width).map(|i| Ok(cell(row.get_ref(i)?))).collect()
 }
 
-/// A value as it is stored. Text that is no UTF-8 is given as bytes.
+/// Returns a value as stored. Text that is not UTF-8 becomes bytes.
 fn cell(value: ValueRef<'_>) -> Cell {
     match value {
         ValueRef::Null => Cell::Null,

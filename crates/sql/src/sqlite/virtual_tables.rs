@@ -1,20 +1,22 @@
-//! Virtual tables, which are programs of SQLite's own: full-text search, R-trees.
+//! Initializes virtual tables, such as full-text search and R-trees, which are implemented by
+//! modules inside SQLite.
 //!
-//! Before its first use in a connection, such a table prepares the statements with which it keeps
-//! its data, those that write among them. The authorizer would refuse these, and with them the
-//! table. So the tables of a query are made ready before the authorizer is there, by a statement
-//! that is ours; nothing runs.
+//! On first use in a connection, such a table prepares its internal statements, including those
+//! that write. The authorizer would deny these and make the table unusable. A trusted statement
+//! therefore initializes the tables of a query before the authorizer is installed; it is prepared
+//! but never run.
 
 use rusqlite::{Connection, ErrorCode};
 
 const NAMES: &str = "SELECT name FROM main.sqlite_schema
     WHERE type = 'table' AND sql LIKE 'CREATE VIRTUAL TABLE%'";
-/// Whether the file has views, which can read a virtual table that a query does not name.
+/// Query that returns whether the file has views, which can read virtual tables that the user's
+/// query does not name.
 const VIEWS: &str = "SELECT EXISTS (SELECT 1 FROM main.sqlite_schema WHERE type = 'view')";
-/// Most tables that are made ready: each takes a few statements.
+/// Maximum number of tables to initialize, because each prepares several statements.
 const MOST: usize = 256;
 
-/// Makes the virtual tables ready that a query can read.
+/// Initializes the virtual tables that a query can read.
 pub(super) fn connect(connection: &Connection, sql: &str) -> rusqlite::Result<()> {
     let mut names = connection.prepare(NAMES)?;
     let names = names.query_map([], |row| row.get::<_, String>(0))?;
@@ -30,8 +32,7 @@ pub(super) fn connect(connection: &Connection, sql: &str) -> rusqlite::Result<()
     for name in names.iter().take(MOST) {
         let sql = format!("SELECT 1 FROM main.\"{}\"", name.replace('"', "\"\""));
         match connection.prepare(&sql) {
-            // A module that is not linked, a tokenizer that is not there: the query says so, if it
-            // reads the table at all.
+            // A missing module or tokenizer is reported by the query, if it reads the table at all.
             Err(error) if error.sqlite_error_code() != Some(ErrorCode::Unknown) => {
                 return Err(error);
             }

@@ -1,23 +1,23 @@
-//! Keeping results within the characters that a caller can read.
+//! Truncates results to the number of characters that a caller can process.
 
 use serde_json::Value as Tree;
 
-/// Characters of one text in a row; the rest of it is left out before whole rows are.
+/// Maximum characters of one text in a row. Long texts are truncated before whole rows are omitted.
 const LONGEST_TEXT: usize = 2_000;
 
-/// The first items that fit into `most` characters of JSON together; the first one always does.
+/// Returns the first items that together fit into `most` characters of JSON, but at least one.
 pub(super) fn fitting(items: Vec<Tree>, most: usize) -> Vec<Tree> {
     let mut used = 0;
     let fits = |(index, item): &(usize, Tree)| {
         used += item.to_string().chars().count() + 1;
-        // The first item always fits, so that a result is never empty because of one long row.
+        // The first item is always included, so that one long row does not make the result empty.
         *index == 0 || used <= most
     };
     let items = items.into_iter().enumerate().take_while(fits);
     items.map(|(_, item)| item).collect()
 }
 
-/// The same value with long texts cut; says so in their place.
+/// Returns the value with long texts truncated and marked as such.
 pub(super) fn shortened(value: Tree) -> Tree {
     match value {
         Tree::String(text) => match text.char_indices().nth(LONGEST_TEXT) {

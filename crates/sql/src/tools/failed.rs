@@ -1,4 +1,4 @@
-//! Errors of databases as errors of tools.
+//! Converts database errors to tool errors.
 
 use quillet_core::tool::{ToolError, ToolErrorKind};
 

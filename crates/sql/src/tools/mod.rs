@@ -1,5 +1,5 @@
-//! Databases as tools for models and agents, after the tools of table-chat's agent. Results are
-//! data and bounded; a result states what was cut off.
+//! Databases as tools for models and agents, modelled on the tools of table-chat's agent. Results
+//! are plain data of limited size, and state what was cut off.
 
 mod cut;
 mod failed;
@@ -21,8 +21,8 @@ use serde_json::Value as Tree;
 use self::task::Task;
 use crate::{Connection, Databases};
 
-/// One task over one connection. The connection is found again at each call, so a
-/// changed one is used at once.
+/// One task on one connection. The connection is looked up for each call, so changes apply
+/// immediately.
 struct DatabaseTool {
     databases: Databases,
     name: String,
@@ -40,7 +40,7 @@ pub fn all(databases: &Databases, connections: &[Connection]) -> Vec<Arc<dyn Too
         .filter(|connection| connection.problem.is_none());
     for (connection, prefix) in names::prefixes(usable) {
         for task in Task::ALL {
-            // A tool that can only fail would mislead the model.
+            // A tool that always fails would mislead the model.
             if task == Task::Ask && !databases.has_model() {
                 continue;
             }

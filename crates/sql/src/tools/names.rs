@@ -1,15 +1,15 @@
-//! Names of functions for connections.
+//! Derives tool names from connection names.
 
 use std::collections::HashSet;
 
 use crate::Connection;
 
-/// Longest name of a function that every provider takes, less the longest task.
+/// Maximum length of a prefix: the shortest limit of all providers minus the longest task name.
 const LONGEST: usize = 64 - "_table_schema".len();
 
-/// Each connection with what the names of its tools begin with: `shop` has `db_shop`. Providers
-/// take ASCII letters, digits and `_`, so names with other letters, and names that would be
-/// alike, get a number that is made of the whole name.
+/// Returns each connection with the prefix of its tools, such as `db_shop` for `shop`. Providers
+/// accept ASCII letters, digits and `_`. A name with other characters, and a name that would
+/// collide, gets a hash of the whole name.
 pub(super) fn prefixes<'a>(
     connections: impl Iterator<Item = &'a Connection>,
 ) -> Vec<(&'a Connection, String)> {
@@ -17,7 +17,7 @@ pub(super) fn prefixes<'a>(
     let mut prefixes = Vec::new();
     for connection in connections {
         let mut prefix = plain(&connection.name);
-        // Non-ASCII letters become `_`, so different names could collide: those get a hash of the
+        // Non-ASCII letters become `_`, so different names could collide. Those get a hash of the
         // name.
         let says_all = connection.name.is_ascii() && prefix.len() <= LONGEST;
         if !says_all || taken.contains(&prefix) {
@@ -41,7 +41,7 @@ fn numbered(prefix: &str, name: &str) -> String {
     format!("{}{number}", head.trim_end_matches('_'))
 }
 
-/// FNV-1a: the same on every machine and in every version.
+/// Hashes a name with FNV-1a, which is stable across machines and versions.
 fn hash(name: &str) -> u32 {
     let step = |hash: u32, byte: u8| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
     name.bytes().fold(0x811c_9dc5, step)

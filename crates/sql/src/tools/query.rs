@@ -1,4 +1,4 @@
-//! `query` and `ask`: rows, bounded for whoever reads them in a conversation.
+//! The tools `query` and `ask`, whose rows are limited to what fits into a conversation.
 
 use quillet_core::tool::{ToolContext, ToolError};
 use serde::Deserialize;
@@ -10,7 +10,7 @@ use crate::export::rows_json;
 use crate::guard::GuardMode;
 use crate::{Databases, QueryLimits, QueryRun, RunOptions, SqlConfig};
 
-/// Bytes that are read for one result, of which far fewer are shown.
+/// Maximum bytes read for one result, of which far fewer are shown.
 const BYTES: usize = 1 << 20;
 
 #[derive(Debug, Deserialize)]
@@ -58,18 +58,18 @@ fn options(config: &SqlConfig, context: &ToolContext) -> RunOptions {
     let limits = QueryLimits {
         rows: config.tool_rows,
         bytes: config.limits.bytes.min(BYTES),
-        // Never longer than the time that the whole tool call has left.
+        // Never exceeds the remaining time of the tool call.
         timeout: context.remaining(config.limits.timeout),
     };
     RunOptions {
-        // Agents inspect schemas before they query: SHOW, DESCRIBE and EXPLAIN are part of that.
+        // Agents inspect schemas before they query, which includes SHOW, DESCRIBE and EXPLAIN.
         mode: GuardMode::Explore,
         limits: Some(limits),
         ..RunOptions::default()
     }
 }
 
-/// `sql`, `columns`, `rows`, `rowCount`, `truncated`, and a note about what is missing.
+/// Returns `sql`, `columns`, `rows`, `rowCount`, `truncated`, and a note about missing rows.
 fn shown(ran: &QueryRun, config: &SqlConfig) -> Tree {
     let mut result = rows_json(&ran.rows);
     let rows = match result["rows"].take() {

@@ -1,4 +1,4 @@
-//! `table_schema`: what some tables consist of.
+//! The tool `table_schema`, which describes some tables.
 
 use quillet_core::tool::{ToolError, ToolErrorKind};
 use serde::Deserialize;
@@ -9,7 +9,7 @@ use super::tables::with_note;
 use crate::catalogue::DatabaseTable;
 use crate::{Catalogue, Databases};
 
-/// Columns of a table that are shown at most.
+/// Maximum columns shown for one table.
 const MOST_COLUMNS: usize = 300;
 
 #[derive(Debug, Deserialize)]
@@ -17,7 +17,7 @@ pub(super) struct SchemaArgs {
     tables: OneOrMany,
 }
 
-/// Templates and scripts give one name without a list.
+/// Templates and scripts may pass a single name instead of a list.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum OneOrMany {
@@ -64,7 +64,7 @@ pub(super) async fn show(
     Ok(with_note(result, note))
 }
 
-/// The table that a name means, or a sentence about it.
+/// Returns the table with this name, or an error message.
 fn find<'a>(catalogue: &'a Catalogue, name: &str) -> Result<&'a DatabaseTable, String> {
     let qualified = name
         .split_once('.')

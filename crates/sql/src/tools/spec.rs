@@ -1,4 +1,4 @@
-//! What the tools say of themselves.
+//! Descriptions and parameters of the tools.
 
 use quillet_core::tool::{Idempotency, ToolSpec};
 use serde_json::{Value as Tree, json};

@@ -1,4 +1,4 @@
-//! `list_tables`: which tables there are, or which fit a question.
+//! The tool `list_tables`, which lists all tables or those that match a question.
 
 use quillet_core::tool::ToolError;
 use serde::Deserialize;
@@ -8,9 +8,9 @@ use super::cut;
 use crate::Databases;
 use crate::catalogue::DatabaseTable;
 
-/// Most tables of one result.
+/// Maximum number of tables in one result.
 pub(super) const MOST: usize = 200;
-/// Tables where nothing is said.
+/// Default number of tables.
 const USUAL: usize = 50;
 
 #[derive(Debug, Default, Deserialize)]
@@ -84,7 +84,7 @@ fn note(shown: usize, total: usize, asked: bool) -> Option<String> {
     }
 }
 
-/// A result with a word about what is not in it.
+/// Adds a note about omitted tables to a result.
 pub(super) fn with_note(mut result: Tree, note: Option<String>) -> Tree {
     if let Some(note) = note {
         result["note"] = note.into();

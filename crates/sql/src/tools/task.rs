@@ -1,11 +1,11 @@
 //! The tasks of a database tool.
 
-/// What a tool does with its database.
+/// Task of a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Task {
-    /// Names and comments of tables.
+    /// Lists names and comments of tables.
     ListTables,
-    /// Columns and keys of some tables.
+    /// Describes columns and keys of tables.
     TableSchema,
     /// Runs a query.
     Query,

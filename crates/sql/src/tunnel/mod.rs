@@ -1,8 +1,8 @@
-//! Databases behind an SSH server: the `ssh` of the system forwards a local port to the database.
+//! Databases behind an SSH server. The system's `ssh` forwards a local port to the database.
 //!
-//! `ssh` handles the login: with its agent, configuration and known hosts, or with what the
-//! definition contains ([`secrets`]). It never prompts at a terminal, and unknown hosts are
-//! rejected. A TLS certificate is checked against 127.0.0.1.
+//! `ssh` performs the login with its agent, configuration and known hosts, or with credentials from
+//! the definition ([`secrets`]). It never prompts on a terminal, and rejects unknown hosts. TLS
+//! certificates are verified for 127.0.0.1.
 
 mod secrets;
 
@@ -28,7 +28,8 @@ use crate::{
     connect,
 };
 
-/// Starts `ssh` and ends it when its own input ends: a pipe that closes when we drop it or die.
+/// Starts `ssh` and stops it when its own standard input closes, which happens when the tunnel is
+/// dropped or this process dies.
 const SUPERVISOR: &str = r#"
 exec 3<&0
 "$@" </dev/null 3<&- &
@@ -36,17 +37,17 @@ ssh=$!
 { read -r _ <&3; kill $ssh 2>/dev/null; } 2>/dev/null &
 wait $ssh
 "#;
-/// Bytes of what `ssh` says that are kept.
+/// Maximum bytes of stderr output of `ssh` to retain.
 const SAID: usize = 2_000;
-/// How often a port is tried that somebody else may take meanwhile.
+/// Attempts to find a free port, because another process may take one in the meantime.
 const PORTS: usize = 3;
-/// How long until it is looked again whether the port is open.
+/// Interval for checking whether the port is open.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// The database at an address that only an SSH server reaches. Nothing is opened yet.
+/// Creates a database behind an SSH server, without connecting.
 ///
 /// # Errors
-/// The address is no server's, or the tunnel's host or user cannot be one.
+/// Fails if the URL is not that of a server, or if the host or user of the tunnel is invalid.
 pub(crate) fn open_through_ssh(
     url: &ConnectionUrl,
     ssh: &SshConfig,
@@ -65,7 +66,7 @@ pub(crate) fn open_through_ssh(
         let message = "missing sshConfig.password: set it, or use authType \"key\"";
         return Err(unreachable(message));
     }
-    // What is wrong with the address is said now.
+    // Opening the URL directly reports its errors now instead of on first use.
     connect(url, options)?;
     Ok(Arc::new(TunneledDatabase {
         url: url.clone(),
@@ -79,7 +80,7 @@ fn unreachable(message: impl Into<String>) -> DatabaseError {
     DatabaseError::new(DatabaseErrorKind::Unreachable, message)
 }
 
-/// A database and its tunnel, which opens when it is needed and again when it broke.
+/// A database with its tunnel, which is opened on demand and again after it broke.
 struct TunneledDatabase {
     url: ConnectionUrl,
     ssh: SshConfig,
@@ -104,8 +105,7 @@ impl TunneledDatabase {
     }
 
     async fn tunnel(&self) -> Result<Tunnel, DatabaseError> {
-        // The port is free when it is chosen and may be taken before ssh binds it, hence the
-        // retries.
+        // Another process may take the free port before ssh binds it, hence the retries.
         let mut last = unreachable("ssh was not started");
         for _ in 0..PORTS {
             match Tunnel::open(&self.ssh, &self.url, self.options.connect_timeout).await {
@@ -124,7 +124,7 @@ impl fmt::Debug for TunneledDatabase {
     }
 }
 
-/// A running `ssh` that forwards a port. It ends when this is dropped.
+/// A running `ssh` process that forwards a port. Dropping it stops the process.
 struct Tunnel {
     port: u16,
     supervisor: Child,
@@ -167,7 +167,7 @@ impl Tunnel {
         match timeout(time, tunnel.wait()).await {
             Ok(true) => Ok(tunnel),
             Ok(false) => {
-                // Kills ssh, which closes its stderr: `said` reads to the end of that.
+                // This kills ssh and closes its stderr, which `said` reads to the end.
                 drop(tunnel);
                 let said = said.await.unwrap_or_default();
                 Err(unreachable(format!(
@@ -183,7 +183,7 @@ impl Tunnel {
         }
     }
 
-    /// Waits until the port is open; false if `ssh` ended instead.
+    /// Waits until the port is open; returns `false` if `ssh` exited instead.
     async fn wait(&mut self) -> bool {
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, self.port));
         while self.is_open() {
@@ -200,7 +200,7 @@ impl Tunnel {
     }
 }
 
-/// The arguments of `ssh` before the host.
+/// Returns the arguments of `ssh` before the host.
 fn arguments(
     ssh: &SshConfig,
     url: &ConnectionUrl,
@@ -217,7 +217,7 @@ fn arguments(
     let key = secrets.filter(|_| ssh.private_key.is_some());
     let key = key.and_then(|secrets| secrets.key().to_str().map(str::to_owned));
     let key = key.or_else(|| ssh.identity_file.clone());
-    // In batch mode ssh asks nobody, not even our program.
+    // In batch mode, ssh does not ask for secrets at all, not even through the askpass program.
     let batch = if secrets::answer(ssh).is_some() {
         "no"
     } else {
@@ -233,7 +233,7 @@ fn arguments(
         ("StrictHostKeyChecking", Some("yes")),
         ("NumberOfPasswordPrompts", Some("1")),
         ("PreferredAuthentications", methods),
-        // Without this ssh would stay connected with no port forwarded.
+        // Without this, ssh would stay connected without forwarding a port.
         ("ExitOnForwardFailure", Some("yes")),
         ("ServerAliveInterval", Some("15")),
         ("ConnectTimeout", Some(seconds.as_str())),
@@ -251,12 +251,13 @@ fn arguments(
     arguments
 }
 
-/// A value of an option: one word, whatever is in it.
+/// Quotes an option value, so that it is one word regardless of its content.
 fn quoted(value: &str) -> String {
     format!("\"{}\"", value.replace(['"', '\n'], ""))
 }
 
-/// The first of what it says, read to the end so that it never waits for us.
+/// Captures the start of stderr. The rest is read and discarded, so that `ssh` never blocks on a
+/// full pipe.
 fn capture_stderr(child: &mut Child) -> JoinHandle<String> {
     let stderr = child.stderr.take();
     tokio::spawn(async move {
@@ -327,7 +328,7 @@ mod tests {
         }
     }
 
-    /// The key as a text that a passphrase opens.
+    /// Returns the key encrypted with a passphrase.
     fn locked(sshd: &Sshd, passphrase: &str) -> String {
         let copy = sshd.identity().with_extension("locked");
         std::fs::copy(sshd.identity(), &copy).unwrap();
@@ -339,7 +340,7 @@ mod tests {
         std::fs::read_to_string(copy).unwrap()
     }
 
-    /// As a browser's form sends them: texts in place of files.
+    /// A browser's form sends texts instead of files.
     #[tokio::test]
     async fn a_key_can_be_a_text_with_a_passphrase() {
         let (server, sshd) = (MariaDb::start(), Sshd::start());
@@ -384,7 +385,7 @@ mod tests {
         assert!(!shown.contains("s3cret"), "{shown}");
     }
 
-    /// Where they stand, nobody else may look, and they go with the tunnel.
+    /// The files are private to this user, and are removed with the tunnel.
     #[test]
     fn secrets_are_files_of_ours_for_a_while() {
         use std::os::unix::fs::PermissionsExt;
@@ -408,14 +409,14 @@ mod tests {
     fn open(server: &MariaDb, ssh: &SshConfig) -> Arc<dyn Database> {
         let url = server.url().parse().unwrap();
         let options = ConnectOptions {
-            // The server's owner asks.
+            // The test runs as the owner of the server.
             powerful_roles: true,
             ..ConnectOptions::default()
         };
         open_through_ssh(&url, ssh, &options).unwrap()
     }
 
-    /// Whether an `ssh` runs that forwards to this port.
+    /// Returns whether an `ssh` process forwards to this port.
     fn forwards(port: u16) -> bool {
         let list = std::process::Command::new("ps")
             .args(["-eo", "args"])

@@ -1,7 +1,7 @@
-//! Secrets for `ssh` that must not be arguments: the text of a key, a password, a passphrase.
+//! Secrets that must not be arguments of `ssh`: the text of a key, a password or a passphrase.
 //!
-//! They are files in a private folder for the lifetime of the tunnel. `ssh` reads a password from
-//! the program that `SSH_ASKPASS` names.
+//! They are stored in files in a private folder during the lifetime of the tunnel. `ssh` gets a
+//! password from the program that `SSH_ASKPASS` names.
 
 use std::fs::{DirBuilder, OpenOptions};
 use std::io::{self, Write};
@@ -13,21 +13,21 @@ use tokio::process::Command;
 
 use crate::{SshAuth, SshConfig};
 
-/// Gives `ssh` what stands in the file beside it.
+/// Askpass program, which prints the file beside it.
 const ASKPASS: &str = "#!/bin/sh\nexec cat \"$0.secret\"\n";
-/// How often a folder's name is tried that a killed process may have left.
+/// Number of folder names to try, because a killed process may have left a folder behind.
 const NAMES: usize = 16;
 
-/// Secrets in files. They are removed when this is dropped.
+/// Files with secrets. Dropping this removes them.
 pub(super) struct Secrets {
     folder: PathBuf,
 }
 
 impl Secrets {
-    /// The files of a tunnel; `None` where it needs none.
+    /// Creates the files of a tunnel; `None` if it does not need any.
     ///
     /// # Errors
-    /// They cannot be written.
+    /// Fails if the files cannot be written.
     pub(super) fn of(ssh: &SshConfig) -> io::Result<Option<Self>> {
         let answer = answer(ssh);
         if answer.is_none() && ssh.private_key.is_none() {
@@ -35,7 +35,8 @@ impl Secrets {
         }
         let secrets = Secrets { folder: folder()? };
         if let Some(key) = &ssh.private_key {
-            // A browser's form sends line ends that ssh does not read, and may lose the last.
+            // A browser's form sends CRLF line ends, which ssh does not accept, and may drop the
+            // last one.
             let key = key.replace("\r\n", "\n");
             secrets.write("key", format!("{}\n", key.trim()).as_bytes(), 0o600)?;
         }
@@ -47,17 +48,17 @@ impl Secrets {
         Ok(Some(secrets))
     }
 
-    /// The file of the key.
+    /// Returns the path of the key file.
     pub(super) fn key(&self) -> PathBuf {
         self.folder.join("key")
     }
 
-    /// Has `ssh` ask our program, even where there is a terminal.
+    /// Makes `ssh` use the askpass program, even if there is a terminal.
     pub(super) fn set_askpass(&self, command: &mut Command) {
         command
             .env("SSH_ASKPASS", self.folder.join("askpass"))
             .env("SSH_ASKPASS_REQUIRE", "force")
-            // Before OpenSSH 8.4 nobody is asked without a display.
+            // Before OpenSSH 8.4, ssh uses the askpass program only if a display is set.
             .env(
                 "DISPLAY",
                 std::env::var_os("DISPLAY").unwrap_or_else(|| ":0".into()),
@@ -66,8 +67,8 @@ impl Secrets {
 
     fn write(&self, name: &str, text: &[u8], mode: u32) -> io::Result<()> {
         let mut options = OpenOptions::new();
-        // `create_new` and the mode in one call: the file is never readable by others, not even for
-        // a moment.
+        // `create_new` and the mode are set in one call, so that the file is never readable by
+        // other users.
         let options = options.write(true).create_new(true).mode(mode);
         options.open(self.folder.join(name))?.write_all(text)
     }
@@ -81,7 +82,7 @@ impl Drop for Secrets {
     }
 }
 
-/// The answers to what `ssh` asks: the password, or what opens the key.
+/// Returns the secret that `ssh` will ask for: the password, or the passphrase of the key.
 pub(super) fn answer(ssh: &SshConfig) -> Option<&str> {
     let answer = match ssh.auth_type {
         Some(SshAuth::Password) => ssh.password.as_deref(),
@@ -91,7 +92,7 @@ pub(super) fn answer(ssh: &SshConfig) -> Option<&str> {
     answer.filter(|answer| !answer.is_empty())
 }
 
-/// A new folder of ours. Its name need not be secret: it must not be there yet.
+/// Creates a new private folder. Its name is not secret, but must not exist yet.
 fn folder() -> io::Result<PathBuf> {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let place: &Path = &std::env::temp_dir();

@@ -1,6 +1,7 @@
-//! The values that a CHECK constraint lets pass, out of its expression as the server prints it:
+//! Extracts the values that a CHECK constraint allows from its expression as the server prints it:
 //! `status IN ('a', 'b')`, PostgreSQL's `(status)::text = ANY (ARRAY['a'::character varying])`,
-//! `status = 'a' OR status = 'b'`, MySQL's `_utf8mb4\'a\'`. What says more than a list says none.
+//! `status = 'a' OR status = 'b'`, MySQL's `_utf8mb4\'a\'`. An expression with any further
+//! condition gives no values.
 
 use sqlparser::ast::{BinaryOperator, Expr, Value};
 use sqlparser::dialect::{MySqlDialect, PostgreSqlDialect};
@@ -8,12 +9,12 @@ use sqlparser::parser::Parser;
 
 use crate::SqlDialect;
 
-/// Longer expressions are not read: a list of values is short.
+/// Maximum length of an expression to parse; lists of values are short.
 const LONGEST: usize = 20_000;
-/// Calls of the parser within each other: a list is flat.
+/// Recursion limit of the parser; lists are flat.
 const RECURSION: usize = 100;
 
-/// The column of an expression and its values, in their order.
+/// Returns the column of an expression and its values, in order.
 pub(crate) fn choice(expression: &str, dialect: SqlDialect) -> Option<(String, Vec<String>)> {
     if expression.len() > LONGEST {
         return None;
@@ -34,7 +35,7 @@ pub(crate) fn choice(expression: &str, dialect: SqlDialect) -> Option<(String, V
     (!values.is_empty()).then_some((column, values))
 }
 
-/// MySQL prints texts within its own catalogue as `_utf8mb4\'a\'`.
+/// Converts MySQL's notation in its own catalogue, `_utf8mb4\'a\'`, to a plain literal.
 fn plain(expression: &str) -> String {
     if expression.contains("\\'") && expression.contains("_utf8") {
         expression.replace("\\'", "'")
@@ -74,7 +75,7 @@ fn list(expression: &Expr, values: &mut Vec<String>) -> Option<String> {
             values.push(text(right)?);
             column(left)
         }
-        // NULL passes every CHECK; saying so changes nothing.
+        // NULL passes every CHECK anyway, so this condition can be ignored.
         Expr::BinaryOp {
             left,
             op: BinaryOperator::Or,
@@ -99,7 +100,7 @@ fn add(list: &[Expr], values: &mut Vec<String>) -> Option<()> {
     Some(())
 }
 
-/// An expression without brackets and casts.
+/// Strips brackets and casts from an expression.
 fn bare(expression: &Expr) -> &Expr {
     match expression {
         Expr::Nested(inner) => bare(inner),

@@ -1,8 +1,9 @@
-//! Values of a catalogue's columns, and which of them a question names.
+//! Index of known column values, which finds those that a question mentions.
 //!
-//! A value is named where its words stand in the question in its order: in any case of letters, in
-//! base form (`Accessories`, `accessory`), without accents, Chinese anywhere in a run. What a
-//! question says by chance says nothing: values of one character, and of words such as `all`.
+//! A question mentions a value if it contains the value's words in the same order. Words match
+//! regardless of case and accents and in base form (`Accessories`, `accessory`); Chinese matches
+//! anywhere in a run. To avoid accidental matches, values of one character and of words such as
+//! `all` are ignored.
 
 use foldhash::HashMap;
 
@@ -10,39 +11,39 @@ use super::{SampledColumn, ValueSamples};
 use crate::Catalogue;
 use crate::rank::{NamedValue, is_stop_word, words};
 
-/// Most words of a question that are looked through.
+/// Maximum words of a question to search.
 const MOST_WORDS: usize = 400;
-/// Most values that one question names; one that repeats a word of many columns names no more.
+/// Maximum number of mentioned values, because one word may occur in the values of many columns.
 const MOST_NAMED: usize = 1_000;
 
-/// Values of the columns of one catalogue.
+/// Known values of the columns of one catalogue.
 #[derive(Debug, Default)]
 pub struct ValueIndex {
     columns: Vec<KnownColumn>,
     values: Vec<KnownValue>,
-    /// Values by their first word.
+    /// Indexes of values by their first word.
     by_first: HashMap<String, Vec<usize>>,
-    /// Columns by place of table and column.
+    /// Indexes of known columns by table index and column index.
     places: HashMap<(usize, usize), usize>,
     by_table: HashMap<usize, Vec<usize>>,
-    /// What it was made of.
+    /// Fingerprint of the sampled catalogue.
     pub(crate) fingerprint: String,
-    /// When that was read.
+    /// Time of the sample.
     pub(crate) read_at: u64,
 }
 
-/// A column of which values are known.
+/// A column with known values.
 #[derive(Debug)]
 pub(crate) struct KnownColumn {
-    /// Place of its table in the catalogue.
+    /// Index of its table in the catalogue.
     pub(crate) table: usize,
-    /// Its place in the table.
+    /// Its index in the table.
     pub(crate) column: usize,
-    /// Its values; those of an enum in their order, others the commonest first.
+    /// Known values: those of an enum in declared order, sampled ones by frequency.
     pub(crate) values: Vec<String>,
-    /// Whether they are few and come again and again.
+    /// Whether it has few values that occur often.
     pub(crate) is_choice: bool,
-    /// Whether the schema itself says them: they are shown and ranked as a part of it.
+    /// Whether the values are declared in the schema, which already shows and ranks them.
     pub(crate) is_declared: bool,
 }
 
@@ -53,17 +54,17 @@ struct KnownValue {
     words: Vec<String>,
 }
 
-/// Values that a question names.
+/// Values that a question mentions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct MentionedValues {
-    /// Places of a table and a column with the places of the values, in the question's order.
+    /// Table index and column index, with the indexes of the values in the question's order.
     pub(crate) columns: Vec<((usize, usize), Vec<usize>)>,
-    /// The same for ranking, without what the schema says itself and without bare numbers.
+    /// The values for ranking, without declared values and bare numbers.
     pub(crate) named: Vec<NamedValue>,
 }
 
 impl ValueIndex {
-    /// What the schema says, and what was sampled of columns that are there.
+    /// Creates an index from declared values, and from sampled values of existing columns.
     #[must_use]
     pub fn of(catalogue: &Catalogue, sampled: &ValueSamples) -> Self {
         let mut known = ValueIndex {
@@ -124,25 +125,25 @@ impl ValueIndex {
         self.columns.push(column);
     }
 
-    /// How many columns were sampled.
+    /// Returns the number of sampled columns.
     #[must_use]
     pub fn sampled_columns(&self) -> usize {
         self.columns.iter().filter(|it| !it.is_declared).count()
     }
 
-    /// The values of a column.
+    /// Returns the known values of a column.
     pub(crate) fn column(&self, table: usize, column: usize) -> Option<&KnownColumn> {
         self.columns.get(*self.places.get(&(table, column))?)
     }
 
-    /// The columns of a table of which values are known, in their order.
+    /// Returns the columns of a table with known values, in order.
     pub(crate) fn of_table(&self, table: usize) -> impl Iterator<Item = &KnownColumn> {
         let columns = self.by_table.get(&table).into_iter().flatten();
         columns.map(|number| &self.columns[*number])
     }
 
-    /// The values that a question names; of two in one place of it the longer one, such as
-    /// `New York` where a column has `York` as well.
+    /// Returns the values that a question mentions. Of overlapping values the longer one wins:
+    /// `New York` over `York`.
     pub(crate) fn mentioned(&self, question: &str) -> MentionedValues {
         let mut asked = words(question);
         asked.truncate(MOST_WORDS);
@@ -201,7 +202,7 @@ impl MentionedValues {
     }
 }
 
-/// Where a sampled column is, if the catalogue still has it.
+/// Returns the indexes of a sampled column, if it still exists in the catalogue.
 fn place(catalogue: &Catalogue, sampled: &SampledColumn) -> Option<(usize, usize)> {
     let found = catalogue.find(Some(&sampled.schema), &sampled.table);
     let mut exact = found.into_iter().filter(|i| {
@@ -220,7 +221,7 @@ mod tests {
     use crate::SqlDialect;
     use crate::catalogue::{DatabaseTable, TableColumn};
 
-    /// Values of the one column that a question names.
+    /// Returns the values of a single column that the question mentions.
     fn named(values: &[&str], question: &str) -> Vec<String> {
         let table = DatabaseTable {
             table_name: "t".to_owned(),

@@ -1,10 +1,11 @@
-//! Known values of columns: "paid orders" is `status = 'PAID'` only to a model that knows how the
-//! table spells it.
+//! Known column values. A model can translate "paid orders" to `status = 'PAID'` only if it knows
+//! how the table spells the value.
 //!
-//! Two sources: labels of enums and lists of CHECK constraints, which are part of the catalogue
-//! ([`TableColumn::values`](crate::catalogue::TableColumn::values)), and, if enabled, a bounded
-//! [`sample`] of the rows of short text columns ([`rule`]). If a question names a value
-//! ([`known`]), the model sees it as the database writes it, and its table ranks higher.
+//! Values have two sources. Enum labels and lists in CHECK constraints are part of the catalogue
+//! ([`TableColumn::values`](crate::catalogue::TableColumn::values)). If sampling is enabled, a
+//! bounded [`sample`] of the rows adds values of short text columns ([`rule`]). If a question
+//! mentions a value ([`known`]), the model sees it in the database's spelling, and its table ranks
+//! higher.
 
 pub(crate) mod checks;
 pub(crate) mod known;
@@ -30,7 +31,7 @@ pub enum Sampling {
 }
 
 impl Sampling {
-    /// Its name in settings.
+    /// Returns the name used in settings.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -74,28 +75,28 @@ impl Sampling {
     }
 }
 
-/// Bounds on what is sampled, and on what of it a model is shown.
+/// Limits on sampling, and on the values shown to a model.
 #[derive(Clone, Debug)]
 pub struct ValuesConfig {
-    /// Of which databases.
+    /// Databases to sample.
     pub sampling: Sampling,
-    /// Most columns of one database.
+    /// Maximum columns of one database.
     pub columns: usize,
-    /// Most rows of one table that are read.
+    /// Maximum rows read from one table.
     pub rows: usize,
-    /// Most values of one column that are kept, the commonest.
+    /// Maximum values stored for one column; the most frequent ones win.
     pub distinct: usize,
-    /// Most characters of a value; longer ones are no names for anything.
+    /// Maximum characters of a value; longer texts are not categories.
     pub characters: usize,
-    /// Most bytes that one table's rows may take.
+    /// Maximum bytes read from one table.
     pub bytes: usize,
-    /// Time for one table.
+    /// Time limit for one table.
     pub table_time: Duration,
-    /// Time for one database.
+    /// Time limit for one database.
     pub time: Duration,
-    /// How old a sample may be before it is taken again.
+    /// Maximum age of a sample.
     pub age: Duration,
-    /// Most tokens of values in a prompt.
+    /// Maximum tokens of values in a prompt.
     pub tokens: u64,
 }
 
@@ -116,30 +117,30 @@ impl Default for ValuesConfig {
     }
 }
 
-/// Values of one database as they were sampled: what is stored in the archive.
+/// Sampled values of one database, as stored in the archive.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ValueSamples {
-    /// Of the catalogue that said which columns there are.
+    /// Fingerprint of the catalogue whose columns were sampled.
     pub fingerprint: String,
-    /// When they were read, in milliseconds since 1970-01-01 UTC.
+    /// Time of the sample, in milliseconds since 1970-01-01 UTC.
     pub read_at: u64,
-    /// The columns of which something is known.
+    /// Columns with known values.
     pub columns: Vec<SampledColumn>,
 }
 
-/// Values of one column.
+/// Sampled values of one column.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SampledColumn {
-    /// Schema of its table.
+    /// Schema of the table.
     pub schema: String,
-    /// Its table.
+    /// Name of the table.
     pub table: String,
-    /// Its name.
+    /// Name of the column.
     pub name: String,
-    /// Some of its values, the commonest first.
+    /// Sampled values, most frequent first.
     pub values: Vec<String>,
-    /// Whether they are few and come again and again, as those of a status do.
+    /// Whether it has few values that occur often, like a status.
     pub is_choice: bool,
 }

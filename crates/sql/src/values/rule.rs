@@ -1,8 +1,8 @@
-//! Which columns are sampled: short texts that say what a row is, and neither identify it nor a
-//! person, nor open anything.
+//! Rules for the columns to sample: short texts that categorize a row. They must not identify the
+//! row or a person, or grant access to anything.
 //!
-//! The rule is by type and by name, since nothing has been read yet. It leaves out rather one
-//! column too many; `docs/sql/safety.md` has it for owners of data.
+//! The rules use types and names, because no rows have been read yet. In doubt a column is
+//! excluded. `docs/sql/safety.md` describes the rules for data owners.
 
 use foldhash::{HashMap, HashMapExt};
 
@@ -11,8 +11,8 @@ use crate::SqlDialect;
 use crate::catalogue::{Catalogue, DatabaseTable, TableColumn, TableType};
 use crate::rank::Terms;
 
-/// Words in the name of a column that is never read: secrets, and what points to a person.
-/// They are compared by their base form, so that plurals count as well.
+/// Words in names of columns that are never read: secrets and personal data. They are compared in
+/// base form, so that plurals match too.
 const PRIVATE: &[&str] = &[
     "address",
     "auth",
@@ -76,7 +76,7 @@ const PRIVATE: &[&str] = &[
     "zipcode",
     "postcode",
 ];
-/// Words that do so side by side.
+/// Pairs of adjacent words with the same effect.
 const PRIVATE_TOGETHER: &[[&str; 2]] = &[
     ["account", "number"],
     ["first", "name"],
@@ -92,7 +92,7 @@ const PRIVATE_TOGETHER: &[[&str; 2]] = &[
     ["postal", "code"],
     ["medical", "record"],
 ];
-/// Words of identifiers, places in files and long texts, which name nothing that is asked for.
+/// Words for identifiers, file paths and long texts, which do not categorize rows.
 const NAMELESS: &[&str] = &[
     "body",
     "checksum",
@@ -122,7 +122,7 @@ const NAMELESS: &[&str] = &[
     "uuid",
     "xml",
 ];
-/// The same in Chinese, in names and in comments.
+/// The same words in Chinese, in names and comments.
 const PRIVATE_CHINESE: &[&str] = &[
     "密码",
     "口令",
@@ -152,17 +152,17 @@ const PRIVATE_CHINESE: &[&str] = &[
     "病历",
 ];
 
-/// Columns of one table that are to be read.
+/// Columns of one table to sample.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SampleRequest {
-    /// Place of the table in the catalogue.
+    /// Index of the table in the catalogue.
     pub(crate) table: usize,
-    /// Places of its columns.
+    /// Indexes of its columns.
     pub(crate) columns: Vec<usize>,
 }
 
-/// The columns to sample, those of the most connected tables first, then of the largest ones; and
-/// how many were left out since there are more than the bound.
+/// Returns the columns to sample, those of the most connected tables first, then those of the
+/// largest; and the number of columns omitted because of the limit.
 pub(crate) fn select_columns(
     catalogue: &Catalogue,
     config: &ValuesConfig,
@@ -176,7 +176,7 @@ pub(crate) fn select_columns(
     let (mut found, mut left, mut omitted) = (Vec::new(), config.columns, 0);
     for table in order {
         let mut columns = columns(&catalogue.tables[table], catalogue.dialect);
-        // Counted for the log, so that operators see that the limit hides columns.
+        // The omitted columns are counted for the log, so that operators notice the limit.
         omitted += columns.len().saturating_sub(left);
         columns.truncate(left);
         left -= columns.len();
@@ -187,7 +187,7 @@ pub(crate) fn select_columns(
     (found, omitted)
 }
 
-/// How many foreign keys each table has or is the target of.
+/// Returns the number of foreign keys from or to each table.
 fn degrees(catalogue: &Catalogue) -> Vec<usize> {
     let mut by_name: HashMap<(&str, &str), usize> = HashMap::new();
     for (i, table) in catalogue.tables.iter().enumerate() {
@@ -205,7 +205,8 @@ fn degrees(catalogue: &Catalogue) -> Vec<usize> {
     degrees
 }
 
-/// A view can be any amount of work, and a foreign table is somebody else's.
+/// Returns the columns of a table to sample. Views may be expensive, and foreign tables belong to
+/// another server, so both are excluded.
 fn columns(table: &DatabaseTable, dialect: SqlDialect) -> Vec<usize> {
     if !matches!(
         table.table_type,
@@ -235,7 +236,8 @@ fn columns(table: &DatabaseTable, dialect: SqlDialect) -> Vec<usize> {
         .collect()
 }
 
-/// Texts of any declared length: what is long shows when it is read. Types of bytes are none.
+/// Returns whether it is a text column of any declared length; long values are detected when they
+/// are read. Binary types are excluded.
 fn is_short_text(column: &TableColumn, dialect: SqlDialect) -> bool {
     let domain = column
         .extra
@@ -255,7 +257,7 @@ fn is_short_text(column: &TableColumn, dialect: SqlDialect) -> bool {
             name,
             "varchar" | "char" | "tinytext" | "text" | "mediumtext" | "longtext"
         ),
-        // SQLite's own rule for what a declared type means.
+        // These are SQLite's own rules for declared types.
         SqlDialect::Sqlite => ["char", "clob", "text"]
             .iter()
             .any(|part| kind.contains(part)),
@@ -272,7 +274,7 @@ fn is_private(column: &TableColumn) -> bool {
     let comment = column.comment.as_deref().unwrap_or_default();
     let chinese = |text: &str| PRIVATE_CHINESE.iter().any(|word| text.contains(word));
     let told = parts(comment);
-    // A comment may say `key` or `address` of many things; these it says of one.
+    // In comments, words such as `key` or `address` are ambiguous. These words are not.
     let is_told = ["password", "secret", "email", "phone", "ssn", "passport"]
         .iter()
         .any(|word| told.iter().any(|said| said == word));
@@ -284,7 +286,7 @@ fn is_private(column: &TableColumn) -> bool {
         || chinese(comment)
 }
 
-/// The words of a name, including those that were written together.
+/// Returns the words of a name, with compounds split.
 fn parts(text: &str) -> Vec<String> {
     let mut parts = Vec::new();
     Terms::default().of(text, |part| parts.push(part));

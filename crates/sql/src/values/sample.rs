@@ -1,8 +1,8 @@
-//! What is asked of a table, and what is made of its rows.
+//! Queries that sample a table, and the evaluation of their rows.
 //!
-//! The first rows as the database has them, and where there are more the last ones by the primary
-//! key, whose index gives them without reading the table: a status that only new rows have would
-//! else never be seen.
+//! A sample consists of the first rows in the database's order. In larger tables it also includes
+//! the last rows by primary key, whose index provides them without a table scan. Otherwise, a
+//! status that only new rows have would never be seen.
 
 use foldhash::HashMap;
 use quillet_core::BoxFuture;
@@ -13,11 +13,11 @@ use crate::chain::quoted;
 use crate::stream::{RowSink, SinkClosed};
 use crate::{Cell, ColumnInfo, SqlDialect};
 
-/// Most values of a column that are all shown, where they come again and again.
+/// Maximum number of values of a column that is always shown completely.
 const CHOICE: usize = 10;
 
-/// The query for these columns of a table; the server cuts values to one character more than may be
-/// kept, so that no long text is sent.
+/// Returns the query for these columns of a table. The server truncates values to one character
+/// more than the limit, so that long texts are not transferred.
 pub(crate) fn query(
     table: &DatabaseTable,
     columns: &[usize],
@@ -52,25 +52,25 @@ pub(crate) fn query(
     Some(sql)
 }
 
-/// Rows of each of the two queries.
+/// Returns the rows of each of the two queries.
 pub(crate) fn rows_per_query(config: &ValuesConfig) -> usize {
     config.rows.div_ceil(2).max(1)
 }
 
-/// Counts values of columns as rows come.
+/// Counts column values of the rows read so far.
 #[derive(Debug)]
 pub(crate) struct Tally {
     columns: Vec<ValueCounts>,
     characters: usize,
-    /// Rows so far.
+    /// Number of rows so far.
     pub(crate) rows: usize,
 }
 
 #[derive(Clone, Debug, Default)]
 struct ValueCounts {
-    /// Values that may be kept, with how many rows have them.
+    /// Values within the limits, with their row counts.
     values: HashMap<String, u32>,
-    /// Rows whose value is too long or cannot be written on one line.
+    /// Number of rows whose value is too long or does not fit on one line.
     other: u32,
 }
 
@@ -83,8 +83,8 @@ impl Tally {
         }
     }
 
-    /// Takes what another one counted of rows of the same table, of which some may be the same: of
-    /// two counts the higher one is right at least.
+    /// Merges the counts of another tally of the same table. The rows may overlap, so the higher
+    /// count is used as a lower bound.
     pub(crate) fn merge(&mut self, other: Tally) {
         self.rows = self.rows.max(other.rows);
         for (mine, theirs) in self.columns.iter_mut().zip(other.columns) {
@@ -96,8 +96,8 @@ impl Tally {
         }
     }
 
-    /// Values of the columns, in their order; `None` for one that holds prose, or whose values
-    /// hardly ever come again: they name rows, and say nothing about many.
+    /// Returns the values of the columns, in order. Returns `None` for a column that contains prose
+    /// or mostly unique values.
     pub(crate) fn read(
         self,
         table: &DatabaseTable,

@@ -1,12 +1,12 @@
-//! An authority, and certificates of it in every form that files of TLS have.
+//! A certificate authority, and its certificates in every file format.
 
 use std::path::PathBuf;
 use std::process::Command;
 
-/// Makes `ca.crt`; `server.crt` for `localhost`; `rsa.crt` with its key as PKCS#8 and PKCS#1 and
-/// under a passphrase in both forms; `ec.crt` with its key as SEC1; `own.crt`, which vouches for
-/// itself as `openssl req -x509` makes it by default, an authority without other names;
-/// `stranger.crt`, the same by somebody else.
+/// Creates `ca.crt`; `server.crt` for `localhost`; `rsa.crt` with its key as PKCS#8 and PKCS#1,
+/// each also with a passphrase; `ec.crt` with its key as SEC1; `own.crt`, a self-signed CA
+/// certificate without alternative names, which is the default of `openssl req -x509`; and
+/// `stranger.crt`, the same from another issuer.
 const SCRIPT: &str = r#"
 set -e
 cd "$1"
@@ -35,7 +35,7 @@ own stranger
 printf 'nothing' > nothing.pem
 "#;
 
-/// A folder of files, gone when this is dropped.
+/// A folder of files, removed on drop.
 #[derive(Debug)]
 pub(crate) struct Certificates(PathBuf);
 
@@ -55,7 +55,7 @@ impl Certificates {
         made
     }
 
-    /// Where a file is, as an address has it.
+    /// Returns the path of a file as a URL parameter.
     pub(crate) fn path(&self, name: &str) -> String {
         self.0.join(name).display().to_string()
     }
@@ -67,7 +67,7 @@ impl Certificates {
 
 impl Drop for Certificates {
     fn drop(&mut self) {
-        // What cannot be removed is the system's to clear: it is a temporary folder.
+        // The system cleans up temporary folders that cannot be removed here.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }

@@ -1,4 +1,4 @@
-//! The demo shop.
+//! Tests the demo shop.
 
 use quillet_sql::{QueryLimits, demo};
 

@@ -1,5 +1,5 @@
-//! The answers of the model that matches words, on the demo shop: through the whole chain, the
-//! guard and SQLite.
+//! Tests the word matcher's answers on the demo shop, through the whole pipeline, the guard and
+//! SQLite.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use quillet_sql::{
     Catalogue, ChainMode, Database, QueryLimits, RowSet, SqlConfig, SqlDialect, SqlError, demo,
 };
 
-/// The shop, as it is asked.
+/// The demo shop with its database.
 struct Shop {
     database: Arc<dyn Database>,
     catalogue: Arc<Catalogue>,
@@ -39,7 +39,7 @@ impl Shop {
         }
     }
 
-    /// The query for a question, and its rows.
+    /// Returns the query for a question, and its rows.
     async fn ask(&self, chain: ChainMode, question: &str) -> (String, RowSet) {
         let config = SqlConfig {
             chain,
@@ -95,7 +95,7 @@ impl Judge for Shop {
     }
 }
 
-/// The first row, as text.
+/// Returns the first row as text.
 fn first(rows: &RowSet) -> String {
     let cell = |cell: &Cell| match cell {
         Cell::Null => "-".to_owned(),
@@ -111,7 +111,7 @@ fn first(rows: &RowSet) -> String {
     row.unwrap_or_default().join(" | ")
 }
 
-/// Questions, the number of rows of the answer, and how the first of them begins.
+/// Questions, with the expected number of rows and the start of the first row.
 const QUESTIONS: [(&str, usize, &str); 30] = [
     ("How many customers are there?", 1, "36"),
     ("How many orders were cancelled?", 1, "9"),
@@ -173,8 +173,8 @@ const QUESTIONS: [(&str, usize, &str); 30] = [
     ("城市是“上海”的客户有多少", 1, "4"),
 ];
 
-/// Questions whose words name columns only: phase 1 shows the model names and comments of tables,
-/// so their tables are left out.
+/// Questions whose words match only columns. Phase 1 shows the model only names and comments of
+/// tables, so it misses their tables.
 const BY_COLUMNS: [&str; 1] = ["How many orders does each city have?"];
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! Rows in every form: the values that come out are the values that went in.
+//! Tests that every format returns exactly the exported values.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -42,7 +42,7 @@ fn as_csv(rows: &RowSet, options: &CsvOptions) -> String {
     as_text(rows, ExportFormat::Csv, options)
 }
 
-/// A value of every type, and what it is in JSON and in CSV.
+/// Tests a value of every type against its JSON and CSV forms.
 #[test]
 fn every_value_is_written_exactly() {
     use ValueType::*;
@@ -147,7 +147,7 @@ fn every_value_is_written_exactly() {
         (Other, text("(1,2)"), json!("(1,2)"), "\"(1,2)\""),
     ];
     for (kind, cell, in_json, in_csv) in cases {
-        // Beside another one, for an empty field alone would be an empty line.
+        // A second column is needed, because an empty field alone would be an empty line.
         let rows = rows(
             vec![column("v", kind), column("n", Integer)],
             vec![vec![cell.clone(), Cell::Int(1)]],
@@ -368,7 +368,7 @@ fn formats_are_found_by_name() {
     assert!(error.to_string().len() < 200, "{error}");
 }
 
-/// A reader of RFC 4180 with PostgreSQL's rule: an empty field without quotes is NULL.
+/// Parses RFC 4180 with PostgreSQL's rule that an empty unquoted field is NULL.
 fn parse_csv(text: &str) -> Vec<Vec<Option<String>>> {
     let (mut rows, mut row, mut rest) = (Vec::new(), Vec::new(), text);
     while !rest.is_empty() {
@@ -391,7 +391,7 @@ fn parse_csv(text: &str) -> Vec<Vec<Option<String>>> {
     rows
 }
 
-/// The field up to its closing quote, and what follows.
+/// Returns the field up to its closing quote, and the remaining text.
 fn unquoted(mut rest: &str) -> (Option<String>, &str) {
     let mut field = String::new();
     loop {

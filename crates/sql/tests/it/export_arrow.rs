@@ -1,4 +1,4 @@
-//! Rows as Arrow and Parquet, read back.
+//! Tests Arrow and Parquet exports by reading them back.
 
 use std::io::Cursor;
 use std::sync::Arc;
@@ -69,8 +69,8 @@ fn decimal128(values: &[i128], digits: u8, scale: i8) -> ArrayRef {
     Arc::new(numbers.with_precision_and_scale(digits, scale).unwrap())
 }
 
-/// A column of each kind, the values that it gets, and the array that comes out of every form.
-/// Each gets a NULL at its end.
+/// Returns a column of each type, its values, and the array expected in every format. Each column
+/// ends with a NULL.
 fn cases() -> Vec<(ValueType, Vec<Cell>, ArrayRef)> {
     use ValueType::*;
     let long = "9".repeat(40);
@@ -260,7 +260,7 @@ fn lists_may_hold_lists() {
     }
 }
 
-/// What a type is where there is no value to tell it.
+/// Tests the type of a column without values.
 #[test]
 fn empty_columns_have_the_type_that_was_declared() {
     let cases = [
@@ -421,7 +421,7 @@ fn any_type() -> impl Strategy<Value = ValueType> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Whatever is in a column, no value becomes NULL and all forms say the same.
+    /// No value becomes NULL, and all formats return the same values.
     #[test]
     fn nothing_is_lost(kind in any_type(), cells in vec(any_cell(), 1..8), alike in any::<bool>()) {
         let cells: Vec<Cell> = if alike { cells.iter().map(|_| cells[0].clone()).collect() } else { cells };

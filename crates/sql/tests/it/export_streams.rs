@@ -1,4 +1,4 @@
-//! Forms as they grow: the same file whatever the batches are, and nothing that piles up.
+//! Tests streaming exports: the file does not depend on the batches, and buffers stay small.
 
 use std::sync::Arc;
 
@@ -42,7 +42,8 @@ fn row(n: usize) -> Vec<Cell> {
     ]
 }
 
-/// The pieces of a file of so many rows, given in batches of this size; the end is the last one.
+/// Returns the parts of a file with this number of rows, written in batches of this size. The last
+/// part is the end of the file.
 fn pieces(format: ExportFormat, count: usize, batch: usize) -> Vec<Vec<u8>> {
     let mut writer = RowWriter::new(columns(), format, &CsvOptions::default()).unwrap();
     let mut pieces = Vec::new();
@@ -71,7 +72,7 @@ fn a_file_is_the_same_whatever_its_batches_are() {
     }
 }
 
-/// A row of a kilobyte that nothing packs.
+/// Returns an incompressible row of one kilobyte.
 fn wide(n: u64) -> Vec<Cell> {
     let digits = (0..62).map(|i| {
         let mixed = (n * 62 + i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -80,7 +81,7 @@ fn wide(n: u64) -> Vec<Cell> {
     vec![Cell::Text(digits.collect())]
 }
 
-/// What a form holds back does not grow with the rows.
+/// The buffered bytes do not grow with the number of rows.
 #[test]
 fn bytes_come_out_as_rows_go_in() {
     for format in ExportFormat::ALL {
@@ -102,7 +103,7 @@ fn bytes_come_out_as_rows_go_in() {
     }
 }
 
-/// Many more rows than types are found from, the last of them different.
+/// Exports more rows than are used for type inference, with a different last row.
 fn late(
     name: &str,
     value_type: ValueType,
@@ -179,7 +180,7 @@ fn a_late_value_that_the_type_cannot_hold_is_named() {
     }
 }
 
-/// The type of the first batch has room for what the database's type lets expect.
+/// The inferred type is wide enough for later values of the declared type.
 #[test]
 fn types_have_room_for_rows_that_are_still_to_come() {
     use ValueType::*;
@@ -241,7 +242,7 @@ fn read(bytes: &[u8], format: ExportFormat) -> Vec<RecordBatch> {
     batches.unwrap()
 }
 
-/// A value of a row that is too late for no form is written as it is.
+/// A late value of the same type is written unchanged in every format.
 #[test]
 fn many_batches_are_read_back() {
     let count = 150_000;
@@ -257,7 +258,7 @@ fn many_batches_are_read_back() {
     }
 }
 
-/// Forms whose end is a directory, or an object, say there that rows are missing.
+/// Formats with a footer, or whose file is one object, record that rows are missing.
 #[test]
 fn files_that_can_say_that_rows_are_missing() {
     let written = |format, truncated| {

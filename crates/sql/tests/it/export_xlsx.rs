@@ -1,4 +1,4 @@
-//! Rows as a workbook: what is in its parts.
+//! Tests the parts of exported workbooks.
 
 use std::io::Read;
 
@@ -24,7 +24,7 @@ fn number(bytes: &[u8]) -> usize {
         .fold(0, |all, byte| (all << 8) + usize::from(*byte))
 }
 
-/// The files of an archive, read by its directory at the end, their sums checked.
+/// Returns the files of an archive, found through its directory, and checks their checksums.
 fn files(zip: &[u8]) -> Vec<(String, String)> {
     let end = &zip[zip.len() - 22..];
     assert_eq!(&end[..4], b"PK\x05\x06");
@@ -213,7 +213,7 @@ fn what_no_sheet_holds_is_named() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Unescaped as a reader does, every text is itself again.
+    /// Unescaping returns the original text.
     #[test]
     fn texts_come_back(original in prop_oneof![any::<String>(), "[_x0-9A-F\r\n<&]{0,20}"]) {
         let written = sheet(&rows(vec![column("v", ValueType::Text)], vec![vec![text(&original)]]));
@@ -225,7 +225,7 @@ proptest! {
     }
 }
 
-/// What `_x000D_` stands for.
+/// Decodes escapes such as `_x000D_`.
 fn unescaped(mut text: &str) -> String {
     let mut out = String::new();
     while let Some(first) = text.chars().next() {

@@ -1,4 +1,4 @@
-//! The formatter: one form for each query, and nothing lost.
+//! Tests the formatter: one layout for each query, without losing text.
 
 use proptest::prelude::*;
 use quillet_sql::SqlDialect::{self, MySql, PostgreSql, Sqlite};
@@ -114,7 +114,7 @@ fn deep_texts_are_laid_out_in_little_time_and_space() {
     }
 }
 
-/// Everything but blanks and the case of words.
+/// Returns the text without whitespace, ignoring the case of words.
 fn bare(sql: &str) -> String {
     let kept: String = sql.chars().filter(|c| !c.is_whitespace()).collect();
     kept.to_lowercase()

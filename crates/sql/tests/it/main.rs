@@ -1,6 +1,6 @@
-//! Tests of the crate over its public interface.
+//! Integration tests of the crate's public interface.
 
-// A test that unwraps says where it failed.
+// In tests, the panic of an `unwrap` shows where the test failed.
 #![allow(clippy::unwrap_used)]
 
 mod certificates;

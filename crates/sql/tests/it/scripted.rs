@@ -1,4 +1,4 @@
-//! A model that says what a test tells it to, and keeps what it was asked.
+//! A scripted model that records its requests.
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
@@ -9,20 +9,20 @@ use quillet_core::chat::{
     ChatEvent, ChatModel, ChatRequest, ChatStream, FinishReason, ModelError, ModelErrorKind,
 };
 
-/// What the model does when it is asked.
+/// Reaction of the model to a request.
 #[derive(Clone, Debug)]
 pub(crate) enum Says {
-    /// It answers.
+    /// Answers with this text.
     Text(String),
-    /// It fails.
+    /// Fails with this error.
     Fails(ModelErrorKind),
-    /// Its answer ends at a limit, or otherwise before it is whole.
+    /// Answers incompletely, with this finish reason.
     Cut(String, FinishReason),
-    /// It begins to answer and breaks off.
+    /// Starts to answer, and then the stream fails.
     Breaks(String),
 }
 
-/// A model with its lines written down. The last one is said again when there are no more.
+/// A model with scripted reactions. The last one repeats.
 #[derive(Debug)]
 pub(crate) struct Scripted {
     lines: Mutex<VecDeque<Says>>,
@@ -37,12 +37,12 @@ impl Scripted {
         }
     }
 
-    /// A model that answers with these texts.
+    /// Creates a model that answers with these texts.
     pub(crate) fn texts(lines: &[&str]) -> Self {
         Scripted::new(lines.iter().map(|line| Says::Text((*line).to_owned())))
     }
 
-    /// Everything that it was asked.
+    /// Returns all requests so far.
     pub(crate) fn asked(&self) -> Vec<ChatRequest> {
         self.asked.lock().unwrap().clone()
     }

@@ -1,4 +1,4 @@
-//! Rows as they come: in batches, at the pace of whoever takes them, alike in every database.
+//! Tests streaming in every database: rows come in batches, at the speed of the sink.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,17 +13,17 @@ use tokio::sync::Semaphore;
 
 use crate::sqlite::folder::Folder;
 
-/// Takes rows and keeps account of them.
+/// A sink that records statistics.
 #[derive(Default)]
 struct Noting {
     columns: Vec<Vec<ColumnInfo>>,
-    /// Rows of each batch.
+    /// Number of rows in each batch.
     batches: Vec<usize>,
     /// Sum of the first column.
     sum: i64,
-    /// How many batches it wants.
+    /// Number of batches to accept.
     most: Option<usize>,
-    /// A permit for each batch, where it is slow.
+    /// One permit for each batch, if the sink is slow.
     pace: Option<Arc<Semaphore>>,
 }
 
@@ -58,7 +58,7 @@ impl RowSink for Noting {
     }
 }
 
-/// A database of each kind, and how each counts from 1.
+/// A database of each kind, with a query that counts from 1.
 struct Three {
     folder: Folder,
     postgres: Postgres,
@@ -79,7 +79,7 @@ impl Three {
 
     fn all(&self) -> [(Arc<dyn Database>, &'static str); 3] {
         let options = ConnectOptions {
-            // The servers' owners ask.
+            // The tests run as the owners of the servers.
             powerful_roles: true,
             ..ConnectOptions::default()
         };
@@ -165,7 +165,7 @@ async fn columns_are_told_also_where_there_are_no_rows() {
     }
 }
 
-/// A sink that wants no more ends the query: in the server, and in the thread of SQLite.
+/// Closing the sink stops the query on the server, and in SQLite's thread.
 #[tokio::test]
 async fn a_sink_that_stops_ends_the_query() {
     let three = Three::start();
@@ -204,10 +204,10 @@ async fn nobody_is_left(three: &Three) {
     }
 }
 
-/// Rows of a kilobyte, so that no buffer of the system takes all of them.
+/// Number of one-kilobyte rows, too many for the system's buffers.
 const WIDE: usize = 50_000;
 
-/// A sink that does not take its batch holds up the server, which waits for its client to read.
+/// If the sink does not accept its batch, the server waits for its client to read.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_slow_sink_holds_up_the_server() {
     let three = Three::start();
@@ -225,7 +225,7 @@ async fn a_slow_sink_holds_up_the_server() {
     held_up(&*mariadb, &sql, || three.mariadb.look("test", sends) == "1").await;
 }
 
-/// Runs a query whose first batch is not taken until something is so, and then the rest.
+/// Runs a query whose first batch is accepted only once a condition holds, followed by the others.
 async fn held_up(database: &dyn Database, sql: &str, is_so: impl Fn() -> bool) {
     let pace = Arc::new(Semaphore::new(0));
     let mut sink = Noting {
@@ -245,8 +245,8 @@ async fn held_up(database: &dyn Database, sql: &str, is_so: impl Fn() -> bool) {
     assert_eq!(sink.batches.iter().sum::<usize>(), WIDE);
 }
 
-/// A file that is still read cannot be written in this mode: so a reader that ran ahead of its
-/// sink, to the end of the rows, would let the writer in.
+/// In this journal mode, a file that is being read cannot be written. If the reader had already
+/// read all rows, the writer would succeed.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_slow_sink_holds_up_the_thread_of_sqlite() {
     let three = Three::start();
@@ -279,7 +279,8 @@ async fn a_slow_sink_holds_up_the_thread_of_sqlite() {
     assert_eq!(sink.batches.iter().sum::<usize>(), 50_000);
 }
 
-/// The time of a query is also that of whoever takes its rows: no client keeps a transaction open.
+/// The sink's time counts towards the query's time limit, so a client cannot keep a transaction
+/// open.
 #[tokio::test]
 async fn a_sink_that_never_takes_its_rows_is_a_query_that_takes_too_long() {
     let three = Three::start();
@@ -300,7 +301,7 @@ async fn a_sink_that_never_takes_its_rows_is_a_query_that_takes_too_long() {
     nobody_is_left(&three).await;
 }
 
-/// Half a gigabyte of values goes through a sink that keeps none of them.
+/// Half a gigabyte of values passes through a sink that does not store them.
 #[tokio::test]
 async fn rows_that_are_passed_on_are_not_kept() {
     let three = Three::start();

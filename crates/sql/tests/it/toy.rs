@@ -1,10 +1,10 @@
-//! An embedder that a test can read.
+//! A toy embedder for tests.
 
 use quillet_core::BoxFuture;
 use quillet_core::chat::ModelError;
 use quillet_core::knowledge::Embedder;
 
-/// Vectors in which words for the same thing are near.
+/// An embedder that returns similar vectors for synonyms.
 #[derive(Debug)]
 pub(crate) struct Toy;
 

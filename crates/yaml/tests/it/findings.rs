@@ -1,4 +1,4 @@
-//! What is wrong, where, and how to fix it.
+//! Tests that diagnostics include the problem, its location and a fix.
 
 use quillet_core::Span;
 use quillet_yaml::{Options, Tags, parse};

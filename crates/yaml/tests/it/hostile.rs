@@ -1,4 +1,4 @@
-//! Third-party hostile input: every vector ends in a tree or an error, within its limits.
+//! Tests third-party hostile input: every vector gives a tree or an error within the limits.
 
 use std::path::Path;
 

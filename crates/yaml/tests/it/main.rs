@@ -1,4 +1,4 @@
-//! The reader from outside.
+//! Integration tests of the reader.
 
 mod findings;
 mod hostile;

@@ -1,10 +1,10 @@
-//! What holds for every text.
+//! Property tests for arbitrary texts.
 
 use proptest::prelude::*;
 use quillet_core::Span;
 use quillet_yaml::{Node, NodeData, Options, Tags, parse};
 
-/// Texts of the parts that YAML is made of, so that many of them are almost documents.
+/// Generates texts from YAML fragments, so that many of them are almost valid documents.
 fn texts() -> impl Strategy<Value = String> {
     let parts = [
         "a", "é", "：", ": ", ":", "- ", "-", "\n", "\n  ", "\r\n", "  ", "\t", "#", " # c", "'",

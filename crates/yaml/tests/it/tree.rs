@@ -1,4 +1,4 @@
-//! What is read, and where it stands.
+//! Tests the parsed tree and its locations.
 
 use std::fmt::Write;
 
@@ -25,7 +25,7 @@ fn read(text: &str) -> Node {
     node.expect("a tree")
 }
 
-/// Every node with its tag and the bytes that it stands at.
+/// Prints every node with its tag and the text of its span.
 fn places(node: &Node, file: &str, out: &mut String) {
     let tag = node
         .tag

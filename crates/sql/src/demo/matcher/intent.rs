@@ -1,38 +1,38 @@
-//! What a question asks for, by its words alone.
+//! Derives the intent of a question from its words alone.
 
 use std::collections::HashSet;
 
 use super::vocabulary::words;
 
-/// What is worked out of many rows.
+/// Aggregate that a question asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Aggregate {
-    /// How many rows.
+    /// Row count.
     Count,
-    /// Their sum.
+    /// Sum.
     Total,
     /// Their average.
     Average,
-    /// The greatest.
+    /// Maximum.
     Greatest,
-    /// The least.
+    /// Minimum.
     Least,
 }
 
-/// A question.
+/// Parsed intent of a question.
 #[derive(Debug, Default)]
 pub(super) struct Intent {
-    /// What is worked out, if the question says so.
+    /// The aggregate, if the question asks for one.
     pub(super) sum: Option<Aggregate>,
-    /// Words of what the answer is divided by: `by city`, `每个城市`.
+    /// Words of the grouping: `by city`, `每个城市`.
     pub(super) by: HashSet<String>,
     /// All other words.
     pub(super) words: HashSet<String>,
-    /// Whether the greatest come first (`true`) or the least, if the question says so.
+    /// `true` for descending order, `false` for ascending order, if the question specifies one.
     pub(super) greatest_first: Option<bool>,
-    /// How many rows, if the question says so.
+    /// Requested number of rows, if the question specifies one.
     pub(super) most: Option<u64>,
-    /// Texts in quotes, and names in the middle of a sentence.
+    /// Quoted texts, and capitalized words in the middle of a sentence.
     pub(super) values: Vec<String>,
     /// Whether the question is written in Chinese.
     pub(super) is_chinese: bool,
@@ -106,7 +106,7 @@ const LEAST: [&str; 13] = [
     "最便宜",
     "最早",
 ];
-/// Words that stand for a number without its name.
+/// Words that imply a measure without naming it.
 const MEANT: [(&[&str], &str); 2] = [
     (&["expensive", "cheap", "贵", "便宜"], "price 单价 价格"),
     (
@@ -114,9 +114,9 @@ const MEANT: [(&[&str], &str); 2] = [
         "date time day 日期 时间",
     ),
 ];
-/// What stands before what the answer is divided by.
+/// Words before a grouping.
 const BY: [&str; 8] = [" by ", " per ", "each ", "every ", "每一", "每", "各", "按"];
-/// What stands behind it.
+/// Words after a grouping.
 const ENDS: [&str; 37] = [
     ",", ".", "?", "!", ";", " in ", " with ", " and ", " have", " has ", " is ", " are ", " do ",
     " does ", " did ", " where ", " for ", " from ", " ordered", " sorted", " we ", " of ",
@@ -125,7 +125,7 @@ const ENDS: [&str; 37] = [
 ];
 
 impl Intent {
-    /// Reads a question.
+    /// Parses a question.
     pub(super) fn of(question: &str) -> Self {
         let text = format!("{} ", question.to_lowercase());
         let says = |said: &&str| text.contains(*said);
@@ -161,7 +161,7 @@ impl Intent {
     }
 }
 
-/// What the answer is divided by.
+/// Returns the part of the question that names the grouping.
 fn by(text: &str) -> Option<&str> {
     let starts = BY
         .iter()
@@ -174,7 +174,7 @@ fn by(text: &str) -> Option<&str> {
     rest.get(..end.unwrap_or(rest.len()))
 }
 
-/// The number of rows that is asked for: `top 5`, `前5`, `前五`.
+/// Returns the requested number of rows: `top 5`, `前5`, `前五`.
 fn number(text: &str) -> Option<u64> {
     const DIGITS: [&str; 10] = ["一", "二", "三", "四", "五", "六", "七", "八", "九", "十"];
     if let Some(rest) = text.split('前').nth(1)
@@ -183,12 +183,12 @@ fn number(text: &str) -> Option<u64> {
         return Some(place as u64 + 1);
     }
     let runs = text.split(|c: char| !c.is_ascii_digit());
-    // A year is no number of rows.
+    // A year is not a number of rows.
     runs.filter_map(|run| run.parse().ok())
         .find(|number| (1..=1000).contains(number))
 }
 
-/// Texts in quotes; else words with a capital in the middle of a sentence.
+/// Returns quoted texts or, if there are none, capitalized words in the middle of a sentence.
 fn values(question: &str) -> Vec<String> {
     for (open, close) in [('"', '"'), ('“', '”'), ('「', '」'), ('\'', '\'')] {
         let quoted = question

@@ -1,29 +1,30 @@
-//! Ways from one table to another along declared foreign keys.
+//! Join paths between tables along declared foreign keys.
 
 use std::collections::VecDeque;
 
 use super::schema::PromptTable;
 
-/// One step: the tables it joins, by their places, and the columns that have to be equal.
+/// One join: two tables by index, and the columns that must be equal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct JoinStep {
-    /// Where it comes from.
+    /// Index of the table already in the query.
     pub(super) from: usize,
-    /// Where it leads to.
+    /// Index of the joined table.
     pub(super) to: usize,
-    /// The column there where it comes from.
+    /// Join column of the `from` table.
     pub(super) column: String,
-    /// The column where it leads to.
+    /// Join column of the `to` table.
     pub(super) target: String,
-    /// Whether one row may meet several there: it goes against the key's direction.
+    /// Whether a row may match several rows, because the join goes against the direction of the
+    /// key.
     pub(super) is_many: bool,
 }
 
-/// Most steps of a way.
+/// Maximum number of joins in a path.
 const LONGEST: usize = 4;
 
-/// The shortest way, if there is one: along keys only where that is possible, so that no row counts
-/// twice.
+/// Returns the shortest path, if there is one. Prefers paths along the direction of keys, so that
+/// no row counts twice.
 pub(super) fn way(tables: &[PromptTable], from: usize, to: usize) -> Option<Vec<JoinStep>> {
     let steps = steps(tables);
     let along = |step: &&JoinStep| !step.is_many;
@@ -61,8 +62,8 @@ fn shortest(
     None
 }
 
-/// Every key in both directions; those that lead to their own table would need a second name for
-/// it.
+/// Returns every key in both directions. Self-references are left out, because they would need a
+/// table alias.
 fn steps(tables: &[PromptTable]) -> Vec<JoinStep> {
     let mut steps = Vec::new();
     for (from, table) in tables.iter().enumerate() {

@@ -1,10 +1,10 @@
-//! A model that is none: it answers the two prompts of the chain out of words that the question has
-//! in common with names and comments, so that the demo, and any other database, can be tried
-//! without a network.
+//! A stand-in for a model, for trying the demo or any other database offline. It answers the two
+//! prompts of the pipeline by comparing the question's words with names and comments.
 //!
-//! Which tables: all that share a word with the question, best first. Which query: how many rows, a
-//! sum, average, maximum or minimum of the number that fits best, `by` what is asked for,
-//! along declared foreign keys, or a list. It knows no table and understands no sentence.
+//! In phase 1 it selects all tables that share a word with the question, best match first. In phase
+//! 2 it writes a count, sum, average, maximum or minimum of the best-matching number, grouped as
+//! the question asks and joined along declared foreign keys, or a plain list. It has no knowledge
+//! of the tables and no grammar.
 
 mod intent;
 mod joins;
@@ -24,15 +24,15 @@ use intent::Intent;
 use schema::PromptTable;
 use vocabulary::{common, words};
 
-/// Most tables that are chosen.
+/// Maximum number of selected tables.
 const MOST_TABLES: usize = 8;
-/// How the prompt goes on behind the schema where something was asked before.
+/// Prompt text that introduces earlier questions, after the schema.
 const EARLIER: &str = "\n\nEarlier Requests, which this one may go on from:\n";
-/// How the prompt goes on where a query comes back with an error.
+/// Prompt text that introduces a failed query.
 const AGAIN: &str = "\n\nThis answer was given before and cannot be used:";
 
-/// Chooses tables and writes queries by comparing words, and says so in every explanation. It is
-/// what answers questions to databases where the model `mock` is named.
+/// Selects tables and writes queries by comparing words, and says so in every explanation. It
+/// answers questions to databases if the model is `mock`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WordMatcher;
 
@@ -71,12 +71,12 @@ impl ChatModel for WordMatcher {
     }
 }
 
-/// Its tokens are words.
+/// Counts words as tokens.
 fn tokens(text: &str) -> u64 {
     text.split_whitespace().count() as u64
 }
 
-/// The answer, if the last message is one of the two prompts.
+/// Answers the last message if it is one of the two prompts.
 fn answer(messages: &[Message]) -> Option<String> {
     let last = messages
         .iter()
@@ -99,7 +99,7 @@ fn answer(messages: &[Message]) -> Option<String> {
     Some(written(schema, earlier, question, &system))
 }
 
-/// The names of the tables that share words with a question, as a JSON array.
+/// Returns the names of the tables that share words with the question, as a JSON array.
 fn chosen(list: &str, question: &str) -> String {
     let asked = words(question);
     let tables = schema::tables(list);
@@ -113,7 +113,7 @@ fn chosen(list: &str, question: &str) -> String {
         })
         .filter(|(score, _)| *score > 0)
         .collect();
-    // Of equals the first one stays the first.
+    // The sort is stable, so ties keep their order.
     fitting.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
     let names = fitting
         .iter()
@@ -122,12 +122,12 @@ fn chosen(list: &str, question: &str) -> String {
     json!(names.collect::<Vec<_>>()).to_string()
 }
 
-/// A query and what it does, as a JSON object.
+/// Returns a query and its explanation as a JSON object.
 fn written(schema: &str, earlier: &str, question: &str, system: &str) -> String {
     let tables = schema::tables(schema);
     let mut intent = Intent::of(question);
     let mut plan = plan::plan(&tables, &intent);
-    // "And only Berlin?" shares no word with a table; the question that it goes on from does.
+    // "And only Berlin?" does not share a word with any table, but the question before it does.
     let before = earlier
         .lines()
         .rev()

@@ -1,4 +1,4 @@
-//! From a question's words to tables and columns.
+//! Maps a question's words to tables and columns.
 
 use std::collections::HashSet;
 
@@ -7,45 +7,46 @@ use super::joins::{JoinStep, way};
 use super::schema::{PromptColumn, PromptTable};
 use super::vocabulary::{common, words};
 
-/// A column, with its table's place.
+/// A column with the index of its table.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ColumnRef<'a> {
-    /// The table's place.
+    /// Index of the table.
     pub(super) table: usize,
     /// The column.
     pub(super) column: &'a PromptColumn,
 }
 
-/// What a query is made of.
+/// Parts of a query.
 #[derive(Debug)]
 pub(super) struct QueryPlan<'a> {
     /// All tables of the prompt.
     pub(super) tables: &'a [PromptTable],
-    /// Where the query begins, by its place.
+    /// Index of the table in FROM.
     pub(super) from: usize,
-    /// What is joined to it, in order.
+    /// Joins, in order.
     pub(super) joins: Vec<JoinStep>,
-    /// What is worked out; a list of rows where `None`.
+    /// Aggregate; `None` for a list of rows.
     pub(super) sum: Option<Aggregate>,
-    /// The number that is worked out or that orders a list.
+    /// Column that is aggregated or that orders a list.
     pub(super) measure: Option<ColumnRef<'a>>,
-    /// What the answer is divided by.
+    /// Column of GROUP BY.
     pub(super) group: Option<ColumnRef<'a>>,
-    /// What is listed; everything where empty.
+    /// Selected columns; all columns if empty.
     pub(super) listed: Vec<ColumnRef<'a>>,
-    /// Columns and the texts that they have to hold.
+    /// Columns and the texts to filter them by.
     pub(super) filters: Vec<(ColumnRef<'a>, String)>,
 }
 
-/// Words of numbers that say nothing when they are added.
+/// Words that mark numeric columns whose sum is meaningless.
 const NOT_ADDED: [&str; 10] = [
     "price", "rating", "rate", "score", "percent", "age", "discount", "评分", "单价", "折扣",
 ];
-/// What a question is about, if it shares a word with a table.
+/// Plans a query, if the question shares a word with a table.
 pub(super) fn plan<'a>(tables: &'a [PromptTable], intent: &Intent) -> Option<QueryPlan<'a>> {
     let scene = PlanInput { tables, intent };
     let orders_by = intent.greatest_first.is_some() && intent.sum.is_none();
-    // `top 5 products by price`: what stands behind `by` is a number, and nothing is divided.
+    // In `top 5 products by price`, the word after `by` is a number that orders the list, not a
+    // grouping.
     let order = orders_by.then(|| scene.ordering(&intent.by)).flatten();
     let group = if order.is_some() { None } else { scene.group() };
     let subject = scene.subject().or(order.map(|at| at.table));
@@ -74,7 +75,7 @@ pub(super) fn plan<'a>(tables: &'a [PromptTable], intent: &Intent) -> Option<Que
     Some(plan)
 }
 
-/// What is worked out: what the question says, as far as there is something to work it out of.
+/// Chooses the aggregate: the requested one, or one that the grouping or the column implies.
 fn sum(
     intent: &Intent,
     measure: Option<ColumnRef<'_>>,
@@ -108,7 +109,7 @@ struct PlanInput<'a, 'q> {
 }
 
 impl<'a> PlanInput<'a, '_> {
-    /// The table that the question is about.
+    /// Returns the main table of the question.
     fn subject(&self) -> Option<usize> {
         let asked = &self.intent.words;
         let score = |table: &PromptTable| {
@@ -116,7 +117,7 @@ impl<'a> PlanInput<'a, '_> {
             let titled = common(&table.title, asked);
             let told = common(&table.told, asked).min(3);
             let columns = table.columns.iter().any(|c| common(&c.named, asked) > 0);
-            // A name that is wholly said counts more than part of a longer one.
+            // A complete match of a name counts more than a partial match of a longer one.
             60 * named
                 + 30 * share(named, &table.named) / 100
                 + 50 * titled.min(1)
@@ -136,7 +137,7 @@ impl<'a> PlanInput<'a, '_> {
         })
     }
 
-    /// How well a column fits; words that its table's name has as well say nothing of it.
+    /// Scores how well a column matches. Words that also occur in its table's name do not count.
     fn fit(&self, at: &ColumnRef<'a>, asked: &HashSet<String>) -> usize {
         let table = &self.tables[at.table];
         let own = |words: &HashSet<String>| {
@@ -158,7 +159,7 @@ impl<'a> PlanInput<'a, '_> {
         }
     }
 
-    /// The number that fits best; those of the tables that are spoken of anyway are preferred.
+    /// Returns the best-matching numeric column. Tables that the question mentions are preferred.
     fn measure(&self, asked: &HashSet<String>, spoken: &[usize]) -> Option<ColumnRef<'a>> {
         let numbers: Vec<ColumnRef<'a>> =
             self.columns().filter(|at| at.column.is_number()).collect();
@@ -171,7 +172,7 @@ impl<'a> PlanInput<'a, '_> {
         best(fits).and_then(|i| numbers.get(i).copied())
     }
 
-    /// The number of a table that has no other.
+    /// Returns the numeric column of a table that has only one.
     fn only_number(&self, table: usize) -> Option<ColumnRef<'a>> {
         let mut numbers = self
             .columns()
@@ -179,13 +180,14 @@ impl<'a> PlanInput<'a, '_> {
         numbers.next().filter(|_| numbers.next().is_none())
     }
 
-    /// The number that a list is ordered by.
+    /// Returns the numeric column that orders a list.
     fn ordering(&self, asked: &HashSet<String>) -> Option<ColumnRef<'a>> {
         let subject: Vec<usize> = self.subject().into_iter().collect();
         self.measure(asked, &subject)
     }
 
-    /// The first day of a table, if the question asks for the latest or the first.
+    /// Returns the first date column of a table, if the question asks for the latest or earliest
+    /// rows.
     fn date(&self, subject: usize) -> Option<ColumnRef<'a>> {
         let asked = &self.intent.words;
         let timely = asked.contains("date") && asked.contains("time");
@@ -200,7 +202,7 @@ impl<'a> PlanInput<'a, '_> {
         })
     }
 
-    /// What the answer is divided by: a column, or the label of a table.
+    /// Returns the grouping column: a column that matches, or the label of a matching table.
     fn group(&self) -> Option<ColumnRef<'a>> {
         let by = &self.intent.by;
         let columns: Vec<ColumnRef<'a>> = self
@@ -232,14 +234,14 @@ impl<'a> PlanInput<'a, '_> {
         }
     }
 
-    /// Columns of a table that the question names.
+    /// Returns the columns of a table that the question names.
     fn named(&self, table: usize) -> Vec<ColumnRef<'a>> {
         let all = self.columns().filter(|at| at.table == table);
         all.filter(|at| at.column.target.is_none() && self.fit(at, &self.intent.words) > 0)
             .collect()
     }
 
-    /// Values that the question names, and the columns that may hold them.
+    /// Returns the values in the question with the columns that may contain them.
     fn filters(&self, group: Option<ColumnRef<'a>>) -> Vec<(ColumnRef<'a>, String)> {
         let mut filters = Vec::new();
         for at in self.columns() {
@@ -254,7 +256,7 @@ impl<'a> PlanInput<'a, '_> {
         }
         let text = |at: &ColumnRef<'a>| at.column.is_text() && at.column.values.is_empty();
         let texts: Vec<ColumnRef<'a>> = self.columns().filter(text).collect();
-        // What the question is about says nothing of where a value stands.
+        // Words of the main table do not indicate which column contains a value.
         let subject = self.subject().and_then(|table| self.tables.get(table));
         let is_about = |word: &&String| {
             subject.is_some_and(|table| table.named.contains(*word) || table.title.contains(*word))
@@ -273,7 +275,7 @@ impl<'a> PlanInput<'a, '_> {
 }
 
 impl<'a> QueryPlan<'a> {
-    /// Chooses where the query begins and what it joins; leaves out what no key leads to.
+    /// Chooses the table in FROM and the joins, and drops columns that no key leads to.
     fn settle(&mut self, scene: &PlanInput<'a, '_>) {
         let subject = self.from;
         match (self.sum, self.measure) {
@@ -286,7 +288,7 @@ impl<'a> QueryPlan<'a> {
             && self.from != subject
             && scene.intent.greatest_first.is_some()
         {
-            // `the products with the highest rating`: divided by what is asked for.
+            // `the products with the highest rating` is grouped by product.
             let label = self.tables.get(subject).and_then(PromptTable::label);
             self.group = label.map(|column| ColumnRef {
                 table: subject,
@@ -306,7 +308,7 @@ impl<'a> QueryPlan<'a> {
             .collect();
     }
 
-    /// Joins what leads to a table.
+    /// Adds the joins that lead to a table.
     fn reach(&mut self, table: usize) -> bool {
         let Some(way) = way(self.tables, self.from, table) else {
             return false;
@@ -320,12 +322,12 @@ impl<'a> QueryPlan<'a> {
     }
 }
 
-/// Hundredths of the words that were said.
+/// Returns the percentage of words that were mentioned.
 fn share(said: usize, of: &HashSet<String>) -> usize {
     100 * said / of.len().max(1)
 }
 
-/// The place of the greatest number above nought; the first of equals.
+/// Returns the index of the greatest score above zero; the first one wins a tie.
 fn best(scores: impl Iterator<Item = usize>) -> Option<usize> {
     best_of(scores).map(|(place, _)| place)
 }

@@ -1,61 +1,61 @@
-//! Tables as the prompts of `quillet sql` list them.
+//! Parses the tables listed in the prompts of `quillet sql`.
 
 use std::collections::HashSet;
 
 use super::vocabulary::words;
 
-/// A table of a prompt.
+/// A table parsed from a prompt.
 #[derive(Debug, Default)]
 pub(super) struct PromptTable {
-    /// Its name with its schema, as a query writes it.
+    /// Qualified name as written in queries.
     pub(super) name: String,
-    /// Its name alone.
+    /// Name without its schema.
     pub(super) bare: String,
-    /// Words of its name.
+    /// Words of the name.
     pub(super) named: HashSet<String>,
-    /// Words of what its comment begins with, up to the first space or comma.
+    /// Words at the start of the comment, up to the first space or comma.
     pub(super) title: HashSet<String>,
-    /// Words of its comment.
+    /// Words of the comment.
     pub(super) told: HashSet<String>,
-    /// Its columns, in order.
+    /// Columns, in order.
     pub(super) columns: Vec<PromptColumn>,
 }
 
-/// A column of a prompt.
+/// A column parsed from a prompt.
 #[derive(Debug, Default)]
 pub(super) struct PromptColumn {
-    /// Its name as a query writes it.
+    /// Name as written in queries.
     pub(super) name: String,
-    /// Its type, in lower case.
+    /// Type, in lower case.
     pub(super) kind: String,
-    /// Whether it belongs to the primary key.
+    /// Whether it is part of the primary key.
     pub(super) is_key: bool,
-    /// The table and the column that it leads to.
+    /// Referenced table and column.
     pub(super) target: Option<(String, String)>,
-    /// The texts that it may hold.
+    /// Values listed in the prompt.
     pub(super) values: Vec<String>,
-    /// Words of its name.
+    /// Words of the name.
     pub(super) named: HashSet<String>,
-    /// Words of its comment.
+    /// Words of the comment.
     pub(super) told: HashSet<String>,
 }
 
 impl PromptColumn {
-    /// Whether its values can be added.
+    /// Returns whether the type is numeric.
     pub(super) fn is_number(&self) -> bool {
         const NUMBERS: [&str; 7] = ["int", "real", "floa", "doub", "dec", "num", "money"];
         let is_number = NUMBERS.iter().any(|word| self.kind.contains(word));
         is_number && !self.is_key && self.target.is_none() && !self.named.contains("id")
     }
 
-    /// Whether it holds texts.
+    /// Returns whether the type is text.
     pub(super) fn is_text(&self) -> bool {
         ["char", "text", "clob", "string"]
             .iter()
             .any(|word| self.kind.contains(word))
     }
 
-    /// Whether it holds names of places.
+    /// Returns whether the column contains place names.
     pub(super) fn is_place(&self) -> bool {
         const PLACES: [&str; 7] = [
             "city",
@@ -71,7 +71,7 @@ impl PromptColumn {
             .any(|place| self.named.contains(*place) || self.told.contains(*place))
     }
 
-    /// Whether it holds days or times.
+    /// Returns whether the type is a date or a time.
     pub(super) fn is_date(&self) -> bool {
         ["date", "timestamp"]
             .iter()
@@ -80,7 +80,8 @@ impl PromptColumn {
 }
 
 impl PromptTable {
-    /// The column that tells a row from others to people: its name or title, else its first text.
+    /// Returns the column that identifies a row for people: a name or title, or else the first text
+    /// column.
     pub(super) fn label(&self) -> Option<&PromptColumn> {
         let names = |column: &&PromptColumn| {
             ["name", "title"]
@@ -99,7 +100,7 @@ impl PromptTable {
     }
 }
 
-/// The tables of a list or of a schema.
+/// Parses the tables of a list or a schema.
 pub(super) fn tables(text: &str) -> Vec<PromptTable> {
     let mut tables: Vec<PromptTable> = Vec::new();
     for line in text.lines() {
@@ -112,7 +113,7 @@ pub(super) fn tables(text: &str) -> Vec<PromptTable> {
     tables
 }
 
-/// `schema.name (type) - comment`
+/// Parses `schema.name (type) - comment`.
 fn table(line: &str) -> Option<PromptTable> {
     const TYPES: [&str; 4] = [
         " (table)",
@@ -143,7 +144,7 @@ fn table(line: &str) -> Option<PromptTable> {
     })
 }
 
-/// `name type PK -> schema.table.column in ('a', 'b') -- comment`
+/// Parses `name type PK -> schema.table.column in ('a', 'b') -- comment`.
 fn column(line: &str) -> Option<PromptColumn> {
     let name = name(line)?;
     let rest = line.get(name.len()..)?;
@@ -170,7 +171,7 @@ fn column(line: &str) -> Option<PromptColumn> {
     })
 }
 
-/// `schema.table.column` as the table's name and the column's.
+/// Splits `schema.table.column` into the table name and the column name.
 fn leads_to(target: &str) -> Option<(String, String)> {
     let column = parts(target)
         .pop()
@@ -179,7 +180,7 @@ fn leads_to(target: &str) -> Option<(String, String)> {
     Some((table.to_owned(), column.to_owned()))
 }
 
-/// The name at the start of a text, with its quotes.
+/// Returns the name at the start of a text, including its quotes.
 fn name(text: &str) -> Option<&str> {
     let first = text.chars().next().filter(|first| !" (".contains(*first))?;
     let end = match first {
@@ -189,7 +190,7 @@ fn name(text: &str) -> Option<&str> {
     text.get(..end)
 }
 
-/// The parts of a name between its dots; those in quotes stay whole.
+/// Splits a name at its dots, except inside quotes.
 fn parts(name: &str) -> Vec<&str> {
     let mut quote = None;
     let cut = |c: char| {

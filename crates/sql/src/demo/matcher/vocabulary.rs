@@ -1,10 +1,10 @@
-//! Words of names, comments and questions, so that they can be compared.
+//! Splits names, comments and questions into comparable words.
 
 use std::collections::HashSet;
 
 use crate::rank::Terms;
 
-/// Words that say nothing of what is asked.
+/// Stop words.
 const EMPTY: [&str; 50] = [
     "a", "all", "an", "and", "any", "are", "as", "at", "be", "by", "can", "did", "do", "does",
     "each", "every", "find", "for", "from", "get", "give", "had", "has", "have", "how", "i", "in",
@@ -12,8 +12,8 @@ const EMPTY: [&str; 50] = [
     "the", "their", "there", "to", "was", "we", "were", "what", "which", "with",
 ];
 
-/// The words of a text as tables are ranked by them: parts of names and of sentences in their base
-/// form; pairs of characters where a script has no spaces.
+/// Returns the words of a text as table ranking splits them: parts of names and sentences in their
+/// base form, and pairs of characters in scripts without spaces.
 pub(super) fn words(text: &str) -> HashSet<String> {
     let mut found = HashSet::new();
     Terms::default().of(text, |word| {
@@ -24,7 +24,7 @@ pub(super) fn words(text: &str) -> HashSet<String> {
     found
 }
 
-/// How many words two texts have in common.
+/// Returns the number of words that two texts share.
 pub(super) fn common(one: &HashSet<String>, other: &HashSet<String>) -> usize {
     one.intersection(other).count()
 }

@@ -1,17 +1,17 @@
-//! A plan as SQL. The names in the prompt are quoted where the dialect wants it, and are written as
-//! they stand there.
+//! Writes a plan as SQL. The prompt already quotes names for the dialect, so they are copied
+//! unchanged.
 
 use super::intent::{Aggregate, Intent};
 use super::plan::{ColumnRef, QueryPlan};
 
-/// How queries are to look.
+/// Options parsed from the system prompt.
 pub(super) struct WriteOptions {
-    /// Most rows of a list.
+    /// Maximum number of rows in a list.
     limit: u64,
 }
 
 impl WriteOptions {
-    /// What the system prompt asks for: `Add LIMIT 100`.
+    /// Parses the requested limit from the system prompt: `Add LIMIT 100`.
     pub(super) fn of(system: &str) -> Self {
         let digits = system.split("LIMIT ").skip(1).map(|rest| {
             let end = rest.find(|c: char| !c.is_ascii_digit());
@@ -24,7 +24,7 @@ impl WriteOptions {
     }
 }
 
-/// The query, and what it gives in words of the question's language.
+/// Returns the query and its explanation in the language of the question.
 pub(super) fn write(
     plan: &QueryPlan<'_>,
     intent: &Intent,
@@ -73,7 +73,7 @@ impl QueryWriter<'_, '_> {
         table.map_or(("", ""), |table| (table.name.as_str(), table.bare.as_str()))
     }
 
-    /// A column, with its table where there is more than one.
+    /// Returns a column name, qualified if the query reads several tables.
     fn name(&self, at: &ColumnRef<'_>) -> String {
         if self.plan.joins.is_empty() {
             at.column.name.clone()
@@ -82,7 +82,7 @@ impl QueryWriter<'_, '_> {
         }
     }
 
-    /// What is worked out, and what its column is called.
+    /// Returns the aggregate expression and its column alias.
     fn worked_out(&self, sum: Aggregate) -> (String, String) {
         let named = |function: &str, name: &str| {
             let column = self
@@ -101,7 +101,7 @@ impl QueryWriter<'_, '_> {
         }
     }
 
-    /// Rows of the first table, each once.
+    /// Counts rows of the first table, each once.
     fn count(&self) -> String {
         let table = self.plan.tables.get(self.plan.from);
         let mut keys = table
@@ -120,7 +120,8 @@ impl QueryWriter<'_, '_> {
         }
     }
 
-    /// The columns of a list: those that were named with the label and the order, else all.
+    /// Returns the columns of a list: the named columns with the label and the order column, or all
+    /// columns.
     fn listed(&self) -> Vec<String> {
         let plan = self.plan;
         let mut columns: Vec<String> = Vec::new();

@@ -1,4 +1,4 @@
-//! Cells as an Arrow array of the type that was found for them.
+//! Converts cells to an Arrow array of the inferred type.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -16,10 +16,10 @@ use crate::Cell;
 use crate::export::text::text;
 use crate::export::values::{self, Digits};
 
-/// Most bytes or elements in one array: its offsets are 32-bit numbers.
+/// Maximum bytes or elements in one array, because its offsets are 32-bit numbers.
 const MAX_LENGTH: usize = i32::MAX as usize;
 
-/// An array of a type that holds all of the cells.
+/// Builds an array of a type that can represent all cells.
 pub(super) fn array(kind: &DataType, cells: &[&Cell]) -> Result<ArrayRef, ArrowError> {
     let cells = cells.iter().copied();
     Ok(match kind {
@@ -74,14 +74,14 @@ fn unsigned(cell: &Cell) -> Option<u64> {
 fn float(cell: &Cell) -> Option<f64> {
     match cell {
         Cell::Float(number) => Some(*number),
-        // Only those that a float holds exactly come here.
+        // Only integers that a float represents exactly reach this arm.
         Cell::Int(number) => Some(*number as f64),
         Cell::UInt(number) => Some(*number as f64),
         _ => None,
     }
 }
 
-/// A decimal without its point.
+/// Returns the digits of a decimal without its point.
 fn unscaled(cell: &Cell, scale: i8) -> Option<String> {
     let text = text(cell)?;
     let digits = Digits::of(&text)?;

@@ -1,8 +1,8 @@
-//! Rows that wait until they are a batch.
+//! Buffers rows until they form a batch.
 
 use crate::Cell;
 
-/// Bytes that rows may take in memory before they are a batch, however few they are.
+/// Maximum bytes of buffered rows, regardless of their number.
 const MOST: usize = 8 << 20;
 
 #[derive(Debug, Default)]
@@ -27,7 +27,7 @@ impl RowBuffer {
     }
 }
 
-/// What a row takes in memory.
+/// Returns the size of a row in memory.
 fn bytes(row: &[Cell]) -> usize {
     let values: usize = row.iter().map(value).sum();
     size_of_val(row) + size_of::<Vec<Cell>>() + values

@@ -1,9 +1,10 @@
-//! Rows as Arrow, and with it as Parquet.
+//! Exports rows as Arrow and Parquet.
 //!
-//! A column has the type of its values: what a driver says of it is only asked where there are
-//! none, for a column of SQLite may hold anything, and nobody says how many digits a decimal has.
-//! The type stands before the rows in all of these files, so it is found from the first
-//! [`SAMPLE`] rows; a later value that the type cannot hold is an error, never another value.
+//! Column types are inferred from the values. The driver's type is used only for a column without
+//! values, because a SQLite column may contain anything and drivers do not report the digits of
+//! decimals. All of these formats declare the types before the rows, so they are inferred from the
+//! first [`SAMPLE`] rows. A later value that does not fit its type is an error; it is never
+//! changed.
 
 mod array;
 mod buffer;
@@ -25,16 +26,16 @@ use buffer::RowBuffer;
 use shape::ColumnKind;
 use target::{ArrowSink, of};
 
-/// Rows that types are found from.
+/// Number of rows used to infer types.
 const SAMPLE: usize = 32_768;
 
-/// Rows of one batch.
+/// Maximum rows of one batch.
 const BATCH: usize = 16_384;
 
-/// The name under which a column keeps the database's name of its type.
+/// Metadata key for the database's own type of a column.
 const DATABASE_TYPE: &str = "database_type";
 
-/// A file that grows, without rows yet.
+/// Creates an export without rows.
 pub(super) fn form(
     columns: Vec<ColumnInfo>,
     format: ExportFormat,
@@ -42,18 +43,18 @@ pub(super) fn form(
     Ok(Box::new(Arrow::begin(columns, format)))
 }
 
-/// A file that grows.
+/// State of an Arrow or Parquet export.
 struct Arrow {
     format: ExportFormat,
     columns: Vec<ColumnInfo>,
-    /// Rows that are no batch yet.
+    /// Rows not yet written as a batch.
     held: RowBuffer,
-    /// Rows that were written.
+    /// Number of rows written.
     written: usize,
     open: Option<OpenExport>,
 }
 
-/// What is known as soon as the types are.
+/// State that exists once the types are inferred.
 struct OpenExport {
     shapes: Vec<ColumnKind>,
     schema: SchemaRef,
@@ -71,14 +72,14 @@ impl Arrow {
         }
     }
 
-    /// Writes the rows that are held. The first of them say the types; if more rows are to come,
-    /// with room for them.
+    /// Writes the buffered rows. The first call infers the types; if more rows will follow, it
+    /// chooses wider types.
     fn flush(&mut self, has_more: bool, out: &mut Vec<u8>) -> Result<(), ExportError> {
         let rows = self.held.take();
         let open = match &mut self.open {
             Some(open) => {
-                // Checked before the batch is built: the error names the row and the column, which
-                // Arrow's own would not.
+                // This check runs before the batch is built, because Arrow's own error does not
+                // name the row and column.
                 let misfit = misfit(&rows, &self.columns, open);
                 if let Some(misfit) = misfit {
                     return Err(self.failed(misfit));
@@ -88,7 +89,7 @@ impl Arrow {
             none => none.insert(begin(self.format, &self.columns, &rows, has_more)?),
         };
         self.written += rows.len();
-        // Rows that are in a batch are dropped with it: nobody needs them twice.
+        // Rows are dropped as soon as they are in a batch, to save memory.
         let mut rows = rows.into_iter();
         while rows.len() > 0 {
             let some: Vec<Vec<Cell>> = rows.by_ref().take(BATCH).collect();
@@ -111,7 +112,8 @@ impl Arrow {
 
 impl RowFormat for Arrow {
     fn rows(&mut self, rows: Vec<Vec<Cell>>, out: &mut Vec<u8>) -> Result<(), ExportError> {
-        // Not before more rows are there: the types of what is whole need no room.
+        // Full buffers wait for the next call: if no more rows arrive, the types do not need to be
+        // wider than the values.
         let most = match self.open {
             Some(_) => BATCH,
             None => SAMPLE,
@@ -136,7 +138,7 @@ impl RowFormat for Arrow {
     }
 }
 
-/// Finds the types of columns and begins the file with them.
+/// Infers the column types and starts the file with them.
 fn begin(
     format: ExportFormat,
     columns: &[ColumnInfo],
@@ -171,7 +173,7 @@ fn field(key: String, column: &ColumnInfo, shape: &ColumnKind) -> Field {
     Field::new(key, shape.data_type(), true).with_metadata(HashMap::from(about))
 }
 
-/// A value that the type of its column cannot hold.
+/// A value that does not fit the type of its column.
 struct ColumnTypeError {
     row: usize,
     column: String,
@@ -201,7 +203,7 @@ fn misfit(
     None
 }
 
-/// The values of one column; a row that is too short has NULL there.
+/// Returns the values of one column, with NULL for rows that are too short.
 fn cells(rows: &[Vec<Cell>], place: usize) -> impl Iterator<Item = &Cell> {
     rows.iter()
         .map(move |row| row.get(place).unwrap_or(&Cell::Null))

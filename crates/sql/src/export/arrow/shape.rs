@@ -1,4 +1,4 @@
-//! Which Arrow type the values of a column have.
+//! Infers the Arrow type of a column from its values.
 
 use std::sync::Arc;
 
@@ -8,27 +8,27 @@ use crate::export::values::{self, Digits};
 use crate::rows::ValueType;
 use crate::{Cell, ColumnInfo};
 
-/// The largest whole number up to which 64-bit floats hold every one.
+/// Maximum integer up to which a 64-bit float represents every integer exactly.
 const MAX_EXACT: u64 = 1 << 53;
 
-/// Digits that every 64-bit number fits into.
+/// Number of digits that are enough for every 64-bit integer.
 const INTEGER_DIGITS: usize = 20;
 
-/// What all values of a column are.
+/// Common type of a column's values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ColumnKind {
     Boolean,
-    /// Whole numbers, as far as they reach.
+    /// Integers, with their range.
     Integer {
-        /// Whether one is below 0.
+        /// Whether any value is negative.
         negative: bool,
-        /// Whether one is above `i64::MAX`.
+        /// Whether any value exceeds `i64::MAX`.
         large: bool,
-        /// Whether 64-bit floats hold all of them.
+        /// Whether a 64-bit float represents all values exactly.
         small: bool,
     },
     Float,
-    /// Digits before and after the point.
+    /// A decimal, with the maximum digits before and after the point.
     Decimal {
         whole: usize,
         fraction: usize,
@@ -39,13 +39,12 @@ pub(super) enum ColumnKind {
     Instant,
     Binary,
     Text,
-    /// An array; `None` while no element was seen.
+    /// An array; `None` if no element was seen.
     List(Option<Box<ColumnKind>>),
 }
 
 impl ColumnKind {
-    /// The shape of a column: what its values have in common, or what its type says where
-    /// there is none.
+    /// Infers the common type of the values, or uses the declared type if there are none.
     pub(super) fn of<'a>(column: &ColumnInfo, cells: impl Iterator<Item = &'a Cell>) -> ColumnKind {
         let declared = match column.value_type {
             ValueType::Decimal => declared_decimal(&column.data_type),
@@ -60,9 +59,9 @@ impl ColumnKind {
         }
     }
 
-    /// The shape with room for rows that nobody has seen yet, as far as the database's type of the
-    /// column lets expect them: large unsigned numbers, decimals with more digits before the point.
-    /// How many a decimal has behind it, nobody knows where no value was seen: texts have room.
+    /// Widens the type for later rows, as far as the declared type suggests: large unsigned
+    /// integers, and decimals with more digits before the point. Without any value, the number of
+    /// decimal places is unknown, so such a column becomes text.
     pub(super) fn with_room(self, column: &ColumnInfo, has_values: bool) -> ColumnKind {
         match self {
             ColumnKind::Integer {
@@ -92,7 +91,7 @@ impl ColumnKind {
         }
     }
 
-    /// Whether a value can be in a column of this shape as it is.
+    /// Returns whether a column of this type can represent the value unchanged.
     pub(super) fn holds(&self, cell: &Cell, kind: ValueType) -> bool {
         if *self == ColumnKind::Text {
             return true;
@@ -126,7 +125,7 @@ impl ColumnKind {
         }
     }
 
-    /// `None` for NULL, which is of every shape.
+    /// Returns the type of one value; `None` for NULL, which fits every type.
     pub(super) fn of_cell(cell: &Cell, kind: ValueType) -> Option<ColumnKind> {
         Some(match cell {
             Cell::Null => return None,
@@ -145,7 +144,7 @@ impl ColumnKind {
             Cell::Text(text) => ColumnKind::of_text(text, kind),
             Cell::Json(_) => ColumnKind::Text,
             Cell::Bytes(_) => ColumnKind::Binary,
-            // Of what type its elements are is not known: texts are texts.
+            // The element type of an array is unknown, so text elements remain text.
             Cell::Array(cells) => {
                 ColumnKind::List(common(cells.iter(), ValueType::Text).map(Box::new))
             }
@@ -165,7 +164,7 @@ impl ColumnKind {
         if fits { shape } else { ColumnKind::Text }
     }
 
-    /// What both are without loss; text in the end.
+    /// Returns the type that represents both without loss; text if no other type does.
     fn with(self, other: ColumnKind) -> ColumnKind {
         use ColumnKind::{Decimal, Float, Integer, List};
         match (self, other) {
@@ -213,8 +212,8 @@ impl ColumnKind {
         }
     }
 
-    /// As Arrow says it. Whole numbers that no 64-bit type holds together become decimals, and
-    /// decimals of more than 76 digits texts.
+    /// Returns the Arrow type. Integers that do not fit a common 64-bit type become decimals.
+    /// Decimals of more than 76 digits become text.
     pub(super) fn data_type(&self) -> DataType {
         match self {
             ColumnKind::Boolean => DataType::Boolean,
@@ -259,7 +258,8 @@ fn decimal(text: &str) -> Option<ColumnKind> {
     })
 }
 
-/// What `numeric(10,2)` says, so that the type does not hang on the values that happen to come.
+/// Returns the declared precision of a type such as `numeric(10,2)`, so that the result does not
+/// depend on the values.
 fn declared_decimal(data_type: &str) -> Option<ColumnKind> {
     let (_, rest) = data_type.split_once('(')?;
     let (inside, _) = rest.split_once(')')?;

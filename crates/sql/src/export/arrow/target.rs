@@ -1,4 +1,4 @@
-//! The libraries that write Arrow and Parquet, emptied after each batch.
+//! Wraps the libraries that write Arrow and Parquet, and takes their output after each batch.
 
 use std::mem::take;
 
@@ -14,15 +14,16 @@ use parquet::file::properties::WriterProperties;
 use crate::export::{ExportError, ExportFormat};
 use crate::rows::TruncationReason;
 
-/// Bytes of packed rows after which a row group of Parquet ends: it is held in memory until then.
+/// Compressed bytes after which a Parquet row group ends. The row group is buffered in memory until
+/// then.
 const ROW_GROUP: usize = 4 << 20;
 
-/// Bytes of a page, and of a column's dictionary. Each column packs one of both at a time, and room
-/// for it is kept until the row group ends, so these are what a file takes in memory.
+/// Bytes of a page and of a column's dictionary. Each column buffers one of both, and their memory
+/// is reserved until the row group ends. These buffers dominate the memory use of an export.
 const PAGE: usize = 128 << 10;
 const DICTIONARY: usize = 256 << 10;
 
-/// Under which name a file says that rows are missing in it, and why.
+/// Metadata key that records why rows are missing.
 const TRUNCATED: &str = "quillet.truncated";
 
 pub(super) enum ArrowSink {
@@ -32,7 +33,7 @@ pub(super) enum ArrowSink {
 }
 
 impl ArrowSink {
-    /// Begins a file of one of the three forms.
+    /// Starts a file in one of the three formats.
     pub(super) fn begin(format: ExportFormat, schema: &SchemaRef) -> Result<Self, ExportError> {
         match format {
             ExportFormat::Parquet => parquet(schema).map_err(|error| of(format, &error)),
@@ -65,7 +66,7 @@ impl ArrowSink {
         Ok(())
     }
 
-    /// Ends the file. Only the forms whose end is a directory can say there that rows are missing.
+    /// Finishes the file. Only formats with a footer can record there that rows are missing.
     pub(super) fn finish(
         self,
         truncated: Option<TruncationReason>,
@@ -107,7 +108,8 @@ impl ArrowSink {
     }
 }
 
-/// A row group is handed on as it is where nothing waits before it: it is not there twice.
+/// Moves the bytes instead of copying them if `out` is empty, so that a row group is not in memory
+/// twice.
 fn give_out(mut ready: Vec<u8>, out: &mut Vec<u8>) {
     if out.is_empty() {
         *out = ready
@@ -123,7 +125,7 @@ fn arrow(format: ExportFormat, schema: &SchemaRef) -> Result<ArrowSink, ArrowErr
     })
 }
 
-/// Compressed with Snappy, which every reader of Parquet knows.
+/// Uses Snappy compression, which every Parquet reader supports.
 fn parquet(schema: &SchemaRef) -> Result<ArrowSink, ParquetError> {
     let properties = WriterProperties::builder()
         .set_compression(Compression::SNAPPY)

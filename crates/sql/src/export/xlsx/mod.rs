@@ -1,7 +1,7 @@
-//! Rows as a workbook of one sheet (Office Open XML, ECMA-376).
+//! Exports rows as a workbook with one sheet (Office Open XML, ECMA-376).
 //!
-//! A spreadsheet's numbers have 15 digits and its moments no zone, so what has more is text, as
-//! are all types that it does not know. Texts are never formulas here.
+//! Spreadsheet numbers have 15 digits and spreadsheet times have no time zone. More precise values
+//! become text, as do unsupported types. Texts are never written as formulas.
 
 mod zip;
 
@@ -16,26 +16,26 @@ use crate::rows::{TruncationReason, ValueType};
 use crate::{Cell, ColumnInfo};
 use zip::Zip;
 
-/// Most rows of a sheet, the header among them (Excel's specifications and limits).
+/// Maximum rows of a sheet, including the header (Excel specifications and limits).
 const MAX_ROWS: usize = 1_048_576;
-/// Most columns of a sheet.
+/// Maximum columns of a sheet.
 const MAX_COLUMNS: usize = 16_384;
-/// Most characters of a cell, in UTF-16.
+/// Maximum characters of a cell, in UTF-16 code units.
 const MAX_CHARACTERS: usize = 32_767;
-/// Digits of a number that a spreadsheet keeps.
+/// Significant digits that a spreadsheet preserves.
 const DIGITS: usize = 15;
 
-/// 1970-01-01 in the days that spreadsheets count.
+/// 1970-01-01 as a spreadsheet day number.
 const EPOCH: i64 = 25_569;
 const DAY_MILLIS: f64 = 86_400_000.0;
 
-/// Numbers of cell formats in [`STYLES`].
+/// Indexes of cell formats in [`STYLES`].
 const PLAIN: u8 = 0;
 const BOLD: u8 = 1;
 const DAY: u8 = 2;
 const MOMENT: u8 = 3;
 
-/// What comes before every part.
+/// XML declaration at the start of every part.
 const HEAD: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"yes\"?>\n";
 
 const TYPES: &str = "<Types xmlns=\"http://schemas.openxmlformats.org/package/2006/content-types\">\
@@ -72,8 +72,8 @@ const STYLES: &str = "<styleSheet xmlns=\"http://schemas.openxmlformats.org/spre
 const SHEET: &str = "<worksheet xmlns=\"http://schemas.openxmlformats.org/spreadsheetml/2006/main\">\
 <sheetViews><sheetView workbookViewId=\"0\"><pane ySplit=\"1\" topLeftCell=\"A2\" activePane=\"bottomLeft\" state=\"frozen\"/></sheetView></sheetViews><sheetData>";
 
-/// Bytes that are kept until they are given out together: a small workbook comes whole, with its
-/// sizes where readers look first.
+/// Bytes to buffer before the archive is flushed. A smaller workbook is written in one piece, with
+/// its sizes in the headers, where readers look first.
 const PIECE: usize = 256 << 10;
 
 const PARTS_BEFORE: [(&str, &str); 5] = [
@@ -84,11 +84,11 @@ const PARTS_BEFORE: [(&str, &str); 5] = [
     ("xl/styles.xml", STYLES),
 ];
 
-/// A workbook that grows: its only sheet is its last part.
+/// State of a workbook export. The only sheet is the last part of the archive.
 pub(super) struct Workbook {
     zip: Zip,
     columns: Vec<ColumnInfo>,
-    /// Rows so far, the header among them.
+    /// Number of rows written, including the header.
     height: usize,
 }
 
@@ -158,7 +158,7 @@ impl RowFormat for Workbook {
     }
 }
 
-/// The archive up to the first rows of the sheet.
+/// Writes the archive up to the first row of the sheet.
 fn parts(head: &str) -> io::Result<Zip> {
     let mut zip = Zip::default();
     for (name, content) in PARTS_BEFORE {
@@ -184,10 +184,10 @@ fn too_long(length: usize, (place, column): (String, &str)) -> ExportError {
     ))
 }
 
-/// Writes a cell; cells without a place follow one another.
+/// Writes a cell. A cell without a reference follows the cell before it.
 ///
 /// # Errors
-/// The length of a text that is too long.
+/// Returns the length of a text that is too long as the error.
 fn value(out: &mut String, cell: &Cell, kind: ValueType) -> Result<(), usize> {
     let Some(text) = text(cell) else {
         out.push_str("<c/>");
@@ -208,7 +208,7 @@ fn value(out: &mut String, cell: &Cell, kind: ValueType) -> Result<(), usize> {
     Ok(())
 }
 
-/// The number that a spreadsheet keeps exactly in place of the value, and its style.
+/// Returns the number that a spreadsheet stores exactly for the value, with its style.
 fn number<'a>(cell: &Cell, text: &'a str, kind: ValueType) -> Option<(Cow<'a, str>, u8)> {
     match (cell, kind) {
         (Cell::Int(_) | Cell::UInt(_), _) | (Cell::Text(_), ValueType::Decimal) => {
@@ -221,7 +221,7 @@ fn number<'a>(cell: &Cell, text: &'a str, kind: ValueType) -> Option<(Cow<'a, st
     }
 }
 
-/// Whether a text is a number of few digits: `-12.50`.
+/// Returns whether a text is a number with few enough digits, such as `-12.50`.
 fn is_short(text: &str) -> bool {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, "0"));
@@ -229,14 +229,14 @@ fn is_short(text: &str) -> bool {
     is_part(whole) && is_part(fraction) && digits.replace('.', "").len() <= DIGITS
 }
 
-/// Days since 1899-12-30, of days that all spreadsheets count alike: before 1900-03-01 Excel
-/// has a leap day that never was.
+/// Returns a date as days since 1899-12-30. Dates before 1900-03-01 are rejected, because Excel
+/// counts a leap day that never existed.
 fn day(text: &str) -> Option<String> {
     let days = i64::from(values::days(text)?) + EPOCH;
     (days >= 61).then(|| days.to_string())
 }
 
-/// The same with a fraction for the time, which holds a millisecond and not less.
+/// Returns a date and time as days with a fraction. The fraction is limited to milliseconds.
 fn moment(text: &str) -> Option<String> {
     let micros = values::timestamp(text)?;
     let days = (micros / 1000) as f64 / DAY_MILLIS + EPOCH as f64;
@@ -256,9 +256,9 @@ fn string(out: &mut String, text: &str, style: u8) -> Result<(), usize> {
     Ok(())
 }
 
-/// XML has no control characters and reads a carriage return as a line feed: they are written
-/// as `_x000D_` (ECMA-376 part 1, 22.9.2.19), and a text that looks like that gets its
-/// underscore written so.
+/// Escapes a text for XML. XML forbids control characters and parses a carriage return as a line
+/// feed, so both are written as `_x000D_` (ECMA-376 part 1, 22.9.2.19). In a text that looks like
+/// such an escape, the underscore itself is escaped.
 fn escape(out: &mut String, text: &str) {
     for (place, c) in text.char_indices() {
         match c {

@@ -1,42 +1,42 @@
-//! A ZIP archive (PKWARE's APPNOTE 6.3) of a few deflated files: all that a workbook needs.
-//! No encryption, no 64-bit sizes, always the same bytes for the same files.
+//! A minimal ZIP writer (PKWARE's APPNOTE 6.3) for the few deflated files of a workbook. It has no
+//! encryption and no 64-bit sizes, and its output is deterministic.
 
 use std::io::{self, Write};
 
 use flate2::write::DeflateEncoder;
 use flate2::{Compression, Crc};
 
-/// 1980-01-01, the first day there is.
+/// 1980-01-01, the earliest date that ZIP can represent.
 const DATE: u16 = 0x21;
-/// Version 2.0, the first that deflates.
+/// Version 2.0, the first with deflate.
 const VERSION: u16 = 20;
-/// Names are UTF-8.
+/// Flag for UTF-8 names.
 const FLAGS: u16 = 1 << 11;
-/// What only the end of a file knows of it stands behind it.
+/// Flag for a data descriptor after the file, with the sizes that the header lacks.
 const BEHIND: u16 = 1 << 3;
 const DEFLATED: u16 = 8;
-/// Where the flags begin in the header of a file, and where its sum and sizes do.
+/// Offsets in a local header of the flags, and of the checksum and sizes.
 const FLAGS_AT: usize = 6;
 const SIZES_AT: usize = 14;
 
-/// An archive that grows. What is ready can be taken at any time.
+/// A ZIP archive being written. Finished bytes can be taken at any time.
 #[derive(Debug, Default)]
 pub(super) struct Zip {
     out: Vec<u8>,
-    /// Bytes that were taken.
+    /// Number of bytes already taken.
     taken: usize,
     directory: Vec<u8>,
     count: u16,
     open: Option<ZipEntry>,
 }
 
-/// The file that is being written.
+/// The file being written.
 #[derive(Debug)]
 struct ZipEntry {
     name: &'static str,
-    /// Where its header begins in the archive.
+    /// Offset of its header in the archive.
     place: usize,
-    /// Whether the header was taken, so that it cannot say any more how large the file is.
+    /// Whether the header was already taken, so that the sizes cannot be written into it.
     is_behind: bool,
     crc: Crc,
     length: usize,
@@ -48,17 +48,17 @@ impl Zip {
     /// Adds a file.
     ///
     /// # Errors
-    /// It, or the archive, is larger than 4 GiB.
+    /// Fails if the file or the archive exceeds 4 GiB.
     pub(super) fn add(&mut self, name: &'static str, content: &[u8]) -> io::Result<()> {
         self.begin(name)?;
         self.write(content)?;
         self.end()
     }
 
-    /// Begins a file.
+    /// Starts a file.
     ///
     /// # Errors
-    /// The archive is larger than 4 GiB.
+    /// Fails if the archive exceeds 4 GiB.
     pub(super) fn begin(&mut self, name: &'static str) -> io::Result<()> {
         let place = self.taken + self.out.len();
         size(place)?;
@@ -77,10 +77,10 @@ impl Zip {
         Ok(())
     }
 
-    /// Adds to the file that was begun.
+    /// Appends to the open file.
     ///
     /// # Errors
-    /// It cannot be packed.
+    /// Fails if compression fails.
     pub(super) fn write(&mut self, content: &[u8]) -> io::Result<()> {
         let Some(open) = &mut self.open else {
             return Ok(());
@@ -94,10 +94,10 @@ impl Zip {
         Ok(())
     }
 
-    /// Ends the file that was begun.
+    /// Ends the open file.
     ///
     /// # Errors
-    /// It, or the archive, is larger than 4 GiB.
+    /// Fails if the file or the archive exceeds 4 GiB.
     pub(super) fn end(&mut self) -> io::Result<()> {
         let Some(open) = self.open.take() else {
             return Ok(());
@@ -121,7 +121,7 @@ impl Zip {
         self.directory.extend(b"PK\x01\x02");
         self.directory.extend(VERSION.to_le_bytes());
         self.directory.extend(about(open.name, flags, sizes));
-        // No comment, disk 0, no attributes.
+        // The zeros mean: no comment, disk 0, no attributes.
         self.directory.extend([0; 10]);
         self.directory.extend(size(open.place)?.to_le_bytes());
         self.directory.extend(open.name.as_bytes());
@@ -129,12 +129,12 @@ impl Zip {
         Ok(())
     }
 
-    /// How much could be taken.
+    /// Returns the number of bytes that can be taken.
     pub(super) fn ready(&self) -> usize {
         self.out.len()
     }
 
-    /// Takes what is ready. A file that is open says behind itself how large it was.
+    /// Takes the finished bytes. An open file then gets a data descriptor with its sizes.
     pub(super) fn take(&mut self, out: &mut Vec<u8>) {
         if let Some(open) = &mut self.open
             && !open.is_behind
@@ -147,10 +147,10 @@ impl Zip {
         out.append(&mut self.out);
     }
 
-    /// Ends the archive.
+    /// Finishes the archive.
     ///
     /// # Errors
-    /// It is larger than 4 GiB.
+    /// Fails if the archive exceeds 4 GiB.
     pub(super) fn finish(mut self, out: &mut Vec<u8>) -> io::Result<()> {
         let (place, length) = (
             size(self.taken + self.out.len())?,
@@ -169,7 +169,7 @@ impl Zip {
         Ok(())
     }
 
-    /// Writes over what was not taken yet.
+    /// Overwrites bytes that were not taken yet.
     fn patch(&mut self, place: usize, bytes: &[u8]) {
         let there = self.out.iter_mut().skip(place - self.taken);
         for (old, new) in there.zip(bytes) {
@@ -178,7 +178,7 @@ impl Zip {
     }
 }
 
-/// What the header of a file and the directory both say of it.
+/// Returns the fields that the local header and the directory entry share.
 fn about(name: &str, flags: u16, sizes: [u32; 3]) -> Vec<u8> {
     let mut about = Vec::new();
     for half in [VERSION, flags, DEFLATED, 0, DATE] {

@@ -20,23 +20,23 @@ use serde_json::{Map, Number, Value};
 
 use crate::Cell;
 
-/// The value of a row. Times are texts of ISO 8601, decimals texts of their digits, lists, structs
-/// and maps JSON.
+/// Returns the value of a row. Times are ISO 8601 text and decimals are text. Lists, structs and
+/// maps are JSON.
 ///
 /// # Errors
-/// It is a time that no calendar has, or of a type that is not known; what it is.
+/// Fails if a time is out of range or the type is unsupported; the error describes the value.
 pub(super) fn cell(array: &dyn Array, row: usize) -> Result<Cell, String> {
     use DataType as D;
     if array.is_null(row) {
         return Ok(Cell::Null);
     }
-    /// The native value of a primitive array.
+    /// Returns the native value of a primitive array.
     macro_rules! native {
         ($kind:ty) => {
             array.as_primitive::<$kind>().value(row)
         };
     }
-    /// The digits of a decimal.
+    /// Returns the digits of a decimal.
     macro_rules! digits {
         ($kind:ty) => {
             Cell::Text(array.as_primitive::<$kind>().value_as_string(row))
@@ -113,7 +113,7 @@ pub(super) fn cell(array: &dyn Array, row: usize) -> Result<Cell, String> {
     })
 }
 
-/// A value inside of another.
+/// Converts a nested value to JSON.
 fn json(array: &dyn Array, row: usize) -> Result<Value, String> {
     use DataType as D;
     if array.is_null(row) {

@@ -1,4 +1,4 @@
-//! Parquet: types are the file's own. Lists, structs and maps become JSON.
+//! Loads Parquet files with their declared types. Lists, structs and maps become JSON.
 
 mod cell;
 
@@ -21,15 +21,15 @@ use super::{FileError, names};
 use crate::Cell;
 use cell::cell;
 
-/// Bytes of values that a batch may have, as far as the file says.
+/// Target size of a batch in bytes, estimated from the file's metadata.
 const BATCH_BYTES: u64 = 4 << 20;
-/// Rows of a batch at most.
+/// Maximum rows of a batch.
 const BATCH_ROWS: u64 = 8_192;
 
-/// Makes a table of a file.
+/// Loads a file into a table.
 ///
 /// # Errors
-/// It is not Parquet, has an unknown compression, or is beyond the limits.
+/// Fails if the file is not Parquet, uses an unsupported compression, or exceeds the limits.
 pub(super) fn load(
     path: &Path,
     table: &str,
@@ -79,8 +79,8 @@ pub(super) fn load(
     table.end()
 }
 
-/// The type of a column, or `None` where its values have to be seen: SQLite has neither decimals
-/// nor unsigned numbers of 64 bits.
+/// Returns the type of a column, or `None` if its values decide: SQLite has neither decimals nor
+/// unsigned 64-bit integers.
 fn of(kind: &DataType) -> Option<Type> {
     use DataType as D;
     Some(match kind {
@@ -109,7 +109,7 @@ fn of(kind: &DataType) -> Option<Type> {
     })
 }
 
-/// The types of all columns, after a look at the values of those that need one.
+/// Returns the types of all columns, inferred from the values where necessary.
 fn settled(path: &Path, types: &[Option<Type>], job: &mut LoadJob) -> Result<Vec<Type>, FileError> {
     let open = types.iter().enumerate().filter(|(_, kind)| kind.is_none());
     let open: Vec<usize> = open.map(|(place, _)| place).collect();
@@ -139,7 +139,7 @@ fn settled(path: &Path, types: &[Option<Type>], job: &mut LoadJob) -> Result<Vec
         .collect())
 }
 
-/// A value as its column holds it; `None` for one that is of another type.
+/// Converts a value to its column's type; `None` if it does not fit.
 fn value(cell: &Cell, kind: Type) -> Option<ValueRef<'_>> {
     Some(match cell {
         Cell::Null => ValueRef::Null,
@@ -159,7 +159,7 @@ fn value(cell: &Cell, kind: Type) -> Option<ValueRef<'_>> {
     })
 }
 
-/// Opens a file whose every column can be read.
+/// Opens a file and checks that every column can be read.
 fn open(path: &Path) -> Result<ParquetRecordBatchReaderBuilder<File>, FileError> {
     let file = File::open(path).map_err(|error| read_error(path, &error))?;
     let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| {
@@ -196,7 +196,7 @@ fn damaged(path: &Path, what: &str) -> FileError {
 
 type BatchCallback<'g> = dyn FnMut(&mut LoadJob, &RecordBatch) -> Result<(), FileError> + 'g;
 
-/// Gives all batches, with these columns only or all.
+/// Passes all batches to a callback, with only the given columns or with all.
 fn each(
     path: &Path,
     columns: Option<&[usize]>,

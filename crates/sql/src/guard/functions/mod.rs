@@ -1,7 +1,7 @@
-//! Lists of allowed functions, one for each dialect: functions that only compute.
+//! Allowlists of functions that only compute, one for each dialect.
 //!
-//! A list of forbidden functions would never be complete: servers add functions, and so do
-//! extensions and users. The setting `sql.functions` allows functions that are missing here.
+//! A denylist would never be complete, because servers, extensions and users add functions. The
+//! setting `sql.functions` allows functions that are missing here.
 
 mod mysql;
 mod postgres;
@@ -17,7 +17,7 @@ use super::{GuardError, PRAGMAS, Policy, parse};
 use crate::SqlDialect;
 use crate::sqlite::functions::of_texts;
 
-/// Operators of well-known extensions of PostgreSQL (pgvector, pg_trgm, PostGIS) that compute.
+/// Operators of common PostgreSQL extensions (pgvector, pg_trgm, PostGIS) that only compute.
 pub(super) const OPERATORS: [&str; 10] = [
     "<#>", "<->", "<=>", "<+>", "<%", "%>", "<<%", "%>>", "<<->", "<->>",
 ];
@@ -26,7 +26,7 @@ type NameSet = LazyLock<HashSet<&'static str>>;
 
 static POSTGRES: NameSet = LazyLock::new(|| postgres::NAMES.split_whitespace().collect());
 static MYSQL: NameSet = LazyLock::new(|| mysql::NAMES.split_whitespace().collect());
-/// What the linked SQLite has, and words of SQL that the parser reads as calls.
+/// Functions of the linked SQLite, and SQL keywords that the parser reads as calls.
 static SQLITE: NameSet = LazyLock::new(|| {
     let words = ["any", "collate", "exists", "row"];
     of_texts().chain(words).collect()
@@ -40,7 +40,7 @@ fn list(dialect: SqlDialect) -> &'static HashSet<&'static str> {
     }
 }
 
-/// Rejects a call of a function that is not on the list.
+/// Rejects a call of a function that is not allowed.
 pub(super) fn check(
     text: &TokenizedQuery<'_>,
     name: &ObjectName,
@@ -69,7 +69,8 @@ pub(super) fn is_listed(dialect: SqlDialect, name: &str) -> bool {
     list(dialect).contains(name) || (dialect == SqlDialect::Sqlite && is_pragma())
 }
 
-/// Whether the name means the system's own function: bare, or in PostgreSQL's schema for them.
+/// Returns whether the name means a system function: it is unqualified, or in PostgreSQL's system
+/// schema.
 fn is_of_system(dialect: SqlDialect, parts: &[String]) -> bool {
     match parts {
         [_] => true,
@@ -78,7 +79,8 @@ fn is_of_system(dialect: SqlDialect, parts: &[String]) -> bool {
     }
 }
 
-/// Parts of the name as the server compares them: PostgreSQL keeps the case of quoted names.
+/// Returns the parts of the name as the server compares them. PostgreSQL preserves the case of
+/// quoted names.
 fn folded(text: &TokenizedQuery<'_>, name: &ObjectName) -> Result<Vec<String>, GuardError> {
     let part = |part: &ObjectNamePart| match part {
         ObjectNamePart::Identifier(ident) => {
@@ -94,14 +96,14 @@ fn folded(text: &TokenizedQuery<'_>, name: &ObjectName) -> Result<Vec<String>, G
     name.0.iter().map(part).collect()
 }
 
-/// The error about a call of `called`.
+/// Creates the error for a call of `called`.
 pub(super) fn refusal(text: &TokenizedQuery<'_>, called: &str, name: &ObjectName) -> GuardError {
     let message = format!("the function {called} is not on the list of allowed functions");
     let mut error = GuardError::new(ErrorCode::GuardFunction, message);
     if let Some(place) = parse::range_of(&text.plain, name.span()) {
         error = error.at(text.source, &place);
     }
-    // Sorted, so that the suggestion does not depend on the order of a hash set.
+    // Sorted, so that the suggestion does not depend on the iteration order of a hash set.
     let mut known: Vec<&str> = list(text.dialect).iter().copied().collect();
     known.sort_unstable();
     let near = quillet_core::nearest(called, known).filter(|near| *near != called);

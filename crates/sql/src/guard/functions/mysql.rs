@@ -1,10 +1,11 @@
 //! Functions of MySQL and MariaDB that only compute (manual, "Functions and Operators").
 //!
-//! Left out with reason: what sleeps or burns time (`SLEEP`, `BENCHMARK`), locks, reads files,
-//! waits for replication, moves sequences, shows errors' insides (`EXTRACTVALUE`, `UPDATEXML`), or
-//! tells about sessions, users and the server. `ST_BUFFER`, `ST_UNION`, `ST_INTERSECTION`,
-//! `ST_DIFFERENCE` and `ST_SYMDIFFERENCE` neither look at the time limit nor at KILL in MariaDB: a
-//! large geometry keeps the server busy for minutes after nobody waits.
+//! Deliberately excluded are functions that sleep or burn time (`SLEEP`, `BENCHMARK`), take locks,
+//! read files, wait for replication, advance sequences, leak data in error messages
+//! (`EXTRACTVALUE`, `UPDATEXML`), or reveal sessions, users and the server. `ST_BUFFER`,
+//! `ST_UNION`, `ST_INTERSECTION`, `ST_DIFFERENCE` and `ST_SYMDIFFERENCE` ignore both the time limit
+//! and KILL in MariaDB. A large geometry would keep the server busy for minutes after the client
+//! has left.
 
 pub(super) const NAMES: &str = "
 if ifnull nullif isnull coalesce greatest least interval elt field find_in_set make_set export_set

@@ -1,8 +1,8 @@
-//! PostgreSQL's functions that only compute (manual, chapter 9), and those of a few extensions.
+//! PostgreSQL functions that only compute (manual, chapter 9), and those of a few extensions.
 //!
-//! Left out with reason: everything that reads files or other sessions (`pg_…`), runs a text as
-//! SQL (`query_to_xml`, `ts_stat`, `ts_rewrite`, `crosstab`, `dblink`), moves sequences, locks,
-//! notifies, sleeps, sets or shows settings, or tells about users, addresses and transactions.
+//! Deliberately excluded are functions that read files or other sessions (`pg_…`), run text as SQL
+//! (`query_to_xml`, `ts_stat`, `ts_rewrite`, `crosstab`, `dblink`), advance sequences, lock,
+//! notify, sleep, read or change settings, or reveal users, addresses and transactions.
 
 pub(super) const NAMES: &str = "
 array row exists any some all grouping coalesce nullif greatest least

@@ -1,4 +1,4 @@
-//! The state of a check of names: the query, the catalogue and the open scopes.
+//! State of the name check: the query, the catalogue and the open scopes.
 
 use std::rc::Rc;
 
@@ -13,27 +13,27 @@ use super::super::{GuardError, parse};
 use super::frame::{Columns, ScopeFrame};
 use crate::{Catalogue, SqlDialect};
 
-/// Walks the tree with the scopes that are open.
+/// Walks the tree with the open scopes.
 pub(super) struct Checker<'a> {
     pub(super) text: &'a TokenizedQuery<'a>,
     pub(super) catalogue: Option<&'a Catalogue>,
-    /// Scopes from the outermost to the one at hand.
+    /// Open scopes, from the outermost to the current one.
     pub(super) frames: Vec<ScopeFrame>,
-    /// Tables that are read.
+    /// Tables that the query reads.
     pub(super) read: Vec<String>,
-    /// Fields of composite values and names of arguments, which are names but no columns: known by
-    /// their address.
+    /// Addresses of expressions that are names but not columns: fields of composite values and
+    /// argument names.
     pub(super) fields: HashSet<*const Expr>,
-    /// Columns of tables of the catalogue by their place in it.
+    /// Columns of the catalogue's tables, by table index.
     pub(super) known: HashMap<usize, Rc<Columns>>,
 }
 
 impl Checker<'_> {
-    /// A name as the server compares it: PostgreSQL folds what is not quoted, the others
-    /// do not look at the case of letters.
+    /// Returns a name as the server compares it. PostgreSQL folds unquoted names; the others ignore
+    /// case.
     pub(super) fn key(&self, ident: &Ident) -> String {
-        // MySQL compares names of tables by the case rules of its file system, which the guard
-        // cannot know; ignoring case never rejects a valid name.
+        // MySQL's case rules for table names depend on the file system, which the guard cannot
+        // know. Ignoring case never rejects a valid name.
         match (self.text.dialect, ident.quote_style) {
             (SqlDialect::PostgreSql, Some(_)) => truncate_identifier(&ident.value).to_owned(),
             (SqlDialect::PostgreSql, None) => {
@@ -43,7 +43,7 @@ impl Checker<'_> {
         }
     }
 
-    /// A name of the catalogue as the server compares it.
+    /// Returns a name of the catalogue as the server compares it.
     pub(super) fn stored_key(&self, name: &str) -> String {
         match self.text.dialect {
             SqlDialect::PostgreSql => name.to_owned(),

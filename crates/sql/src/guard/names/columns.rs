@@ -1,4 +1,4 @@
-//! Columns: found in the tables of the scopes that are open.
+//! Looks up columns in the tables of the open scopes.
 
 use quillet_core::ErrorCode;
 use sqlparser::ast::Ident;
@@ -8,7 +8,7 @@ use super::checker::Checker;
 use super::frame::{ScopeFrame, ScopeSource};
 use crate::SqlDialect;
 
-/// Columns that every table has without declaring them.
+/// Returns whether the name is a system column that every table has.
 fn is_hidden(dialect: SqlDialect, key: &str) -> bool {
     match dialect {
         SqlDialect::PostgreSql => {
@@ -19,7 +19,7 @@ fn is_hidden(dialect: SqlDialect, key: &str) -> bool {
     }
 }
 
-/// Values without brackets, which the parser may take for columns.
+/// Keywords without brackets that the parser may read as columns.
 const VALUES: [&str; 18] = [
     "current_catalog",
     "current_date",
@@ -41,7 +41,7 @@ const VALUES: [&str; 18] = [
     "utc_timestamp",
 ];
 
-/// Units of MySQL, which stand where a column could: `TIMESTAMPDIFF(DAY, a, b)`.
+/// MySQL's time units, which can appear in the place of a column: `TIMESTAMPDIFF(DAY, a, b)`.
 const UNITS: [&str; 24] = [
     "microsecond",
     "second",
@@ -69,23 +69,24 @@ const UNITS: [&str; 24] = [
     "timestamp",
 ];
 
-/// Whether it is a word of the dialect, not a name.
+/// Returns whether the identifier is a keyword of the dialect.
 fn is_word(dialect: SqlDialect, ident: &Ident) -> bool {
     let word = ident.value.to_lowercase();
     let is_unit = dialect == SqlDialect::MySql && UNITS.contains(&word.as_str());
     ident.quote_style.is_none() && (is_unit || VALUES.contains(&word.as_str()))
 }
 
-/// Where a column was found.
+/// Result of looking up a column.
 enum ColumnMatch {
     Here,
     Nowhere,
-    /// In these tables at once.
+    /// Ambiguous between these tables.
     Several(Vec<String>),
 }
 
 impl Checker<'_> {
-    /// Scopes from the one at hand outwards, without those whose tables are not visible.
+    /// Returns the scopes from the current one outwards, without those whose tables are not
+    /// visible.
     fn visible(&self) -> impl Iterator<Item = &ScopeFrame> {
         let mut skip = false;
         self.frames.iter().rev().filter(move |frame| {
@@ -94,7 +95,7 @@ impl Checker<'_> {
         })
     }
 
-    /// Whether any name may be a column here.
+    /// Returns whether any name may be a column here.
     pub(super) fn is_open(&self) -> bool {
         self.visible().any(|frame| frame.open)
     }
@@ -111,7 +112,7 @@ impl Checker<'_> {
         if is_word(dialect, ident) || is_hidden(dialect, &key) {
             return Ok(());
         }
-        // What SQLite does not find in double quotes it takes for a text.
+        // SQLite reads an unknown name in double quotes as a string.
         let may_be_text = dialect == SqlDialect::Sqlite && ident.quote_style == Some('"');
         match self.find(&key) {
             ColumnMatch::Nowhere if may_be_text && !self.is_near_miss(ident) => Ok(()),
@@ -126,14 +127,14 @@ impl Checker<'_> {
                     "write {}.{ident}",
                     tables.join(&format!(".{ident} or "))
                 ))),
-            // A table's name alone is its whole row, or what full text search looks in.
+            // A table name alone means the whole row, or the table to search in full-text search.
             ColumnMatch::Nowhere if self.source_named(&key).is_some() => Ok(()),
             ColumnMatch::Nowhere => Err(self.unknown_column(ident)),
         }
     }
 
-    /// Whether it is a column's name but for white space and marks. A text would then stand where
-    /// the column was meant, in every row, and nobody would notice.
+    /// Returns whether it differs from a column name only in whitespace and symbols. SQLite would
+    /// read it as a string and return that string in every row without an error.
     fn is_near_miss(&self, ident: &Ident) -> bool {
         let letters = |name: &str| -> String {
             let letters = name.chars().filter(|c| c.is_alphanumeric());
@@ -149,8 +150,8 @@ impl Checker<'_> {
     }
 
     fn find(&self, key: &str) -> ColumnMatch {
-        // PostgreSQL sees output names in ORDER BY and GROUP BY of the same query only; the others
-        // also in nested queries.
+        // PostgreSQL accepts output names only in ORDER BY and GROUP BY of the same query; the
+        // others also accept them in nested queries.
         let aliases_reach = self.text.dialect != SqlDialect::PostgreSql;
         for (depth, frame) in self.visible().enumerate() {
             if frame.open || ((depth == 0 || aliases_reach) && frame.aliases.contains(key)) {
@@ -164,10 +165,10 @@ impl Checker<'_> {
                     None => unknown = true,
                 }
             }
-            // A column that USING or NATURAL merges is one column, although two tables have it.
+            // A column merged by USING or NATURAL is a single column, although two tables have it.
             let is_merged = frame.natural || frame.merged.contains(key);
             match certain.as_slice() {
-                // A table whose columns are unknown may have it.
+                // A table with unknown columns may have it.
                 [] if unknown => return ColumnMatch::Here,
                 [] => {}
                 [_, _, ..] if !is_merged && !unknown => {
@@ -235,7 +236,8 @@ impl Checker<'_> {
             })
     }
 
-    /// The column that was probably meant: the same in another case of letters, or the nearest.
+    /// Returns the column that was probably meant: the same name in another case, or the most
+    /// similar one.
     fn suggest_column(&self, ident: &Ident, sources: &[&ScopeSource]) -> Option<String> {
         let names = || {
             sources
@@ -252,7 +254,7 @@ impl Checker<'_> {
         Some(format!("did you mean {near}?"))
     }
 
-    /// Tables of the catalogue that have the column, for a query that forgot to join one.
+    /// Returns tables of the catalogue that have the column, for a query with a missing join.
     fn suggest_tables(&self, ident: &Ident) -> Option<String> {
         let key = self.key(ident);
         let has = |table: &&crate::catalogue::DatabaseTable| {
@@ -261,7 +263,7 @@ impl Checker<'_> {
                 .iter()
                 .any(|c| self.stored_key(&c.name) == key)
         };
-        // Three names fit into one line of an error; more would not help a reader to choose.
+        // Three names fit into one line of an error. More would not help the reader choose.
         let tables = self.catalogue?.tables.iter().filter(has).take(3);
         let tables: Vec<String> = tables
             .map(crate::catalogue::DatabaseTable::qualified)
@@ -270,7 +272,7 @@ impl Checker<'_> {
     }
 }
 
-/// A few columns of a table, for whoever guessed one.
+/// Lists a few columns of a table for the error about an unknown column.
 fn list(names: &[String]) -> String {
     const SHOWN: usize = 12;
     let shown = names

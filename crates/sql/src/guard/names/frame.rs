@@ -7,45 +7,44 @@ use sqlparser::ast::{
     Ident, JoinConstraint, JoinOperator, ObjectName, ObjectNamePart, Query, Select,
 };
 
-/// Columns that something in FROM has.
+/// Columns of an item in FROM.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Columns {
-    /// As their author wrote them, in order.
+    /// Names as declared, in order.
     pub(super) names: Vec<String>,
-    /// As they are compared.
+    /// Names in the form in which they are compared.
     pub(super) keys: HashSet<String>,
 }
 
-/// Something in FROM.
+/// An item in FROM.
 #[derive(Clone, Debug)]
 pub(super) struct ScopeSource {
-    /// What it is called, as it is compared; nothing where it has no name.
+    /// Name in the form in which it is compared, if it has one.
     pub(super) name: Option<String>,
-    /// Its columns; `None` where any name may be one.
+    /// Its columns; `None` if they are unknown, so that any name passes.
     pub(super) columns: Option<Rc<Columns>>,
 }
 
-/// What a SELECT or a whole query adds to what is visible.
+/// Names that a SELECT or a whole query makes visible.
 #[derive(Debug, Default)]
 pub(super) struct ScopeFrame {
-    /// Tables of WITH.
+    /// Tables of the WITH clause.
     pub(super) ctes: HashMap<String, Option<Rc<Columns>>>,
-    /// Tables of FROM.
+    /// Items of the FROM clause.
     pub(super) sources: Vec<ScopeSource>,
-    /// Names of the result's columns: ORDER BY and GROUP BY may use them.
+    /// Output column names, which ORDER BY and GROUP BY may use.
     pub(super) aliases: HashSet<String>,
-    /// Columns that USING makes one of.
+    /// Columns merged by USING.
     pub(super) merged: HashSet<String>,
-    /// Whether any name may be a column, because something in FROM is not known.
+    /// Whether any name may be a column, because an item in FROM is unknown.
     pub(super) open: bool,
-    /// Whether NATURAL makes one column of several.
+    /// Whether NATURAL merges columns.
     pub(super) natural: bool,
     /// Whether it is the scope of a query, not of one part of a set operation.
     pub(super) is_query: bool,
-    /// Whether the tables of the scope around are not visible: in WITH, and in FROM
-    /// without LATERAL.
+    /// Whether it hides the tables of the outer scope, as in WITH, and in FROM without LATERAL.
     pub(super) hides_parent: bool,
-    /// Queries in it that do not see its tables, by their address.
+    /// Addresses of nested queries that cannot see its tables.
     pub(super) isolated: HashSet<*const Query>,
     pub(super) select: Option<*const Select>,
 }
@@ -56,8 +55,8 @@ impl ScopeFrame {
     }
 }
 
-/// Columns of names and keys, each once: a query that joins a table with itself over and
-/// over would double them each time.
+/// Returns the columns without duplicates. A query that repeatedly joins a table with itself would
+/// otherwise double them each time.
 pub(super) fn columns_from(names: Vec<(String, String)>) -> Columns {
     let mut columns = Columns::default();
     for (name, key) in names {
@@ -68,7 +67,7 @@ pub(super) fn columns_from(names: Vec<(String, String)>) -> Columns {
     columns
 }
 
-/// The last part of a name, where it is a plain one.
+/// Returns the last part of a name, if it is a plain identifier.
 pub(super) fn last(name: &ObjectName) -> Option<&Ident> {
     match name.0.last()? {
         ObjectNamePart::Identifier(ident) => Some(ident),
@@ -76,7 +75,7 @@ pub(super) fn last(name: &ObjectName) -> Option<&Ident> {
     }
 }
 
-/// What a join says of its two sides.
+/// Returns the constraint of a join.
 pub(in crate::guard) fn constraint(operator: &JoinOperator) -> Option<&JoinConstraint> {
     match operator {
         JoinOperator::Join(constraint)

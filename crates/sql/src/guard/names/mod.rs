@@ -1,7 +1,7 @@
 //! Checks that tables and columns exist in the catalogue.
 //!
-//! A false rejection is worse than an error of the database a moment later: in uncertain scopes
-//! (functions in FROM, virtual tables, expressions without a name) any name passes.
+//! A false rejection is worse than a later error from the database. In uncertain scopes (functions
+//! in FROM, virtual tables, expressions without a name), any name therefore passes.
 
 mod checker;
 mod columns;
@@ -25,10 +25,10 @@ use crate::Catalogue;
 
 pub(super) use self::frame::constraint;
 
-/// Tables that a query reads, in order of appearance.
+/// Returns the tables that a query reads, in order of appearance.
 ///
 /// # Errors
-/// A table or a column that is not there, or can mean more than one.
+/// Fails for an unknown or ambiguous table or column.
 pub(super) fn check(
     text: &TokenizedQuery<'_>,
     query: &Query,
@@ -42,7 +42,7 @@ pub(super) fn check(
         fields: HashSet::default(),
         known: HashMap::default(),
     };
-    // The first error ends the walk: models repair one problem at a time better than a list.
+    // The first error ends the walk, because models repair one problem better than a list.
     match query.visit(&mut checker) {
         ControlFlow::Break(error) => Err(*error),
         ControlFlow::Continue(()) => Ok(checker.read),
@@ -59,7 +59,7 @@ fn verdict(result: Result<(), GuardError>) -> GuardFlow {
 }
 
 impl Checker<'_> {
-    /// `t.*` has to name a table of the query.
+    /// Checks that `t.*` refers to a table of the query.
     fn check_wildcards(&self, select: &Select) -> Result<(), GuardError> {
         for item in &select.projection {
             let SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(name), _) =
@@ -77,7 +77,7 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// `f(days => 3)`: names of arguments are no columns.
+    /// Records argument names such as `days` in `f(days => 3)`, which are not columns.
     fn note_argument_names(&mut self, arguments: &[FunctionArg]) {
         for argument in arguments {
             if let FunctionArg::ExprNamed { name, .. } = argument {
@@ -139,7 +139,7 @@ impl Visitor for Checker<'_> {
     }
 
     fn post_visit_select(&mut self, select: &Select) -> GuardFlow {
-        // The body's scope stays open for ORDER BY, and closes with its query.
+        // The body's scope stays open for ORDER BY and closes with its query.
         let is_part = |frame: &ScopeFrame| frame.is_of(select) && !frame.is_query;
         if self.frames.last().is_some_and(is_part) {
             self.frames.pop();

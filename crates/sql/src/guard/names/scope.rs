@@ -1,4 +1,4 @@
-//! Scopes: which tables and names are visible where.
+//! Builds scopes: the tables and names that are visible in each part of a query.
 
 use std::rc::Rc;
 
@@ -10,12 +10,12 @@ use sqlparser::ast::{
 use super::checker::Checker;
 use super::frame::{Columns, ScopeFrame, ScopeSource, columns_from, constraint, last};
 
-/// Tables of one FROM beyond which columns are no longer looked up: checking each name against
-/// each table would take the square of the query's length. SQLite joins 64, MySQL 61.
+/// Maximum number of tables in one FROM whose columns are checked. Checking each name against each
+/// table would take quadratic time. SQLite joins up to 64 tables, MySQL 61.
 const SOURCES: usize = 256;
 
 impl Checker<'_> {
-    /// The scope of a query: its WITH, the tables of its SELECT, the names of its result.
+    /// Returns the scope of a query: its WITH, the tables of its SELECT, and its output names.
     pub(super) fn frame_of(&mut self, query: &Query) -> ScopeFrame {
         let parent = self.frames.last();
         let hidden = |parent: &ScopeFrame| parent.isolated.contains(&std::ptr::from_ref(query));
@@ -24,7 +24,7 @@ impl Checker<'_> {
             hides_parent: parent.is_some_and(hidden),
             ..ScopeFrame::default()
         };
-        // Tables of WITH see each other: they are computed with the scope that grows.
+        // Tables of WITH can refer to each other, so each is resolved with the scope built so far.
         self.frames.push(frame);
         for cte in query.with.iter().flat_map(|with| &with.cte_tables) {
             self.add_cte(cte);
@@ -62,7 +62,8 @@ impl Checker<'_> {
     fn add_cte(&mut self, cte: &Cte) {
         let key = self.key(&cte.alias.name);
         if let Some(frame) = self.frames.last_mut() {
-            // While its own columns are not known, it may have any: it may name itself.
+            // Until its own columns are known, the table passes with any column, because it may
+            // refer to itself.
             frame.ctes.insert(key.clone(), None);
             frame.isolated.insert(std::ptr::from_ref(&*cte.query));
         }
@@ -73,13 +74,13 @@ impl Checker<'_> {
         }
     }
 
-    /// Adds the tables of a SELECT and the names of its result.
+    /// Adds the tables of a SELECT and its output names.
     pub(super) fn fill(&mut self, frame: &mut ScopeFrame, select: &Select) {
         frame.select = Some(std::ptr::from_ref(select));
         for table in &select.from {
             self.add_joined(frame, table);
         }
-        // Beyond the limit any name passes: a slow check would be worse than an unknown column that
+        // Beyond the limit any name passes. A slow check would be worse than an unknown column that
         // the database reports.
         frame.open |= frame.sources.len() > SOURCES;
         for item in &select.projection {
@@ -92,7 +93,7 @@ impl Checker<'_> {
                 },
                 _ => continue,
             };
-            // A bare column is no new name; it has to be found in the tables.
+            // A bare column does not define a new name; it must exist in the tables.
             if matches!(item, SelectItem::ExprWithAlias { .. }) {
                 frame.aliases.insert(self.key(alias));
             }
@@ -135,7 +136,7 @@ impl Checker<'_> {
                 alias,
                 ..
             } => {
-                // Without LATERAL a subquery in FROM cannot see the tables beside it.
+                // Without LATERAL, a subquery in FROM cannot see its sibling tables.
                 if !lateral {
                     frame.isolated.insert(std::ptr::from_ref(&**subquery));
                 }
@@ -171,7 +172,7 @@ impl Checker<'_> {
         Some(self.key(ident))
     }
 
-    /// Columns under the names that an alias gives to the first of them.
+    /// Renames the first columns as an alias specifies.
     fn renamed(
         &self,
         columns: Option<Rc<Columns>>,
@@ -194,7 +195,7 @@ impl Checker<'_> {
         Some(Rc::new(columns_from(names)))
     }
 
-    /// Columns that a query gives; `None` where they are not certain.
+    /// Returns the output columns of a query; `None` if they are uncertain.
     fn outputs(&mut self, query: &Query) -> Option<Rc<Columns>> {
         let frame = self.frame_of(query);
         self.frames.push(frame);
@@ -204,7 +205,7 @@ impl Checker<'_> {
     }
 
     fn outputs_of_body(&mut self, mut body: &SetExpr) -> Option<Rc<Columns>> {
-        // The first part of a set operation names its columns.
+        // The first part of a set operation determines the column names.
         while let SetExpr::SetOperation { left, .. } = body {
             body = left;
         }
@@ -229,7 +230,7 @@ impl Checker<'_> {
         Some(Rc::new(columns_from(names)))
     }
 
-    /// Adds the columns of one item; `None` where it has no name that is known.
+    /// Adds the columns of one item; `None` if its name is unknown.
     fn add_outputs(
         &self,
         names: &mut Vec<(String, String)>,

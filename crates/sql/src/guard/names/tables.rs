@@ -1,4 +1,4 @@
-//! Tables: found in WITH or in the catalogue, or named with what was probably meant.
+//! Looks up tables in WITH and in the catalogue, and suggests a name if there is none.
 
 use std::rc::Rc;
 
@@ -11,20 +11,20 @@ use super::checker::Checker;
 use super::frame::{Columns, columns_from};
 use crate::{Catalogue, SqlDialect};
 
-/// What a name in FROM means.
+/// Meaning of a name in FROM.
 enum NameMeaning {
     /// A table of WITH.
     Cte(Option<Rc<Columns>>),
-    /// A table of the catalogue, by its place.
+    /// A table of the catalogue, by index.
     Table(usize),
-    /// Something that is not looked up.
+    /// An item that is not looked up.
     Unchecked,
-    /// Nothing that is there.
+    /// An unknown table.
     Unknown(Box<GuardError>),
 }
 
 impl Checker<'_> {
-    /// Notes that a table is read.
+    /// Records that a table is read.
     pub(super) fn read_table(&mut self, name: &ObjectName) -> Result<(), GuardError> {
         let parts = relations::parts(self.text, name)?;
         let read = match self.meaning(name) {
@@ -50,7 +50,7 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// Columns of a table; `None` where they are not certain.
+    /// Returns the columns of a table; `None` if they are uncertain.
     pub(super) fn columns_of(&mut self, name: &ObjectName) -> Option<Rc<Columns>> {
         match self.meaning(name) {
             NameMeaning::Cte(columns) => columns,
@@ -64,7 +64,7 @@ impl Checker<'_> {
             return Some(known.clone());
         }
         let table = self.catalogue?.tables.get(i)?;
-        // A table whose columns were not read is not known to have none.
+        // An empty list means that the columns were not read, not that there are none.
         if table.columns.is_empty() {
             return None;
         }
@@ -82,7 +82,7 @@ impl Checker<'_> {
         let Some(idents) = idents else {
             return NameMeaning::Unchecked;
         };
-        // Only bare names can mean a table of WITH, and the innermost WITH wins.
+        // Only unqualified names can refer to a table of WITH, and the innermost WITH wins.
         if let [bare] = idents.as_slice() {
             let key = self.key(bare);
             let ctes = self
@@ -109,13 +109,13 @@ impl Checker<'_> {
         }
     }
 
-    /// MySQL's table of one row and no columns.
+    /// Returns whether it is MySQL's DUAL, the table with one row and no columns.
     fn is_dual(&self, idents: &[&Ident]) -> bool {
         self.text.dialect == SqlDialect::MySql
             && matches!(idents, [one] if one.value.eq_ignore_ascii_case("dual"))
     }
 
-    /// Places of tables whose names are the same for the server.
+    /// Returns the indexes of the tables with this name, by the server's comparison rules.
     fn same(&self, catalogue: &Catalogue, schema: Option<&Ident>, table: &Ident) -> Vec<usize> {
         let schema_key = schema.map(|schema| self.key(schema));
         let key = self.key(table);
@@ -157,7 +157,8 @@ impl Checker<'_> {
             (None, []) => {
                 NameMeaning::Unknown(Box::new(self.unknown(catalogue, None, table, name)))
             }
-            // What is not on the path is not found by PostgreSQL; elsewhere there is no path.
+            // PostgreSQL finds unqualified names only on the search path. The other servers do not
+            // have one.
             (None, [only]) if path.is_empty() || self.text.dialect != SqlDialect::PostgreSql => {
                 NameMeaning::Table(*only)
             }
@@ -167,7 +168,7 @@ impl Checker<'_> {
         }
     }
 
-    /// The table is in a schema, or in several, that a bare name does not reach.
+    /// Returns the error for a table that exists only in schemas outside the search path.
     fn elsewhere(&self, catalogue: &Catalogue, found: &[usize], name: &ObjectName) -> GuardError {
         let names = found.iter().filter_map(|i| catalogue.tables.get(*i));
         let names: Vec<String> = names.take(3).map(|t| self.query_name(t)).collect();
@@ -202,7 +203,7 @@ impl Checker<'_> {
         if let Some(other) = by_case.first().and_then(|i| catalogue.tables.get(*i)) {
             return error.help(format!("write {}", self.query_name(other)));
         }
-        // Models often invent the schema: the same table in another schema is the most likely
+        // Models often invent the schema, so the same table in another schema is the most likely
         // meaning.
         let anywhere = catalogue.find(None, &table.value);
         if let Some(other) = anywhere.first().and_then(|i| catalogue.tables.get(*i)) {
@@ -214,7 +215,8 @@ impl Checker<'_> {
         }
     }
 
-    /// A table's name as a query has to write it: qualified where its schema is not on the path.
+    /// Returns a table name as a query must write it: qualified if its schema is not on the search
+    /// path.
     fn query_name(&self, table: &crate::catalogue::DatabaseTable) -> String {
         let dialect = self.text.dialect;
         let name = crate::chain::quoted(&table.table_name, dialect);

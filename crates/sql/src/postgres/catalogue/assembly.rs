@@ -1,4 +1,4 @@
-//! Answers put together to tables.
+//! Assembles query results into tables.
 
 use foldhash::{HashMap, HashMapExt};
 use tokio_postgres::{Error, Row};
@@ -9,7 +9,7 @@ use crate::values::checks;
 
 type Oid = u32;
 
-/// Everything that was asked for.
+/// Results of all catalogue queries.
 pub(super) struct CatalogueParts {
     pub(super) relations: Vec<RelationRow>,
     pub(super) columns: Vec<Attribute>,
@@ -99,7 +99,7 @@ impl TypeName {
 pub(super) struct BaseTypeRow {
     type_: Oid,
     below: Oid,
-    /// The type below a domain as it is written; `None` for arrays.
+    /// Base type of a domain as it is written; `None` for arrays.
     domain_of: Option<String>,
 }
 
@@ -163,7 +163,7 @@ impl KeyRow {
     }
 }
 
-/// A CHECK of one column of a relation, or of a domain.
+/// A CHECK constraint of one column of a relation, or of a domain.
 pub(super) struct CheckRow {
     relation: Oid,
     columns: Option<Vec<i16>>,
@@ -181,7 +181,7 @@ impl CheckRow {
         })
     }
 
-    /// The values that it lets pass.
+    /// Returns the values that the constraint allows, if it is a list.
     fn values(&self) -> Option<Vec<String>> {
         let expression = self.expression.as_deref()?;
         let (_, values) = checks::choice(expression, SqlDialect::PostgreSql)?;
@@ -189,19 +189,19 @@ impl CheckRow {
     }
 }
 
-/// A table under construction, with the numbers of its columns: dropped ones leave gaps.
+/// A table under construction, with its column numbers. Dropped columns leave gaps in them.
 struct TableDraft {
     table: DatabaseTable,
     numbers: Vec<i16>,
 }
 
 impl TableDraft {
-    /// The place of the column of that number. Columns are in order of their numbers.
+    /// Returns the index of the column with this number. Columns are sorted by number.
     fn place(&self, number: i16) -> Option<usize> {
         self.numbers.binary_search(&number).ok()
     }
 
-    /// Names of columns; `None` if the role does not see one of them.
+    /// Returns column names; `None` if the role cannot see one of the columns.
     fn names(&self, numbers: &[i16]) -> Option<Vec<String>> {
         let name = |number: &i16| {
             let column = self.table.columns.get(self.place(*number)?)?;
@@ -211,7 +211,7 @@ impl TableDraft {
     }
 }
 
-/// Tables under construction, and where each is.
+/// Tables under construction, with an index by oid.
 struct TableDrafts {
     list: Vec<TableDraft>,
     places: HashMap<Oid, usize>,
@@ -225,13 +225,13 @@ impl TableDrafts {
 }
 
 impl CatalogueParts {
-    /// The tables, in order of schema and name.
+    /// Returns the tables, sorted by schema and name.
     pub(super) fn tables(self) -> Vec<DatabaseTable> {
         let mut types = Types::of(self.types, self.bases, self.labels);
         types.add(&self.checks);
         let mut drafts = drafts(self.relations);
         let mut columns = self.columns;
-        // Sorted here, which spares the server a sort of all columns.
+        // Sorting here saves the server from sorting all columns.
         columns.sort_unstable_by_key(|column| (column.relation, column.number));
         for attribute in columns {
             if let Some(draft) = drafts.find(attribute.relation) {
@@ -298,7 +298,8 @@ fn comment(drafts: &mut TableDrafts, note: Note) {
     }
 }
 
-/// Gives the column of a CHECK the values that pass it, unless its type says them.
+/// Assigns the values that a CHECK constraint allows to its column, unless the type already lists
+/// them.
 fn check(drafts: &mut TableDrafts, check: &CheckRow) {
     let (Some(draft), Some([number])) = (drafts.find(check.relation), check.columns.as_deref())
     else {
@@ -313,7 +314,7 @@ fn check(drafts: &mut TableDrafts, check: &CheckRow) {
     }
 }
 
-/// Puts a key on its table, unless it has columns or leads to a table that the role does not see.
+/// Adds a key to its table, unless it has no columns or refers to a table that the role cannot see.
 fn key(drafts: &mut TableDrafts, key: &KeyRow) {
     let foreign = match (key.kind, &key.other_columns) {
         (FOREIGN, Some(columns)) => {
@@ -356,7 +357,7 @@ const PRIMARY: i8 = b'p' as i8;
 const UNIQUE: i8 = b'u' as i8;
 const FOREIGN: i8 = b'f' as i8;
 
-/// What is known about the types of columns.
+/// Information about column types.
 struct Types {
     names: HashMap<(Oid, i32), String>,
     bases: HashMap<Oid, BaseTypeRow>,
@@ -376,7 +377,8 @@ impl Types {
         }
     }
 
-    /// Domains whose CHECK is a list have its values as an enum has labels.
+    /// Adds the values of domains whose CHECK constraint is a list. They are treated like enum
+    /// labels.
     fn add(&mut self, checks: &[CheckRow]) {
         for check in checks.iter().filter(|check| check.relation == 0) {
             if let Some(values) = check.values() {
@@ -412,9 +414,9 @@ impl Types {
         }
     }
 
-    /// Labels of an enum, also below domains and arrays.
+    /// Returns the labels of an enum, also through domains and arrays.
     fn values(&self, mut type_: Oid) -> Vec<String> {
-        // Domains of domains are few; a circle is not possible, and would end here.
+        // Domains are rarely nested and cannot form a cycle. The bound holds in any case.
         for _ in 0..16 {
             if let Some(labels) = self.labels.get(&type_) {
                 return labels.clone();

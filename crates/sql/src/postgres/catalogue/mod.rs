@@ -1,7 +1,7 @@
-//! The catalogue, read from `pg_catalog` in one round of questions that all see the same moment.
+//! Reads the catalogue from `pg_catalog`, in one round of queries over one snapshot.
 //!
-//! The server is asked for what it has, in the order it has it; what belongs together is put
-//! together here. One join less on a hundred thousand columns is worth more than a short text.
+//! Each query reads one system table in its natural order, and the results are joined here. Saving
+//! the server a join over a hundred thousand columns is worth the additional code.
 
 mod assembly;
 mod statements;
@@ -24,10 +24,11 @@ use assembly::{
     TypeName,
 };
 
-/// Bytes that a whole catalogue may take on the wire: some fifty times ten thousand tables.
+/// Maximum bytes of a whole catalogue on the wire, about fifty times the size for ten thousand
+/// tables.
 const BYTES: u64 = 1 << 30;
 
-/// Questions, for the progress.
+/// Number of queries, for progress reports.
 const STEPS: u64 = 10;
 
 /// Reads everything that the role may see.
@@ -78,7 +79,7 @@ async fn open(
     session.meter.allow(BYTES);
     let timeout = timeout.as_millis().clamp(1, i32::MAX as u128);
     let begin = format!(
-        // One snapshot for all queries: tables, columns and keys must belong together.
+        // All queries share one snapshot, because tables, columns and keys must be consistent.
         "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = {timeout}"
     );
     session.run(&begin).await?;
@@ -105,7 +106,7 @@ fn failure(session: &PostgresSession, error: &tokio_postgres::Error) -> Database
     error::of(error)
 }
 
-/// Asks all questions at once: the server answers one while the next is on its way.
+/// Sends all queries at once, so that the server answers one while the next is in transit.
 async fn ask_all(
     client: &Client,
     progress: ProgressFn<'_>,
@@ -140,7 +141,7 @@ async fn ask_all(
     Ok((about, fingerprint, parts))
 }
 
-/// Questions under way.
+/// Pipelined catalogue queries.
 struct CatalogueQueries<'a> {
     client: &'a Client,
     progress: ProgressFn<'a>,
@@ -148,7 +149,7 @@ struct CatalogueQueries<'a> {
 }
 
 impl CatalogueQueries<'_> {
-    /// All rows of an answer, each read as it comes.
+    /// Returns all rows of a result, parsed as they arrive.
     async fn all<T>(
         &self,
         what: &str,
@@ -170,7 +171,7 @@ impl CatalogueQueries<'_> {
         Ok(all)
     }
 
-    /// The one row of an answer.
+    /// Returns the single row of a result.
     async fn one<T>(
         &self,
         what: &str,

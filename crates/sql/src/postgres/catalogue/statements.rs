@@ -1,16 +1,17 @@
-//! The questions. All names of the system are written with `pg_catalog`, so that nothing on a
-//! search path takes their place; the search path itself stays as it is, so that types are written
-//! as its user would write them.
+//! The catalogue queries. All system names are qualified with `pg_catalog`, so that objects on the
+//! search path cannot shadow them. The search path itself is unchanged, so that types are printed
+//! as the user would write them.
 //!
-//! Seen are tables, partitioned tables, views, materialized views and foreign tables of which the
-//! role may read at least one column. Partitions are left out: their table stands for them.
+//! The queries return tables, partitioned tables, views, materialized views and foreign tables with
+//! at least one readable column. Partitions are omitted, because their table represents them.
 
 /// Version and effective search path.
 pub(super) const SERVER: &str = "
 SELECT pg_catalog.current_setting('server_version'),
     pg_catalog.current_schemas(false)::pg_catalog.text[]";
 
-/// Relations, with the planner's estimate of rows. Of a partitioned table the partitions know it.
+/// Relations with the planner's row estimates. The estimate of a partitioned table is the sum of
+/// its partitions.
 pub(super) const RELATIONS: &str = "
 SELECT c.oid, n.nspname, c.relname, c.relkind,
     CASE c.relkind
@@ -31,8 +32,8 @@ AND pg_catalog.has_schema_privilege(n.oid, 'USAGE')
 AND (pg_catalog.has_table_privilege(c.oid, 'SELECT')
     OR pg_catalog.has_any_column_privilege(c.oid, 'SELECT'))";
 
-/// Columns that the role may read. Where it may read the whole table, its columns are not
-/// asked about one by one.
+/// Columns that the role may read. If it may read the whole table, privileges are not checked for
+/// each column.
 pub(super) const COLUMNS: &str = "
 WITH relations AS MATERIALIZED (
     SELECT c.oid, pg_catalog.has_table_privilege(c.oid, 'SELECT') AS whole
@@ -52,7 +53,7 @@ JOIN relations r ON r.oid = a.attrelid
 WHERE a.attnum > 0 AND NOT a.attisdropped
 AND (r.whole OR pg_catalog.has_column_privilege(a.attrelid, a.attnum, 'SELECT'))";
 
-/// Types of columns as they are written: once for each, not for each column.
+/// Type names, once for each type instead of for each column.
 pub(super) const TYPES: &str = "
 SELECT t.atttypid, t.atttypmod, pg_catalog.format_type(t.atttypid, t.atttypmod)
 FROM (
@@ -60,7 +61,8 @@ FROM (
     WHERE a.attnum > 0 AND NOT a.attisdropped
 ) t";
 
-/// What domains are of, and arrays of enums: type, the type below, and a domain's own words.
+/// Base types of domains, and element types of enum arrays: type, base type, and the domain's
+/// definition.
 pub(super) const BASES: &str = "
 SELECT t.oid,
     CASE t.typtype WHEN 'd' THEN t.typbasetype ELSE t.typelem END,
@@ -70,23 +72,23 @@ JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace
 WHERE n.nspname <> 'information_schema'
 AND (t.typtype = 'd' OR t.typelem IN (SELECT e.enumtypid FROM pg_catalog.pg_enum e))";
 
-/// Labels of enums, in their order.
+/// Enum labels, in order.
 pub(super) const LABELS: &str = "
 SELECT e.enumtypid, e.enumlabel FROM pg_catalog.pg_enum e ORDER BY e.enumtypid, e.enumsortorder";
 
-/// Comments on relations (number 0) and their columns.
+/// Comments on relations (number 0) and on their columns.
 pub(super) const NOTES: &str = "
 SELECT d.objoid, d.objsubid, d.description FROM pg_catalog.pg_description d
 WHERE d.classoid = 'pg_catalog.pg_class'::pg_catalog.regclass";
 
-/// Keys. What a partition has from its table is said by the table.
+/// Keys, without those that partitions inherit from their table.
 pub(super) const KEYS: &str = "
 SELECT k.conrelid, k.contype, k.conkey, k.confrelid, k.confkey
 FROM pg_catalog.pg_constraint k
 WHERE k.contype IN ('p', 'u', 'f') AND k.conparentid = 0
 ORDER BY k.conrelid, k.conkey, k.oid";
 
-/// What CHECK constraints of one column say, and those of domains, which have no relation.
+/// CHECK constraints of single columns, and those of domains, which do not belong to a relation.
 pub(super) const CHECKS: &str = "
 SELECT k.conrelid, k.conkey, k.contypid, pg_catalog.pg_get_expr(k.conbin, k.conrelid)
 FROM pg_catalog.pg_constraint k
@@ -94,12 +96,11 @@ WHERE k.contype = 'c' AND k.convalidated AND (k.conrelid = 0 OR pg_catalog.array
 AND pg_catalog.pg_column_size(k.conbin) < 100000
 ORDER BY k.oid";
 
-/// One text that changes when a table, a column, a comment, a key, an enum, a default or a right
-/// does.
+/// A fingerprint that changes with tables, columns, comments, keys, enums, defaults and privileges.
 ///
-/// Each row of the system's tables carries the transaction that wrote it last. Hashes of these are
-/// added up, so that no order is needed. Statistics are written in place and
-/// change nothing here; temporary tables are left out, as they come and go.
+/// Each row of a system table contains the transaction that last wrote it. The fingerprint adds
+/// hashes of these, so order does not matter. Statistics are updated in place and do not change it.
+/// Temporary tables are ignored.
 pub(super) const FINGERPRINT: &str = "
 WITH namespaces AS MATERIALIZED (
     SELECT n.oid, n.xmin FROM pg_catalog.pg_namespace n

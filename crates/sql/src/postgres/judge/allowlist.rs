@@ -1,22 +1,23 @@
-//! What may be called, made and read: the lists that facts are held against.
+//! Allowlists of functions, types and relations, which the facts are compared with.
 
 use super::facts::{FunctionFacts, RelationFacts, TypeFacts};
 use super::references::{FunctionUse, TypeUse};
 use crate::guard;
 
-/// Whose text it was.
+/// Author of the text that contains a reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Author {
-    /// The asker's.
+    /// The user of this query.
     Asker,
-    /// The database's owner's, in a view: nobody who asks can change it.
+    /// The database owner, who wrote the view. Users of the query cannot change it.
     Owner,
 }
 
-/// Functions that syntax calls by names of their own: `COLLATION FOR`, `IS NORMALIZED`, frames.
+/// Functions that SQL syntax calls under its own names: `COLLATION FOR`, `IS NORMALIZED`, window
+/// frames.
 const SYNTAX: [&str; 4] = ["in_range", "is_normalized", "pg_collation_for", "xmlexists"];
 
-/// Functions on the list that give another value each time, and do no more than that.
+/// Allowed functions that are volatile but do nothing besides returning a value.
 const CHANGING: [&str; 10] = [
     "array_sample",
     "array_shuffle",
@@ -53,8 +54,8 @@ const EXTENSIONS: [&str; 19] = [
     "vector",
 ];
 
-/// Types of the server that hold plain values. The others look names up in the catalogue, or are
-/// its rows.
+/// System types that contain plain values. The others look up names in the catalogue, or are row
+/// types of it.
 const TYPES: &str = "
 bool bytea char name int8 int2 int2vector int4 text oid tid xid cid oidvector json xml xid8 point lseg
 path box polygon line float4 float8 unknown circle money macaddr inet cidr macaddr8 bpchar varchar date
@@ -63,15 +64,15 @@ regdictionary jsonb jsonpath txid_snapshot pg_snapshot int4range numrange tsrang
 int8range int4multirange nummultirange tsmultirange tstzmultirange datemultirange int8multirange record
 ";
 
-/// Oids of the most common of these and of their arrays (src/include/catalog/pg_type.dat), which
-/// need not be asked about.
+/// Oids of the most common of these types and of their arrays (src/include/catalog/pg_type.dat),
+/// which do not need a catalogue query.
 pub(super) const PLAIN: [u32; 42] = [
     16, 17, 18, 19, 20, 21, 23, 25, 26, 27, 114, 142, 199, 700, 701, 790, 1000, 1001, 1003, 1005,
     1007, 1009, 1014, 1015, 1016, 1021, 1022, 1042, 1043, 1082, 1083, 1114, 1115, 1182, 1184, 1185,
     1186, 1231, 1700, 2249, 2950, 3802,
 ];
 
-/// Relations that hold passwords and values of columns.
+/// Relations that contain passwords or statistics with column values.
 const SECRET: [&str; 9] = [
     "pg_authid",
     "pg_largeobject",
@@ -84,7 +85,7 @@ const SECRET: [&str; 9] = [
     "pg_file_settings",
 ];
 
-/// Whether a function may be called; else why not.
+/// Checks whether a function may be called; the error is the reason.
 pub(super) fn function(
     function: &FunctionFacts,
     how: FunctionUse,
@@ -98,8 +99,8 @@ pub(super) fn function(
     {
         return Ok(());
     }
-    // Checked even for built-in functions: SECURITY DEFINER steps out of the privileges of the
-    // role.
+    // SECURITY DEFINER is checked even for built-in functions, because it bypasses the privileges
+    // of the role.
     if function.definer {
         return Err(format!(
             "{} runs with the privileges of its owner (SECURITY DEFINER)",
@@ -139,7 +140,7 @@ pub(super) fn function(
     }
 }
 
-/// Whether a value of a type may be made or seen; else why not.
+/// Checks whether a value of a type may be created or read; the error is the reason.
 pub(super) fn kind(kind: &TypeFacts, of: TypeUse, author: Author) -> Result<(), String> {
     let own = matches!(
         kind.schema.as_str(),
@@ -154,7 +155,7 @@ pub(super) fn kind(kind: &TypeFacts, of: TypeUse, author: Author) -> Result<(), 
             kind.name
         ));
     }
-    // An array is checked by its element type, which is in the list of types as well.
+    // An array is checked by its element type, which is in the list of types too.
     let is_array = kind.name.starts_with('_');
     let plain = is_array
         || kind.schema == "information_schema"
@@ -166,7 +167,7 @@ pub(super) fn kind(kind: &TypeFacts, of: TypeUse, author: Author) -> Result<(), 
     }
 }
 
-/// Whether a relation may be read; else why not.
+/// Checks whether a relation may be read; the error is the reason.
 pub(super) fn relation(relation: &RelationFacts, author: Author) -> Result<(), String> {
     let name = relation.name.as_str();
     let system = relation.schema.starts_with("pg_");

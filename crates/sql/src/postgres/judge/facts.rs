@@ -1,4 +1,4 @@
-//! What the system catalogue knows of oids: asked once for all of a tree, in one round trip.
+//! Facts about oids from the system catalogue, queried for a whole tree in one round trip.
 
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Error, Row};
@@ -7,37 +7,38 @@ use tokio_postgres::{Client, Error, Row};
 #[derive(Clone, Debug)]
 pub(super) struct FunctionFacts {
     pub(super) oid: u32,
-    /// The operator that was asked about, if one was.
+    /// The operator that refers to the function, if any.
     pub(super) operator: Option<u32>,
     pub(super) schema: String,
     pub(super) name: String,
-    /// Name and types of the arguments, as the server writes them.
+    /// Name and argument types, in the server's notation.
     pub(super) signature: String,
     pub(super) volatile: bool,
-    /// It runs with the rights of its owner.
+    /// Whether it runs with the privileges of its owner.
     pub(super) definer: bool,
-    /// The extension that it belongs to.
+    /// Extension that it belongs to.
     pub(super) extension: Option<String>,
-    /// A cast uses it.
+    /// Whether a cast uses it.
     pub(super) is_cast: bool,
-    /// It takes what no query can write: pointers, names of things in the catalogue.
+    /// Whether it has arguments that a query cannot write, such as pointers, or that name catalogue
+    /// objects.
     pub(super) odd: bool,
-    /// It came with the server.
+    /// Whether it is part of the server.
     pub(super) built_in: bool,
-    /// Functions that an aggregate is made of.
+    /// Functions that implement an aggregate.
     pub(super) parts: Vec<u32>,
 }
 
-/// A type that is inside of one that was asked about, or that one.
+/// A type, or a type that another one contains.
 #[derive(Clone, Debug)]
 pub(super) struct TypeFacts {
-    /// The type that was asked about.
+    /// The type that was queried.
     pub(super) root: u32,
     pub(super) schema: String,
     pub(super) name: String,
-    /// It came with the server.
+    /// Whether it is part of the server.
     pub(super) built_in: bool,
-    /// A row of a relation, or made of fields.
+    /// Whether it is a row type or another composite type.
     pub(super) composite: bool,
 }
 
@@ -47,15 +48,15 @@ pub(super) struct RelationFacts {
     pub(super) oid: u32,
     pub(super) schema: String,
     pub(super) name: String,
-    /// It came with the server.
+    /// Whether it is part of the server.
     pub(super) built_in: bool,
-    /// Rows are kept from those who may not see them.
+    /// Whether row security hides some rows.
     pub(super) row_security: bool,
-    /// The tree of a view.
+    /// Tree of a view.
     pub(super) rule: Option<String>,
 }
 
-/// What is asked.
+/// Oids to query.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FactsQuery {
     pub(super) functions: Vec<u32>,
@@ -64,7 +65,7 @@ pub(super) struct FactsQuery {
     pub(super) relations: Vec<u32>,
 }
 
-/// What is known.
+/// Query results.
 #[derive(Clone, Debug, Default)]
 pub(super) struct CatalogFacts {
     pub(super) functions: Vec<FunctionFacts>,
@@ -72,7 +73,7 @@ pub(super) struct CatalogFacts {
     pub(super) relations: Vec<RelationFacts>,
 }
 
-/// Oids below belong to what `initdb` makes (src/include/access/transam.h).
+/// Oids below this are assigned by `initdb` (src/include/access/transam.h).
 const FIRST_NORMAL: u32 = 16_384;
 
 const FUNCTIONS: &str = "
@@ -128,9 +129,9 @@ JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 LEFT JOIN pg_catalog.pg_rewrite r ON r.ev_class = c.oid AND r.ev_type = '1'
 WHERE c.oid = ANY ($1::pg_catalog.oid[])";
 
-/// Asks for everything at once: the requests follow each other without waiting.
+/// Sends all queries at once, without waiting between them.
 pub(super) async fn ask(client: &Client, asked: &FactsQuery) -> Result<CatalogFacts, Error> {
-    // Types that came with the server and are no rows are known by their oids.
+    // Built-in types that are not row types are known by their oids.
     let functions: [(&(dyn ToSql + Sync), Type); 2] = [
         (&asked.functions, Type::OID_ARRAY),
         (&asked.operators, Type::OID_ARRAY),

@@ -1,17 +1,18 @@
-//! The server-side check of queries on PostgreSQL: it parses no text. Before anything runs, the
-//! server reports what the query resolved to, and the check compares that with lists.
+//! The server-side check of queries on PostgreSQL. It does not parse any text. Before a query runs,
+//! the server reports what the query resolved to, and the check compares that with allowlists.
 //!
-//! In a transaction that is rolled back, a temporary view is created over the query. Its rule names
-//! every function, operator, type and relation by oid, whatever names and notations the text has
-//! ([`tree`], [`references`]). The catalogue describes these objects ([`facts`]), and [`allowlist`]
-//! decides on them. Rules of views that are read are checked in the same way, because they run with
-//! the privileges of their owners.
+//! In a transaction that is rolled back, a temporary view is created from the query. The view's
+//! rule names every function, operator, type and relation by oid, regardless of the names and
+//! notations in the text ([`tree`], [`references`]). The catalogue describes these objects
+//! ([`facts`]), and [`allowlist`] decides about them. The rules of views in the query are checked
+//! in the same way, because they run with the privileges of their owners.
 //!
 //! On a standby, or without the privilege to create temporary relations, the server prints the same
-//! tree with `debug_print_parse`, which also goes to its log.
+//! tree with `debug_print_parse`. That output also goes to the server's log.
 //!
-//! What it cannot see is what runs besides the query's own tree: input and output functions
-//! of types, policies of row security, and functions that others call. Their owner chose them.
+//! The check does not see code that runs outside the query's own tree: input and output functions
+//! of types, row security policies, and functions called by other functions. The database owner
+//! chose those.
 
 mod allowlist;
 mod facts;
@@ -34,20 +35,21 @@ use facts::{CatalogFacts, FactsQuery};
 use policy::{BY_HAND, JudgePolicy};
 use references::{FunctionUse, ReferencedObjects, UnknownNode};
 
-/// Bytes that a tree and what is known of it may have on the wire.
+/// Maximum bytes of a tree and of its facts on the wire.
 const TREE: u64 = 64 << 20;
 
-/// Views that lead to each other, deeper than anybody reads.
+/// Maximum depth of views that refer to other views.
 const DEEPEST: usize = 64;
 
-/// Operators in our own questions are the server's, whatever is on the path.
+/// Makes operators in the driver's own queries resolve to those of the server, regardless of the
+/// search path.
 const OWN_NAMES: &str = "SET LOCAL search_path = pg_catalog, pg_temp";
 
-/// The role that asks, and what the server can be asked.
+/// The session's role, and the checks that the server supports.
 #[derive(Clone, Debug)]
 pub(super) struct SessionRole {
     role: String,
-    /// What reaches outside of the database, as a sentence goes on.
+    /// Privileges that reach beyond the database, phrased to complete an error message.
     powers: Vec<String>,
     passes_row_security: bool,
     is_standby: bool,
@@ -66,7 +68,7 @@ SELECT r.rolname::pg_catalog.text, r.rolsuper, r.rolreplication, r.rolbypassrls,
 FROM pg_catalog.pg_roles r WHERE r.rolname = current_user";
 
 impl SessionRole {
-    /// Asks who the session is.
+    /// Queries the session's role.
     pub(super) async fn of(session: &PostgresSession) -> Result<SessionRole, DatabaseError> {
         let rows = session.client.query_typed(ASKER, &[]).await;
         let rows = rows.map_err(|error| error::of(&error))?;
@@ -76,7 +78,7 @@ impl SessionRole {
             .ok_or_else(|| unjudged("cannot read the privileges of the role from the server", ""))
     }
 
-    /// Refuses roles that reach outside of the database.
+    /// Rejects roles with privileges beyond the database.
     pub(super) fn check(&self, allowed: &JudgePolicy) -> Result<(), DatabaseError> {
         if allowed.powerful_roles || self.powers.is_empty() {
             return Ok(());
@@ -120,11 +122,11 @@ fn asker(row: &Row) -> Result<SessionRole, tokio_postgres::Error> {
     })
 }
 
-/// What kind of statement a text is.
+/// Kind of a statement.
 enum CheckedStatementKind {
-    /// A query, with the byte at which it begins.
+    /// A query, with the byte offset of its start.
     Query(usize),
-    /// It shows a harmless setting.
+    /// A SHOW of a harmless setting.
     Shows,
 }
 
@@ -146,11 +148,10 @@ fn subject(sql: &str) -> CheckedStatementKind {
     }
 }
 
-/// Judges a query that the server has read, in a transaction that only reads and that is
-/// another one afterwards.
+/// Checks a query that the server has parsed. Ends in a new read-only transaction.
 ///
 /// # Errors
-/// It calls, makes or reads what it may not, or the server cannot be asked.
+/// Fails if the query uses an object that is not allowed, or if the check cannot run.
 pub(super) async fn judge(
     session: &mut PostgresSession,
     asker: &SessionRole,
@@ -174,7 +175,7 @@ pub(super) async fn judge(
     let case = JudgeCase {
         asker,
         allowed,
-        // Places count from the query's own first byte.
+        // Positions count from the first byte of the query itself.
         shift: (resolved.start, start),
     };
     let nodes = tree::nodes(&resolved.tree);
@@ -215,16 +216,17 @@ fn unreadable(what: &str) -> DatabaseError {
     )
 }
 
-/// What the server made of a query.
+/// A query as the server resolved it.
 struct AnalyzedQuery {
     tree: String,
-    /// The relation that the tree belongs to; 0 where there is none.
+    /// Oid of the view that the tree belongs to; 0 if there is none.
     own: u32,
-    /// The byte at which the query began in the text that the server read.
+    /// Byte offset of the query in the text that the server parsed.
     start: usize,
 }
 
-/// Makes a view over a query and reads its rule. The requests follow each other without waiting.
+/// Creates a view from a query and reads its rule. The requests are sent without waiting between
+/// them.
 async fn analyze_with_view(
     session: &mut PostgresSession,
     query: &str,
@@ -234,7 +236,7 @@ async fn analyze_with_view(
     const RULE: &str = "SELECT r.ev_class, r.ev_action::pg_catalog.text FROM pg_catalog.pg_rewrite r \
         WHERE r.ev_class = 'pg_temp.quillet_judge'::pg_catalog.regclass";
     let text = format!("{BEFORE}{}\n) AS s", without_semicolon(query));
-    // CREATE VIEW needs a transaction that may write; the one before it is read only.
+    // CREATE VIEW needs a read-write transaction, and the current one is read-only.
     let begin = format!("ROLLBACK; {begin}");
     let (begun, made, rule, named) = tokio::join!(
         session.client.batch_execute(&begin),
@@ -256,11 +258,12 @@ async fn analyze_with_view(
     })
 }
 
-/// A text that can be prepared and of which there can be no view does more than read.
+/// Converts the error for a text that can be prepared but does not form a view, so it does more
+/// than read.
 fn no_view(error: &tokio_postgres::Error, text: &str) -> DatabaseError {
     let failed = error::of_query(error, text, 0);
     match failed.native_code.as_deref() {
-        // Syntax, or no such thing in a view.
+        // A syntax error, or a feature that views do not support.
         Some("42601" | "0A000") => DatabaseError {
             hint: Some("write one SELECT".to_owned()),
             position: None,
@@ -290,7 +293,7 @@ fn too_large(session: &PostgresSession, error: &tokio_postgres::Error) -> Databa
     }
 }
 
-/// Has the server print what it reads.
+/// Makes the server print the tree.
 async fn analyze_with_log(
     session: &mut PostgresSession,
     query: &str,
@@ -307,7 +310,7 @@ async fn analyze_with_log(
     run(OWN_NAMES).await.map_err(|error| error::of(&error))?;
     read.map_err(|error| error::of_query(&error, query, 0))?;
     let tree = tree.ok_or_else(|| unreadable("the query"))?;
-    // Lines are broken at blanks, or anywhere where there is none.
+    // The server breaks lines at blanks, or anywhere if there are none.
     let is_torn = |line: &str| line.len() >= 78 && !line.get(1..).unwrap_or(" ").contains(' ');
     if tree.lines().any(is_torn) {
         return Err(unjudged(
@@ -322,30 +325,30 @@ async fn analyze_with_log(
     })
 }
 
-/// A query before the judge.
+/// A query being checked.
 struct JudgeCase<'a> {
     asker: &'a SessionRole,
     allowed: &'a JudgePolicy,
-    /// Where the query begins in the text that the server read, and in the caller's.
+    /// Byte offsets of the query in the text that the server parsed, and in the caller's text.
     shift: (usize, usize),
 }
 
-/// What one text names: the asker's, or the rule of a view.
+/// References in one text: the user's query, or the rule of a view.
 struct TextReferences {
     found: ReferencedObjects,
-    /// The view; `None` for the asker's own text.
+    /// Name of the view; `None` for the user's own text.
     view: Option<String>,
 }
 
 impl JudgeCase<'_> {
-    /// Judges what was found, then the rules of the views in it, and so on.
+    /// Checks all references, then those in the rules of the referenced views, and so on.
     async fn follow(
         &self,
         session: &PostgresSession,
         found: ReferencedObjects,
     ) -> Result<(), DatabaseError> {
         let mut matters = vec![TextReferences { found, view: None }];
-        // Views may read each other along several paths; each rule is checked once.
+        // Several views may refer to the same view. Each rule is checked once.
         let mut seen = HashSet::new();
         for _ in 0..DEEPEST {
             let asked = self.questions(&matters);
@@ -384,7 +387,7 @@ impl JudgeCase<'_> {
         ))
     }
 
-    /// What has to be asked: not what is known by its oid.
+    /// Returns the oids to query, without those already known.
     fn questions(&self, matters: &[TextReferences]) -> FactsQuery {
         let mut asked = FactsQuery::default();
         for TextReferences { found, .. } in matters {
@@ -416,7 +419,7 @@ impl JudgeCase<'_> {
         asked
     }
 
-    /// No operator of the server does more than compute.
+    /// Returns whether a function does not need a check: built-in operators only compute.
     fn is_known(&self, oid: u32, how: FunctionUse) -> bool {
         oid < BY_HAND
             && match how {
@@ -518,8 +521,8 @@ impl JudgeCase<'_> {
         for (oid, place) in found.operators.iter().filter(|(oid, _)| **oid >= BY_HAND) {
             judge(by_operator.get(oid), FunctionUse::Support, place)?;
         }
-        // Only calls in the query itself are remembered: in views a function may be allowed for
-        // other reasons.
+        // Only calls in the query itself are cached. In views, a function may be allowed for other
+        // reasons.
         if author == Author::Asker {
             let calls = found
                 .functions
@@ -577,7 +580,7 @@ impl SessionRole {
     }
 }
 
-/// Something that the query named went away while it was judged.
+/// Returns the error for an object that was dropped during the check.
 fn dropped_object_error() -> DatabaseError {
     unjudged(
         "something that the query names was dropped during the check; try again",

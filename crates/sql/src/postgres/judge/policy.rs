@@ -1,4 +1,4 @@
-//! What the settings allow a query and its role.
+//! Policy of the server-side check for queries and roles.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
@@ -7,19 +7,20 @@ use quillet_core::lock::lock;
 
 use crate::database::SecondJudge;
 
-/// Oids below were given by hand, and mean the same in every server (src/include/access/transam.h).
+/// Oids below this are assigned manually, and identical on every server
+/// (src/include/access/transam.h).
 pub(super) const BY_HAND: u32 = 10_000;
 
-/// What the owner of the database allows.
+/// Policy from the settings.
 #[derive(Clone, Debug)]
 pub(in crate::postgres) struct JudgePolicy {
-    /// Functions that may be called besides those of the list: `name` or `schema.name`.
+    /// Additional allowed functions: `name` or `schema.name`.
     pub(in crate::postgres) functions: Vec<String>,
-    /// Whether roles may run queries that reach outside of the database.
+    /// Whether roles with privileges beyond the database may run queries.
     pub(in crate::postgres) powerful_roles: bool,
-    /// Whether and how the server is asked.
+    /// Method of the server-side check.
     pub(in crate::postgres) judge: SecondJudge,
-    /// Functions by hand that were found on the list.
+    /// Functions with fixed oids that passed the allowlist before.
     known: Arc<Mutex<HashSet<u32>>>,
 }
 
@@ -44,7 +45,7 @@ impl JudgePolicy {
 
     pub(super) fn remember(&self, oids: impl Iterator<Item = u32>) {
         let mut known = lock(&self.known);
-        // Oids above are assigned by each server and may be reused after a DROP.
+        // Higher oids are assigned by each server and may be reused after a DROP.
         known.extend(oids.filter(|oid| *oid < BY_HAND));
     }
 }

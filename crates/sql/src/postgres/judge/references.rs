@@ -1,53 +1,53 @@
-//! What a query's tree names by oid: functions, operators, types, relations.
+//! Collects the objects that a query's tree names by oid: functions, operators, types, relations.
 //!
 //! Nodes and labels are those of PostgreSQL 12 to 18 (src/include/nodes/primnodes.h and
-//! parsenodes.h). A kind of node that is not listed is refused, and so is a label that looks as if
-//! it named a function, an operator or a type and is not listed: a new version brings new ways of
-//! calling, and none may pass because it was not known.
+//! parsenodes.h). An unlisted kind of node is rejected. So is an unlisted label that looks like it
+//! names a function, an operator or a type. New versions may add new kinds of calls, and unknown
+//! ones must not pass.
 
 use std::collections::BTreeMap;
 
 use super::tree::PlanNode;
 
-/// How a function is reached.
+/// How a query refers to a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum FunctionUse {
     /// By its name.
     Call,
     /// By a cast.
     Cast,
-    /// By an operator, or by what sorting and frames of windows need.
+    /// By an operator, or implicitly by sorting or a window frame.
     Support,
     /// By TABLESAMPLE.
     Sample,
 }
 
-/// How a type is reached.
+/// How a query refers to a type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum TypeUse {
-    /// A value of it is made here, out of a text or out of another value.
+    /// The query creates a value of the type, from text or from another value.
     Made,
-    /// A value that was made elsewhere.
+    /// The query only reads an existing value.
     Seen,
 }
 
-/// Everything that has to be judged, each with the place where it was first met: bytes in the text
-/// that the server read.
+/// All objects to check, each with its first position: a byte offset in the text that the server
+/// parsed.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ReferencedObjects {
     pub(super) functions: BTreeMap<(u32, FunctionUse), Option<usize>>,
     pub(super) operators: BTreeMap<u32, Option<usize>>,
     pub(super) types: BTreeMap<(u32, TypeUse), Option<usize>>,
     pub(super) relations: BTreeMap<u32, Option<usize>>,
-    /// `CURRENT_USER` and its kin, with its place.
+    /// Position of `CURRENT_USER` or a similar keyword, if there is one.
     pub(super) asks_user: Option<Option<usize>>,
 }
 
-/// Something that may not be in a query, or that nobody here knows.
+/// Node that is not allowed in a query, or unknown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct UnknownNode(pub(super) String);
 
-/// Kinds of nodes that a query which reads consists of, by all names that they had.
+/// Kinds of nodes in a query that reads, under the names of all versions.
 const KINDS: &[&str] = &[
     "AGGREF",
     "ALIAS",
@@ -124,8 +124,8 @@ const KINDS: &[&str] = &[
     "XMLEXPR",
 ];
 
-/// Labels that look like an oid and are none, or one that calls nothing: kinds as numbers, places
-/// in the tree, collations, families of operators.
+/// Labels that look like oids but are not, or that do not refer to a call: numeric enum values,
+/// positions in the tree, collations, operator families.
 const HARMLESS: &[&str] = &[
     "aggcollid",
     "array_collid",
@@ -161,7 +161,7 @@ const HARMLESS: &[&str] = &[
     "wincollid",
 ];
 
-/// Endings of labels that name something.
+/// Suffixes of labels that name an object.
 const TELLING: [&str; 14] = [
     "func",
     "functions",
@@ -179,14 +179,15 @@ const TELLING: [&str; 14] = [
     "type",
 ];
 
-/// The words of a server before numbers in a list.
+/// The server's markers before a list of numbers.
 const MARKERS: [&str; 4] = ["b", "i", "o", "x"];
 
 impl ReferencedObjects {
-    /// Adds what the nodes of one tree name, but for the relation `own`, which the tree belongs to.
+    /// Adds the references in the nodes of one tree, except to the relation `own`, which is the
+    /// tree's own view.
     pub(super) fn add(&mut self, nodes: &[PlanNode<'_>], own: u32) -> Result<(), UnknownNode> {
         for node in nodes {
-            // Unknown kinds are errors: a new version of PostgreSQL may add one that calls
+            // Unknown kinds are errors, because a new version of PostgreSQL may add one that calls
             // functions.
             if !KINDS.contains(&node.kind) {
                 let message = format!("a part that may not be in a query ({})", node.kind);
@@ -202,7 +203,7 @@ impl ReferencedObjects {
         Ok(())
     }
 
-    /// What some nodes say besides oids.
+    /// Checks fields of nodes that are not oids.
     fn check_kind(&mut self, node: &PlanNode<'_>) -> Result<(), UnknownNode> {
         let is_not = |label: &str, expected: &str| node.value(label) != Some(expected);
         match node.kind {
@@ -211,12 +212,13 @@ impl ReferencedObjects {
             {
                 return Err(UnknownNode("a statement that changes data".to_owned()));
             }
-            // The values that a sub-select is compared with are parameters of the server's own.
+            // The server passes the values that a subquery is compared with as internal parameters.
             "PARAM" if is_not("paramkind", "2") => {
                 return Err(UnknownNode("a parameter".to_owned()));
             }
             "SQLVALUEFUNCTION" => {
-                // Times, and the names of the database and the schema; the others reveal users.
+                // Dates and times, and the names of the database and the schema, are allowed. The
+                // others reveal users.
                 let op: Option<u32> = node.numbers("op").next();
                 if !op.is_some_and(|op| op <= 8 || op == 13 || op == 14) {
                     self.asks_user.get_or_insert(location(node));
@@ -269,7 +271,7 @@ impl ReferencedObjects {
                     self.relations.entry(oid).or_insert(place);
                 }
             }
-            // Numbers of kinds.
+            // The value is the number of an enum variant.
             ("JSONCONSTRUCTOREXPR", "type") => {}
             (
                 "CONST" | "COERCEVIAIO" | "RELABELTYPE" | "ARRAYCOERCEEXPR" | "COERCETODOMAIN"
@@ -309,7 +311,7 @@ impl ReferencedObjects {
     }
 }
 
-/// Labels of types that a value already has.
+/// Returns whether a label is the type of an existing value.
 fn is_type(label: &str) -> bool {
     const TYPES: [&str; 27] = [
         "aggargtypes",
@@ -348,7 +350,7 @@ fn names_an_object(label: &str) -> bool {
     TELLING.iter().any(|ending| label.ends_with(ending)) || label.ends_with("types")
 }
 
-/// The oids of a label; what is no number there is not understood.
+/// Returns the oids of a label; any other value is an error.
 fn oids(node: &PlanNode<'_>, label: &str) -> Result<Vec<u32>, UnknownNode> {
     let mut oids = Vec::new();
     for (_, value) in node.values.iter().filter(|(name, _)| *name == label) {
@@ -365,7 +367,7 @@ fn oids(node: &PlanNode<'_>, label: &str) -> Result<Vec<u32>, UnknownNode> {
     Ok(oids)
 }
 
-/// Where a node begins in the text that the server read.
+/// Returns the byte offset of a node in the text that the server parsed.
 fn location(node: &PlanNode<'_>) -> Option<usize> {
     node.numbers::<usize>("location").next()
 }

@@ -1,29 +1,31 @@
-//! PostgreSQL's own text of a query's tree (`nodeToString`, src/backend/nodes/outfuncs.c), read
-//! without knowing its nodes: kinds, labels and values, in every version.
+//! Parses PostgreSQL's text form of a query tree (`nodeToString`, src/backend/nodes/outfuncs.c)
+//! into kinds, labels and values. The parser does not know the nodes, so it works with every
+//! version.
 //!
-//! Names of the query stand in it, with a backslash before what would end them but not before a
-//! colon: an alias `":funcid"` looks like a label. So labels are taken where labels stand, and a
-//! text that does not keep the order of label and value is refused.
+//! Names from the query appear in the text. A backslash escapes characters that would end a name,
+//! but not a colon, so an alias `":funcid"` looks like a label. The parser therefore expects labels
+//! only in label positions, and rejects a text that does not alternate labels and values.
 
 use std::str::FromStr;
 
-/// A node, without those inside of it: these stand in the list by themselves.
+/// A node without its child nodes, which are in the list themselves.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct PlanNode<'a> {
-    /// What it is: `FUNCEXPR`.
+    /// Kind of the node, such as `FUNCEXPR`.
     pub(super) kind: &'a str,
-    /// Labels without their colon, and each value that is no node; of a list each item.
+    /// Labels without their colon, each with a value that is not a node. A list has one entry for
+    /// each item.
     pub(super) values: Vec<(&'a str, &'a str)>,
 }
 
 impl<'a> PlanNode<'a> {
-    /// The values of a label as numbers.
+    /// Returns the values of a label as numbers.
     pub(super) fn numbers<T: FromStr>(&self, label: &str) -> impl Iterator<Item = T> {
         let values = self.values.iter().filter(move |(name, _)| *name == label);
         values.filter_map(|(_, value)| value.parse().ok())
     }
 
-    /// The only value of a label.
+    /// Returns the single value of a label.
     pub(super) fn value(&self, label: &str) -> Option<&'a str> {
         let mut values = self.values.iter();
         values
@@ -32,19 +34,20 @@ impl<'a> PlanNode<'a> {
     }
 }
 
-/// The text is no tree.
+/// Error for a text that is not a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TreeError;
 
-/// What is open while a tree is read.
+/// An open bracket while a tree is parsed.
 enum OpenNode<'a> {
-    /// A node by its place in the list, and the label whose value comes next.
+    /// A node by its index, and the label that the next value belongs to.
     Node(usize, Option<&'a str>),
-    /// A list that is the value of this node's label.
+    /// A list, with the node index and label that it is the value of.
     List(Option<(usize, &'a str)>),
 }
 
-/// All nodes of a tree, outer ones before those inside of them. Deep trees cost no stack.
+/// Returns all nodes of a tree, parents before children. Parsing is iterative, so deep trees do not
+/// use stack.
 pub(super) fn nodes(text: &str) -> Result<Vec<PlanNode<'_>>, TreeError> {
     let mut nodes: Vec<PlanNode<'_>> = Vec::new();
     let mut open: Vec<OpenNode<'_>> = Vec::new();
@@ -90,7 +93,7 @@ pub(super) fn nodes(text: &str) -> Result<Vec<PlanNode<'_>>, TreeError> {
     }
 }
 
-/// A word that is no bracket: a label where a label stands, else a value.
+/// Parses a word other than a bracket: a label in a label position, otherwise a value.
 fn atom_of<'a>(
     atom: &'a str,
     open: &mut [OpenNode<'a>],
@@ -107,7 +110,7 @@ fn atom_of<'a>(
             if atom != "<>" {
                 note(nodes, i, name, atom);
             }
-            // The bytes of a constant: their number, and the bytes in brackets.
+            // A constant's bytes consist of their number and the bytes in brackets.
             if tokens.peek() == Some("[") {
                 let mut rest = std::iter::from_fn(|| tokens.next());
                 rest.find(|token| *token == "]").ok_or(TreeError)?;
@@ -130,12 +133,12 @@ fn note<'a>(nodes: &mut [PlanNode<'a>], i: usize, label: &'a str, value: &'a str
     }
 }
 
-/// Whether a node or a list may begin here.
+/// Returns whether a node or a list may start here.
 fn is_value_next(open: &[OpenNode<'_>]) -> bool {
     !matches!(open.last(), Some(OpenNode::Node(_, None)))
 }
 
-/// The label whose value a list is.
+/// Returns the label that a list is the value of.
 fn owner<'a>(open: &[OpenNode<'a>]) -> Option<(usize, &'a str)> {
     match open.last()? {
         OpenNode::Node(i, label) => label.map(|label| (*i, label)),
@@ -143,14 +146,14 @@ fn owner<'a>(open: &[OpenNode<'a>]) -> Option<(usize, &'a str)> {
     }
 }
 
-/// The label has its value.
+/// Marks the current label as complete.
 fn close_value(open: &mut [OpenNode<'_>]) {
     if let Some(OpenNode::Node(_, label)) = open.last_mut() {
         *label = None;
     }
 }
 
-/// Words as `pg_strtok` cuts them (src/backend/nodes/read.c).
+/// Splits text into words like `pg_strtok` (src/backend/nodes/read.c).
 #[derive(Clone, Copy)]
 struct TreeTokens<'a> {
     text: &'a str,
@@ -175,8 +178,8 @@ impl<'a> TreeTokens<'a> {
     }
 }
 
-/// The bytes of the word at the start. What ends a word is ASCII, so that the end is never
-/// inside of a character.
+/// Returns the length in bytes of the first word. Words end at ASCII characters, so the end is
+/// always a character boundary.
 fn word(text: &str) -> usize {
     let mut escaped = false;
     for (i, byte) in text.bytes().enumerate() {

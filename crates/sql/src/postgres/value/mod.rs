@@ -1,8 +1,7 @@
-//! Values as PostgreSQL sends them in binary, as cells that lose nothing of them.
+//! Decodes PostgreSQL's binary values into cells without loss.
 //!
-//! The common types are read here. Of any other the server is asked for its own text, by selecting
-//! the query's columns with a cast ([`ValueDecoder::cast`]): an unknown type is never an
-//! error.
+//! Common types are decoded here. For any other type, the query's columns are selected with a cast
+//! to text ([`ValueDecoder::cast`]), so an unknown type is never an error.
 
 mod bytes;
 mod number;
@@ -15,7 +14,7 @@ use self::bytes::Bytes;
 use crate::rows::{Cell, ValueType};
 use crate::{DatabaseError, DatabaseErrorKind as Kind};
 
-/// How the values of a column are read.
+/// Decoder for the values of a column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ValueDecoder {
     Bool,
@@ -35,15 +34,15 @@ pub(super) enum ValueDecoder {
     Instant,
     Interval,
     Uuid,
-    /// What functions give that give nothing.
+    /// The result type of functions that return nothing.
     Void,
     Array(Box<ValueDecoder>),
-    /// The server writes it as text.
+    /// Any other type, which the server converts to text.
     Other,
 }
 
 impl ValueDecoder {
-    /// How values of a type are read.
+    /// Returns the decoder for a type.
     pub(super) fn of(type_: &Type) -> ValueDecoder {
         match type_.kind() {
             TypeKind::Array(element) => {
@@ -78,7 +77,7 @@ impl ValueDecoder {
         }
     }
 
-    /// What its values are.
+    /// Returns the value type of its cells.
     pub(super) fn value_type(&self) -> ValueType {
         match self {
             ValueDecoder::Bool => ValueType::Boolean,
@@ -99,7 +98,7 @@ impl ValueDecoder {
         }
     }
 
-    /// What the server has to be asked to make of the column; `None` where it is read as it is.
+    /// Returns the cast that the query needs for the column, if any.
     pub(super) fn cast(&self) -> Option<&'static str> {
         match self {
             ValueDecoder::Other => Some("::pg_catalog.text"),
@@ -108,7 +107,7 @@ impl ValueDecoder {
         }
     }
 
-    /// The value that these bytes are; `None` if they are not of this type.
+    /// Decodes a value; `None` if the bytes are invalid for the type.
     fn cell(&self, bytes: &[u8]) -> Option<Cell> {
         let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).ok();
         Some(match self {
@@ -120,7 +119,7 @@ impl ValueDecoder {
             ValueDecoder::Text | ValueDecoder::Other => Cell::Text(text(bytes)?),
             ValueDecoder::Char => Cell::Text(char(*bytes.first()?)),
             ValueDecoder::Json => Cell::Json(text(bytes)?),
-            // The first byte is the version of the format, 1.
+            // The first byte is the format version, 1.
             ValueDecoder::Jsonb => Cell::Json(text(bytes.strip_prefix(&[1])?)?),
             ValueDecoder::Bytea => Cell::Bytes(bytes.to_vec()),
             ValueDecoder::Date => Cell::Text(time::date(bytes)?),
@@ -135,7 +134,7 @@ impl ValueDecoder {
     }
 }
 
-/// The bytes of a value, whatever its type.
+/// Raw bytes of a value of any type.
 struct RawBytes<'a>(&'a [u8]);
 
 impl<'a> FromSql<'a> for RawBytes<'a> {
@@ -148,10 +147,10 @@ impl<'a> FromSql<'a> for RawBytes<'a> {
     }
 }
 
-/// The cells of a row.
+/// Decodes the cells of a row.
 ///
 /// # Errors
-/// The server sent bytes that are not of the type it announced.
+/// Fails if the bytes are invalid for the declared type.
 pub(super) fn row(row: &Row, readings: &[ValueDecoder]) -> Result<Vec<Cell>, DatabaseError> {
     let mut cells = Vec::with_capacity(readings.len());
     for (i, reading) in readings.iter().enumerate() {
@@ -179,7 +178,7 @@ fn malformed(row: &Row, i: usize) -> DatabaseError {
     )
 }
 
-/// The byte of a `"char"` as PostgreSQL writes it: nothing for 0, `\ooo` above ASCII.
+/// Formats a `"char"` like PostgreSQL does: empty for 0, `\ooo` above ASCII.
 fn char(byte: u8) -> String {
     match byte {
         0 => String::new(),
@@ -200,8 +199,8 @@ fn uuid(bytes: [u8; 16]) -> String {
     )
 }
 
-/// An array: its dimensions, then its elements, the last dimension running fastest
-/// (`array_send` in PostgreSQL).
+/// Decodes an array: its dimensions, then its elements in row-major order (`array_send` in
+/// PostgreSQL).
 fn array(bytes: &[u8], element: &ValueDecoder) -> Option<Cell> {
     let mut bytes = Bytes(bytes);
     let count = usize::try_from(bytes.i32()?)
@@ -220,8 +219,8 @@ fn array(bytes: &[u8], element: &ValueDecoder) -> Option<Cell> {
     dimension(&mut bytes, &lengths, element)
 }
 
-/// Six levels at most, and each element takes four bytes or more: neither stack nor time can be
-/// made to run away.
+/// Decodes one dimension. Six levels and at least four bytes for each element bound the stack and
+/// the time.
 fn dimension(bytes: &mut Bytes<'_>, lengths: &[usize], element: &ValueDecoder) -> Option<Cell> {
     let Some((length, inner)) = lengths.split_first() else {
         let size = bytes.i32()?;
@@ -272,7 +271,7 @@ mod tests {
                 "{lengths:?}"
             );
         }
-        // Two thousand million empty rows would take a while.
+        // Two billion empty rows would take a long time.
         let empty = array(&header(&[i32::MAX, 0]), &ValueDecoder::Bool);
         assert_eq!(empty, Some(Cell::Array(vec![])));
     }

@@ -2,7 +2,7 @@
 
 use super::bytes::Bytes;
 
-/// `int2`, `int4` or `int8`: the length says which.
+/// Decodes `int2`, `int4` or `int8`, depending on the length.
 pub(super) fn integer(bytes: &[u8]) -> Option<i64> {
     match bytes.len() {
         2 => Some(i16::from_be_bytes(bytes.try_into().ok()?).into()),
@@ -12,7 +12,7 @@ pub(super) fn integer(bytes: &[u8]) -> Option<i64> {
     }
 }
 
-/// `float4` or `float8`. A `float4` becomes the number with its shortest digits: 0.1, not
+/// Decodes `float4` or `float8`. A `float4` becomes the number with its shortest digits: 0.1, not
 /// 0.10000000149011612.
 pub(super) fn float(bytes: &[u8]) -> Option<f64> {
     match bytes.len() {
@@ -25,8 +25,9 @@ pub(super) fn float(bytes: &[u8]) -> Option<f64> {
     }
 }
 
-/// A `numeric` with all its digits: groups of four decimal digits, the weight of the first group,
-/// a sign, and how many digits are shown behind the point (`numeric_send` in PostgreSQL).
+/// Decodes a `numeric` with all its digits. The format consists of groups of four decimal digits,
+/// the weight of the first group, a sign, and the number of decimal places (`numeric_send` in
+/// PostgreSQL).
 pub(super) fn numeric(bytes: &[u8]) -> Option<String> {
     let mut bytes = Bytes(bytes);
     let (count, weight) = (bytes.i16()?, i32::from(bytes.i16()?));
@@ -44,7 +45,7 @@ pub(super) fn numeric(bytes: &[u8]) -> Option<String> {
     for _ in 0..usize::try_from(count).ok()? {
         groups.push(bytes.i16()?);
     }
-    // Groups that are zero at either end are not sent.
+    // Zero groups at either end are not sent.
     let group = |place: i32| {
         let index = usize::try_from(weight - place).ok();
         index

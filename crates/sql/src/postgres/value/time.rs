@@ -1,5 +1,5 @@
-//! Dates, times and spans. They are counted in days and microseconds from 2000-01-01, and reach
-//! further than any library of dates does: from 4713 BC to the year 294276.
+//! Decodes dates, times and intervals. They count days and microseconds from 2000-01-01. Their
+//! range, 4713 BC to the year 294276, exceeds that of date libraries.
 
 use std::fmt::Write;
 
@@ -7,7 +7,7 @@ use super::bytes::Bytes;
 
 const DAY: i64 = 86_400_000_000;
 
-/// `2026-11-22`, `0044-03-15 BC`, `infinity`.
+/// Formats `2026-11-22`, `0044-03-15 BC` or `infinity`.
 pub(super) fn date(bytes: &[u8]) -> Option<String> {
     let days = Bytes(bytes).i32()?;
     Some(match days {
@@ -20,12 +20,12 @@ pub(super) fn date(bytes: &[u8]) -> Option<String> {
     })
 }
 
-/// `13:45:00.5`.
+/// Formats `13:45:00.5`.
 pub(super) fn time(bytes: &[u8]) -> Option<String> {
     Some(clock(Bytes(bytes).i64()?))
 }
 
-/// `2026-11-22T13:45:00`, and the zone behind it; BC follows at the very end.
+/// Formats `2026-11-22T13:45:00`, followed by the zone and, for years before 1, by ` BC`.
 pub(super) fn timestamp(bytes: &[u8], zone: &str) -> Option<String> {
     let microseconds = Bytes(bytes).i64()?;
     Some(match microseconds {
@@ -39,11 +39,11 @@ pub(super) fn timestamp(bytes: &[u8], zone: &str) -> Option<String> {
     })
 }
 
-/// `1 year 2 mons -3 days 04:05:06.5`: PostgreSQL's own style.
+/// Formats `1 year 2 mons -3 days 04:05:06.5`, in PostgreSQL's own style.
 pub(super) fn interval(bytes: &[u8]) -> Option<String> {
     let mut bytes = Bytes(bytes);
     let (microseconds, days, months) = (bytes.i64()?, bytes.i32()?, bytes.i32()?);
-    // PostgreSQL 17 knows endless ones.
+    // PostgreSQL 17 supports infinite intervals.
     match (microseconds, days, months) {
         (i64::MAX, i32::MAX, i32::MAX) => return Some("infinity".to_owned()),
         (i64::MIN, i32::MIN, i32::MIN) => return Some("-infinity".to_owned()),
@@ -53,7 +53,7 @@ pub(super) fn interval(bytes: &[u8]) -> Option<String> {
     let mut is_before = false;
     for (count, unit) in [(months / 12, "year"), (months % 12, "mon"), (days, "day")] {
         if count != 0 {
-            // What follows something negative has its sign, and is plural if it is not 1.
+            // A field after a negative one shows its sign, and any count except 1 is plural.
             let sign = if is_before && count > 0 { "+" } else { "" };
             let plural = if count == 1 { "" } else { "s" };
             parts.push(format!("{sign}{count} {unit}{plural}"));
@@ -72,7 +72,7 @@ pub(super) fn interval(bytes: &[u8]) -> Option<String> {
     Some(parts.join(" "))
 }
 
-/// `13:45:00.5` of microseconds that are not negative; hours may be any number.
+/// Formats nonnegative microseconds as `13:45:00.5`; hours may exceed 24.
 fn clock(microseconds: i64) -> String {
     let seconds = microseconds / 1_000_000;
     let (hours, minutes) = (seconds / 3600, seconds / 60 % 60);
@@ -85,10 +85,10 @@ fn clock(microseconds: i64) -> String {
     text
 }
 
-/// Year, month and day of a count of days, and ` BC` where the year is before 1.
+/// Converts a count of days to year, month and day, and ` BC` for years before 1.
 ///
-/// Counts in eras of 400 years that begin in March, so that leap days come last
-/// (the algorithm is H. Hinnant's `civil_from_days`).
+/// Counts in eras of 400 years that start in March, so that leap days come last (H. Hinnant's
+/// algorithm `civil_from_days`).
 fn day(days_from_2000: i64) -> (String, &'static str) {
     // Days from 0000-03-01 to 2000-01-01.
     let days = days_from_2000 + 730_425;

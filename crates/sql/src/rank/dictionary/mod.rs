@@ -1,22 +1,22 @@
-//! English words: how common each is, its irregular base, and the words that are near it in
-//! meaning. Made from WordNet 3.0 by `scripts/words/words.py`; its notice is in `NOTICE` beside
-//! this file.
+//! A dictionary of English words with their frequency, base form and related words.
+//! `scripts/words/words.py` generates it from WordNet 3.0, whose notice is in `NOTICE` in this
+//! folder.
 //!
-//! `english.bin` is `QWN1`, the number of words and the length of their texts (u32 each), then
-//! the words in order (letters shared with the one before, letters of its own, those letters),
-//! a byte per word for how rare it is (eighths of a bit), then for each word a count and that
-//! many pairs of a word's number (u16) and a weight (u8; 255 marks the base of an irregular
-//! form). Numbers are little-endian.
+//! Format of `english.bin`: `QWN1`, the number of words and the length of their texts (u32 each),
+//! then the words in order (number of letters shared with the previous word, number of further
+//! letters, those letters). Next comes one byte for the rarity of each word (eighths of a bit).
+//! Finally, each word has a count and that many pairs of a word's number (u16) and a weight (u8;
+//! 255 marks the base form of an irregular word). Numbers are little-endian.
 
 use std::sync::LazyLock;
 
 static DATA: &[u8] = include_bytes!("english.bin");
 
-/// The list, read on first use in a few milliseconds and shared from then on.
+/// The dictionary, loaded on first use in a few milliseconds.
 pub(super) static ENGLISH: LazyLock<WordList> =
     LazyLock::new(|| WordList::read(DATA).unwrap_or_default());
 
-/// A list of words.
+/// A word list.
 #[derive(Debug, Default)]
 pub(super) struct WordList {
     text: String,
@@ -24,15 +24,15 @@ pub(super) struct WordList {
     costs: &'static [u8],
     relations: &'static [u8],
     relation_starts: Vec<u32>,
-    /// Where the words with each two first letters begin: a search then takes few steps.
+    /// Offsets of the words for each pair of first letters, to shorten searches.
     beginnings: Vec<u32>,
 }
 
-/// A word's place in the list.
+/// Index of a word in the list.
 pub(super) type WordIndex = u16;
 
 const BASE: u8 = 255;
-/// The weight that stands for "the same".
+/// Weight that represents 1.
 const FULL: f32 = 254.0;
 
 impl WordList {
@@ -79,7 +79,7 @@ impl WordList {
         &self.text[start..self.ends[i] as usize]
     }
 
-    /// The place of a word in lower case.
+    /// Returns the index of a lowercase word.
     pub(super) fn find(&self, word: &str) -> Option<WordIndex> {
         let place = beginning(word)?;
         let (mut low, mut high) = match self.beginnings.get(place..=place + 1) {
@@ -97,7 +97,7 @@ impl WordList {
         None
     }
 
-    /// How rare a word is, in bits.
+    /// Returns the rarity of a word in bits.
     pub(super) fn cost(&self, number: WordIndex) -> f32 {
         f32::from(
             self.costs
@@ -107,14 +107,14 @@ impl WordList {
         ) / 8.0
     }
 
-    /// The word that an irregular form belongs to: `children` to `child`.
+    /// Returns the base form of an irregular word: `child` for `children`.
     pub(super) fn base(&self, number: WordIndex) -> Option<&str> {
         let mut pairs = self.pairs(number);
         let (base, _) = pairs.find(|(_, weight)| *weight == BASE)?;
         Some(self.word(usize::from(base)))
     }
 
-    /// The words that are near in meaning, nearest first, with how near: up to 1.
+    /// Returns related words, most related first, with their relatedness of up to 1.
     pub(super) fn related(&self, number: WordIndex) -> impl Iterator<Item = (&str, f32)> {
         let pairs = self.pairs(number).filter(|(_, weight)| *weight != BASE);
         pairs.map(|(other, weight)| (self.word(usize::from(other)), f32::from(weight) / FULL))
@@ -133,10 +133,10 @@ impl WordList {
     }
 }
 
-/// Pairs of first letters.
+/// Number of pairs of first letters.
 const BEGINNINGS: usize = 26 * 26;
 
-/// The number of a word's first two letters; no word of the list is shorter.
+/// Returns the index of a word's first two letters. The list does not contain shorter words.
 fn beginning(word: &str) -> Option<usize> {
     let letter = |i: usize| {
         let letter = word.as_bytes().get(i).filter(|b| b.is_ascii_lowercase())?;

@@ -1,8 +1,8 @@
-//! What models say, as queries.
+//! Tests parsing queries from models' answers.
 
 use quillet_sql::chain::read_query;
 
-/// A query and what is said about it.
+/// A query and its explanation.
 type Found = Option<(&'static str, Option<&'static str>)>;
 
 #[test]

@@ -1,4 +1,4 @@
-//! The chain with a scripted model.
+//! Tests the pipeline with a scripted model.
 
 mod answers;
 mod budget;

@@ -1,4 +1,4 @@
-//! Phase 1 over the published vectors, in both chains.
+//! Runs the published vectors of phase 1 in both pipeline modes.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -44,7 +44,7 @@ fn fixture(tables: &Value) -> Catalogue {
     )
 }
 
-/// What was chosen, whether it is a fallback, how often the model was asked.
+/// Returns the selected tables, whether they are a fallback, and the number of model calls.
 async fn choose(case: &Value, config: &SqlConfig) -> (Value, bool, usize) {
     let vectors = vectors();
     let catalogue = Arc::new(fixture(
@@ -87,7 +87,7 @@ async fn answers_choose_tables_as_the_vectors_say() {
         chain: ChainMode::Seed,
         ..SqlConfig::default()
     };
-    // The same through the chain by budget, with a budget that asks for phase 1 and no repair.
+    // Runs the same cases in budget mode, with settings that force phase 1 and disable repair.
     let budget = SqlConfig {
         full_schema_tokens: 0,
         repair_tables: 0,
@@ -130,7 +130,7 @@ impl Judge for Everything {
     }
 }
 
-/// Prompts, settings and their order as table-chat documents them, as the model gets them.
+/// The model gets the prompts, settings and order that table-chat documents.
 #[tokio::test]
 async fn both_phases_ask_as_the_seed_says() {
     let vectors = vectors();
@@ -185,7 +185,7 @@ async fn both_phases_ask_as_the_seed_says() {
     );
 }
 
-/// An answer that breaks off on its way is a failed call: half an array chooses nothing.
+/// An answer whose stream breaks off counts as a failed call, and a partial array is not used.
 #[tokio::test]
 async fn a_broken_answer_falls_back() {
     let vectors = vectors();

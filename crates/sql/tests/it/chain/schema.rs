@@ -1,4 +1,4 @@
-//! The schema that phase 2 sees.
+//! Tests the schema text of phase 2.
 
 use quillet_sql::catalogue::{DatabaseTable, ForeignKey, TableColumn};
 use quillet_sql::chain::build_schema_context;
@@ -29,8 +29,8 @@ fn orders(schema: &str) -> DatabaseTable {
     }
 }
 
-/// A qualified name must not bring tables of other schemas along, and comments and keys must not be
-/// left out (table-chat does both).
+/// Unlike in table-chat, a qualified name does not add tables of other schemas, and comments and
+/// keys are included.
 #[test]
 fn a_table_is_shown_alone_with_its_comments_and_keys() {
     let tables = vec![orders("sales"), orders("archive")];

@@ -1,4 +1,4 @@
-//! Measuring: files, recordings and rows.
+//! Tests measuring: question files, recordings and rows.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use quillet_sql::SqlConfig;
 use quillet_sql::eval::{DEPTHS, Recording, SearchScope, Suite, measure, replay, same_rows};
 use quillet_sql::rows::{Cell, ColumnInfo, RowSet, ValueType};
 
-/// A file in a folder of its own, which goes with the value.
+/// A file in a temporary folder, removed on drop.
 struct File(PathBuf);
 
 impl File {

@@ -1,4 +1,4 @@
-//! Files of rows as databases: what comes out is what was written.
+//! Tests that loading files preserves their values.
 
 mod odd;
 mod parquet;
@@ -13,7 +13,7 @@ use quillet_sql::files::{self, FileError, FileOptions, LoadedFiles};
 use quillet_sql::{Cell, Database, QueryLimits, RowSet};
 use std::sync::Arc;
 
-/// A folder of files that goes with it.
+/// A folder of files, removed on drop.
 struct Files(PathBuf);
 
 impl Files {
@@ -54,7 +54,7 @@ fn runtime() -> tokio::runtime::Runtime {
     builder.enable_all().build().unwrap()
 }
 
-/// What a file became, read by queries.
+/// A loaded file, read through queries.
 #[derive(Debug)]
 struct Read {
     /// Name and declared type of each column.
@@ -82,7 +82,7 @@ impl Read {
         }
     }
 
-    /// `name TYPE, …`.
+    /// Formats the columns as `name TYPE, …`.
     fn columns(&self) -> String {
         let columns = self
             .columns

@@ -1,4 +1,4 @@
-//! Files as people and programs write them, in order and not.
+//! Tests valid and invalid files as people and programs write them.
 
 use quillet_sql::files::{self, FileOptions, Header};
 use quillet_sql::{Cell, DatabaseErrorKind, QueryLimits};
@@ -16,7 +16,7 @@ fn encoded(name: &str) -> FileOptions {
     }
 }
 
-/// The first column as text, NULL as `-`.
+/// Returns the first column as text, with NULL as `-`.
 fn first(rows: &[Vec<Cell>]) -> String {
     let text = |row: &Vec<Cell>| match &row[0] {
         Cell::Null => "-".to_owned(),
@@ -527,7 +527,7 @@ fn a_loading_that_nobody_waits_for_leaves_nothing() {
             _ = heard.recv() => {}
         }
     });
-    // Waits for the thread, which hears of it.
+    // Dropping the runtime waits for the thread, which must notice the cancellation.
     drop(runtime);
     assert_eq!(own(), 0);
 }

@@ -1,4 +1,4 @@
-//! Parquet of others, and our own read back.
+//! Tests Parquet files of other programs, and reading back exported ones.
 
 use std::sync::Arc;
 
@@ -42,7 +42,7 @@ fn text(text: &str) -> Cell {
     Cell::Text(text.to_owned())
 }
 
-/// Arrays of one value and a NULL: the column and the value that come out.
+/// Returns arrays of one value and a NULL, with the expected column and value.
 fn cases() -> Vec<(ArrayRef, &'static str, Cell)> {
     let mut list = ListBuilder::new(Int32Builder::new());
     list.append_value([Some(1), None, Some(3)]);

@@ -1,4 +1,4 @@
-//! Whatever was written is read.
+//! Property tests: every written value is read back.
 
 use ::csv::Writer;
 use proptest::collection::vec;
@@ -9,7 +9,8 @@ use serde_json::{Map, Value};
 
 use super::load;
 
-/// Texts of one column: of any kind, or all of one that looks like numbers or times.
+/// Generates the texts of one column: arbitrary ones, or only those that look like numbers or
+/// times.
 fn column(rows: usize) -> BoxedStrategy<Vec<String>> {
     let kind = |pattern: &'static str| vec(pattern.prop_map(|text: String| text), rows).boxed();
     prop_oneof![
@@ -41,8 +42,8 @@ fn tables() -> impl Strategy<Value = Vec<Vec<String>>> {
     })
 }
 
-/// Whether a value is what was written: a text to the letter, a number of the same value, which
-/// keeps every digit.
+/// Returns whether a value equals what was written. Text must be identical, and a number must have
+/// the same value with all digits.
 fn is_same(cell: &Cell, kind: &str, text: &str) -> bool {
     let inner = text.trim_matches([' ', '\t']);
     match cell {
@@ -54,7 +55,7 @@ fn is_same(cell: &Cell, kind: &str, text: &str) -> bool {
         Cell::Int(number) => number.to_string() == inner,
         Cell::Float(number) => {
             let exact = inner.parse::<f64>().unwrap() == *number;
-            // As many digits of the number as the text has are those of the text.
+            // The number, rounded to the digits of the text, must have the same digits.
             let mantissa = inner.split(['e', 'E']).next().unwrap_or_default();
             let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
             let digits = digits.trim_start_matches('0').len();
@@ -65,7 +66,7 @@ fn is_same(cell: &Cell, kind: &str, text: &str) -> bool {
     }
 }
 
-/// Whether two decimals have the same digits, up to zeros at both ends.
+/// Returns whether two decimals have the same digits, ignoring zeros at both ends.
 fn is_equal(one: &str, other: &str) -> bool {
     let digits = |text: &str| -> String {
         let mantissa = text.split(['e', 'E']).next().unwrap_or_default();
@@ -92,7 +93,7 @@ proptest! {
         prop_assert_eq!(read.rows.len(), table.len());
         for (row, written) in read.rows.iter().zip(&table) {
             for ((cell, (_, kind)), text) in row.iter().zip(&read.columns).zip(written) {
-                // A comma for the point is the one other way to write a number.
+                // A decimal comma is the only alternative notation of a number.
                 let text = match kind.as_str() {
                     "REAL" => text.replace(',', "."),
                     _ => text.clone(),

@@ -1,4 +1,4 @@
-//! Errors say what, where and how to fix it.
+//! Tests that errors include the problem, its position and a fix.
 
 use quillet_core::ErrorCode;
 use quillet_sql::SqlDialect::{self, MySql, PostgreSql, Sqlite};

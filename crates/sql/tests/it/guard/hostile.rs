@@ -1,4 +1,4 @@
-//! Texts that would overflow a stack or take the square of their length.
+//! Tests texts that could overflow the stack or take quadratic time.
 
 use quillet_core::ErrorCode;
 use quillet_sql::SqlDialect;
@@ -6,7 +6,7 @@ use quillet_sql::guard::{Policy, check};
 
 const DEEP: usize = 100_000;
 
-/// Whatever repeats `n` times, in a text.
+/// Name of a text, and a function that generates it with `n` repetitions.
 type Shape = (&'static str, fn(usize) -> String);
 
 fn around(open: &str, inside: &str, close: &str, n: usize) -> String {
@@ -54,7 +54,7 @@ const SHAPES: [Shape; 24] = [
     ("INTERVAL", |n| around("INTERVAL ", "'1'", "", n)),
 ];
 
-/// On the stack of an ordinary thread.
+/// Runs on a thread with the default stack size.
 #[test]
 fn depth_is_refused_before_anything_recurses() {
     let policy = Policy {
@@ -69,13 +69,13 @@ fn depth_is_refused_before_anything_recurses() {
     }
 }
 
-/// As deep as the policy allows: the parser must not try things over and over at each level.
+/// At the maximum depth of the policy, the parser must not backtrack at each level.
 #[test]
 fn what_is_within_the_bounds_is_read_in_little_time() {
     for (name, shape) in SHAPES {
         for dialect in SqlDialect::ALL {
             for n in [30, 60] {
-                // Chains may be much longer than what is nested.
+                // Chains may be much longer than the maximum nesting.
                 let flat = ["sum", "DIV", "OR", "UNION", "IS NULL", "casts", "BETWEEN"];
                 let n = if flat.contains(&name) { n * 8 } else { n };
                 if let Err(error) = check(&shape(n), dialect, None, &Policy::default()) {
@@ -126,7 +126,7 @@ fn long_and_flat_passes() {
     }
 }
 
-/// Names are looked up in many tables without taking the square of them.
+/// Looking up names in many tables must not take quadratic time.
 #[test]
 fn many_tables_and_names_are_looked_up_in_little_time() {
     let catalogue = super::shop(SqlDialect::Sqlite);

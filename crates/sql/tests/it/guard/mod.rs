@@ -1,4 +1,4 @@
-//! The text layer of safety.
+//! Tests the guard's checks of the text.
 
 mod errors;
 mod hostile;
@@ -10,7 +10,7 @@ use quillet_sql::catalogue::{DatabaseTable, TableColumn};
 use quillet_sql::guard::{ApprovedQuery, GuardError, Policy, check};
 use quillet_sql::{Catalogue, SqlDialect};
 
-/// The tables of the vectors, and `sales.Invoices` with a column in mixed case.
+/// Returns the tables of the vectors, and `sales.Invoices` with a mixed-case column.
 fn shop(dialect: SqlDialect) -> Catalogue {
     let own = match dialect {
         SqlDialect::PostgreSql => "public",

@@ -1,4 +1,4 @@
-//! Tables and columns against the catalogue.
+//! Tests table and column names against the catalogue.
 
 use std::path::Path;
 
@@ -9,7 +9,8 @@ use serde_json::Value;
 
 use super::{named, shop};
 
-/// A wrong refusal is worse than a late error: every query that may pass passes with names, too.
+/// A false rejection is worse than a later error, so every allowed query must also pass with name
+/// checks.
 #[test]
 fn right_queries_pass_with_a_catalogue() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance/sql");

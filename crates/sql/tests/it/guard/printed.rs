@@ -1,4 +1,4 @@
-//! What runs keeps the meaning of what was asked.
+//! Tests that the approved text means the same as the original.
 
 use quillet_sql::SqlDialect::{self, MySql, PostgreSql, Sqlite};
 use quillet_sql::guard::{Policy, check};
@@ -171,7 +171,7 @@ fn limits_are_set_where_they_belong() {
     }
 }
 
-/// What runs passes again and stays as it is: reading it again finds nothing to change.
+/// Checking an approved text again does not change it.
 #[test]
 fn what_runs_passes_again() {
     for (dialect, sql) in [

@@ -1,16 +1,16 @@
-//! What holds for any text.
+//! Property tests for arbitrary texts.
 
 use proptest::prelude::*;
 use quillet_sql::SqlDialect;
 use quillet_sql::guard::{Policy, check};
 use rusqlite::Connection;
 
-/// Pieces of queries, of attacks, and of what lexers stumble over.
+/// Generates fragments of queries and attacks, and inputs that are difficult for lexers.
 fn texts() -> impl Strategy<Value = String> {
     prop_oneof![thrown_together(), queries()]
 }
 
-/// Queries that are mostly in order.
+/// Generates mostly valid queries.
 fn queries() -> impl Strategy<Value = String> {
     let one = |of: &[&'static str]| prop::sample::select(of.to_vec());
     let select = (
@@ -131,7 +131,7 @@ fn thrown_together() -> impl Strategy<Value = String> {
     prop::collection::vec(piece, 1..14).prop_map(|pieces| pieces.join(" "))
 }
 
-/// Users and orders, in a database that may not be written.
+/// Creates a read-only database with users and orders.
 fn database() -> Connection {
     let db = Connection::open_in_memory().unwrap();
     db.execute_batch(
@@ -144,7 +144,7 @@ fn database() -> Connection {
     db
 }
 
-/// All rows of all tables, and the schema.
+/// Returns all rows of all tables, and the schema.
 fn contents(db: &Connection) -> Vec<String> {
     let sql =
         "SELECT 'u' || id || name FROM users UNION ALL SELECT 'o' || id || user_id FROM orders
@@ -154,7 +154,7 @@ fn contents(db: &Connection) -> Vec<String> {
     rows.map(Result::unwrap).collect()
 }
 
-/// Rows of a query, as far as it runs, at most `most`.
+/// Returns the number of rows of a query, at most `most`, if it runs.
 fn rows(db: &Connection, sql: &str, most: usize) -> Option<usize> {
     let mut statement = db.prepare(sql).ok()?;
     let mut rows = statement.query([]).ok()?;
@@ -168,8 +168,8 @@ fn rows(db: &Connection, sql: &str, most: usize) -> Option<usize> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
-    /// Any text has a verdict; what may run passes again and stays as it is, and SQLite,
-    /// with nothing else to hold it, is not changed by it.
+    /// Every text gets a verdict. An approved text passes again unchanged, and does not modify an
+    /// SQLite database without other protection.
     #[test]
     fn what_passes_reads_only_and_passes_again(text in texts()) {
         for dialect in SqlDialect::ALL {
@@ -177,7 +177,7 @@ proptest! {
             let Ok(approved) = check(&text, dialect, None, &policy) else { continue };
             let more = Policy { rows: Some(11), ..Policy::default() };
             let again = check(&approved.sql, dialect, None, &more).map(|again| again.sql);
-            // An expression as LIMIT is bounded anew, by a bound that is no smaller.
+            // A LIMIT expression is wrapped again, with a limit that is not smaller.
             let wrapped = ["LEAST(", "min(("].iter().any(|w| approved.sql.contains(w));
             prop_assert!(again.is_ok() && (wrapped || again.as_ref() == Ok(&approved.sql)), "{text}: {again:?}");
             if dialect != SqlDialect::Sqlite {
@@ -187,7 +187,7 @@ proptest! {
             let before = contents(&db);
             let bounded = rows(&db, &approved.sql, 1_000);
             prop_assert_eq!(contents(&db), before, "{}", text);
-            // The bound takes rows away and changes nothing else.
+            // The limit only removes rows.
             let free = Policy { rows: None, ..Policy::default() };
             let unbounded = check(&text, dialect, None, &free).unwrap().sql;
             if let (Some(some), Some(all)) = (bounded, rows(&db, &unbounded, 1_000)) {

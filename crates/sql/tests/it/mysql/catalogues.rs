@@ -1,4 +1,4 @@
-//! Catalogues, their fingerprints, and what a role may do.
+//! Tests catalogues, their fingerprints, and role privileges.
 
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -18,7 +18,7 @@ fn table<'a>(catalogue: &'a Catalogue, name: &str) -> &'a DatabaseTable {
     found.unwrap_or_else(|| panic!("no table {name}"))
 }
 
-/// A sample database; `None`, and a line that says so, where it is missing.
+/// Returns a sample database. If it is missing, prints a message and returns `None`.
 fn sample(name: &str) -> Option<String> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/nl2sql/samples");
     let text = std::fs::read_to_string(folder.join(name));
@@ -98,9 +98,9 @@ async fn tables_columns_and_keys_are_as_declared() {
 
     let catalogue = read(&*database).await;
     let customer = table(&catalogue, "customer");
-    // A comment of a table is kept in three bytes a character: the server itself loses the face.
+    // The server stores table comments in three-byte UTF-8, so it replaces the emoji.
     assert_eq!(customer.comment.as_deref(), Some("客户表 ?"));
-    // The server guesses.
+    // The server only estimates the number of rows.
     assert!((90..=110).contains(&customer.row_count.unwrap()));
     let columns: Vec<_> = customer
         .columns
@@ -287,7 +287,7 @@ async fn roles_are_warned_of_for_what_reading_does_not_need() {
 #[tokio::test]
 async fn samples_are_read_whole() {
     let server = MariaDb::start();
-    // Tables, views, columns, foreign keys, unique keys, comments.
+    // The numbers are tables, views, columns, foreign keys, unique keys and comments.
     for (name, file, expected) in [
         ("Chinook", "chinook_mysql.sql", [11, 0, 64, 11, 0, 0]),
         ("sakila", "sakila_mysql_schema.sql", [16, 7, 131, 22, 2, 0]),

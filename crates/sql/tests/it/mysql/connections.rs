@@ -1,4 +1,4 @@
-//! Ways in, and what is said when there is none.
+//! Tests connecting, and the errors of failed connections.
 
 use quillet_sql::{Cell, DatabaseErrorKind};
 use quillet_test_support::MariaDb;
@@ -77,7 +77,7 @@ async fn authorities_are_checked_and_certificates_of_clients_shown() {
     server.create_role("reader");
     server.execute("GRANT SELECT ON test.* TO reader; ALTER USER reader REQUIRE X509");
     let (root, reader) = (files.path("ca.crt"), server.url_of("reader", "test"));
-    // 127.0.0.1 is not in the certificate, which is for localhost.
+    // The certificate is for localhost and does not contain 127.0.0.1.
     open(&format!(
         "{}?ssl-mode=verify-ca&ssl-ca={root}",
         server.url()
@@ -121,7 +121,7 @@ async fn authorities_are_checked_and_certificates_of_clients_shown() {
     }
 }
 
-/// The library takes no certificate of an authority for that of a server; what to do is said.
+/// The library rejects a CA certificate as a server certificate, and the error must contain a fix.
 #[tokio::test]
 async fn an_authority_that_is_a_server_is_refused_with_the_mend() {
     let files = Certificates::make();
@@ -207,7 +207,7 @@ async fn no_way_in_is_said_without_the_password() {
         assert_eq!(error.kind, kind, "{error}");
         let hint = error.hint.as_deref().unwrap_or_default();
         assert!(format!("{error} {hint}").contains(part), "{error:?}");
-        // Who connects where, without secrets.
+        // The message contains the user and the address, but no secrets.
         assert!(error.message.starts_with("mysql://"), "{error:?}");
         assert!(!format!("{error:?}").contains("s3cre"), "{error:?}");
     }

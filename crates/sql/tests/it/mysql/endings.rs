@@ -1,4 +1,4 @@
-//! Queries that do not end by themselves: when we stop listening, the server stops working.
+//! Tests that the server stops working on a query when the client stops reading.
 
 use std::time::{Duration, Instant};
 
@@ -16,7 +16,7 @@ const ENDLESS: &[&str] = &[
     "SELECT BENCHMARK(1000000000000, SHA2('x', 512))",
 ];
 
-/// Waits until nobody but the one who looks has a connection.
+/// Waits until only the observing connection is left.
 async fn wait_until_nobody_is_there(server: &MariaDb) {
     let others = "SELECT COUNT(*) FROM information_schema.PROCESSLIST \
                   WHERE ID <> CONNECTION_ID() AND COMMAND <> 'Daemon' AND USER <> 'system user'";
@@ -145,7 +145,7 @@ async fn nothing_of_one_query_reaches_the_next() {
     rows(&*database, "SELECT @x := 5, GET_LOCK('mine', 0)").await;
     let found = rows(&*database, "SELECT @x, IS_FREE_LOCK('mine')").await;
     assert_eq!(format!("{:?}", found.rows), "[[Null, Int(1)]]");
-    // Quotes and backslashes mean what they mean to the guard, whatever the server's mode.
+    // Quotes and backslashes mean the same as for the guard, regardless of the server's mode.
     let found = rows(&*database, r#"SELECT "it\"s", 'a\'b', 1 || 0"#).await;
     assert_eq!(
         format!("{:?}", found.rows),
@@ -153,7 +153,7 @@ async fn nothing_of_one_query_reaches_the_next() {
     );
 }
 
-/// Functions that compute new geometries, which MariaDB does not end: the guard keeps them away.
+/// MariaDB cannot stop functions that compute new geometries, so the guard must reject them.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_function_that_makes_geometries_outlives_its_time() {
     const LINE: &str =

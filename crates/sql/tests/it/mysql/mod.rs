@@ -1,4 +1,4 @@
-//! MySQL's driver on a real MariaDB server.
+//! Tests the MySQL driver on a real MariaDB server.
 
 mod catalogues;
 mod connections;
@@ -12,7 +12,7 @@ use std::time::Duration;
 use quillet_sql::database::ConnectOptions;
 use quillet_sql::{Cell, Database, DatabaseError, QueryLimits, RowSet};
 
-/// The database at an address.
+/// Opens the database at a URL.
 fn open(url: &str) -> Arc<dyn Database> {
     try_open(url).unwrap()
 }
@@ -21,7 +21,7 @@ fn try_open(url: &str) -> Result<Arc<dyn Database>, DatabaseError> {
     quillet_sql::connect(&url.parse().unwrap(), &powerful())
 }
 
-/// Bounds that no test meets by accident.
+/// Returns limits that no test reaches by accident.
 fn limits() -> QueryLimits {
     QueryLimits {
         timeout: Duration::from_secs(60),
@@ -41,7 +41,7 @@ async fn refused(database: &dyn Database, sql: &str) -> DatabaseError {
     }
 }
 
-/// The one value of a result.
+/// Returns the single value of a result.
 fn only(rows: RowSet) -> Cell {
     let mut cells = rows.rows.into_iter().flatten();
     let (Some(cell), None) = (cells.next(), cells.next()) else {
@@ -50,7 +50,7 @@ fn only(rows: RowSet) -> Cell {
     cell
 }
 
-/// The owner of a test's server may run queries.
+/// Allows the administrator of a test server to run queries.
 fn powerful() -> ConnectOptions {
     ConnectOptions {
         powerful_roles: true,

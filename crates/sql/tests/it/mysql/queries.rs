@@ -1,4 +1,4 @@
-//! Queries: exact values, limits, and errors with their places.
+//! Tests exact values, limits, and errors with positions.
 
 use quillet_sql::rows::{TruncationReason, ValueType};
 use quillet_sql::{Cell, DatabaseErrorKind, QueryLimits};
@@ -10,7 +10,7 @@ fn text(text: &str) -> Cell {
     Cell::Text(text.to_owned())
 }
 
-/// Column type, value as SQL, the type that a result names, kind of value, and the value.
+/// Column type, value in SQL, type name in the result, value type, and expected cell.
 #[rustfmt::skip]
 fn values() -> Vec<(&'static str, &'static str, &'static str, ValueType, Cell)> {
     use ValueType::{Binary, Date, Decimal, Float, Integer, Interval, Text, Timestamp};
@@ -59,7 +59,7 @@ fn values() -> Vec<(&'static str, &'static str, &'static str, ValueType, Cell)> 
     ]
 }
 
-/// No reference system, little end first, a point, 1.0 and 2.0.
+/// Returns a point in WKB: no reference system, little-endian, 1.0 and 2.0.
 fn point() -> Vec<u8> {
     let mut bytes = vec![0, 0, 0, 0, 1, 1, 0, 0, 0];
     bytes.extend(1.0_f64.to_le_bytes());
@@ -256,7 +256,7 @@ async fn errors_have_a_kind_and_a_place() {
         ("SELECT ~0 + 1", Failed, None),
         ("SELECT * FROM t WHERE a = ?", Syntax, None),
         ("SELECT * FROM t WHERE a = :a", Syntax, None),
-        // The library's parser takes the quote after a minus for no quote.
+        // The library's parser does not recognize a quote after a minus sign.
         ("SELECT 5-'1 :b'", Syntax, None),
         ("SELECT 1 INTO @x", ReadOnly, None),
         ("INSERT INTO t VALUES (3) RETURNING a", ReadOnly, Some(0)),

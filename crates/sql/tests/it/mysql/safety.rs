@@ -1,4 +1,4 @@
-//! The attack list on a real server: the driver alone, then the guard in front of it.
+//! Runs the attack list on a real server: first the driver alone, then with the guard in front.
 
 use std::path::Path;
 use std::time::Duration;
@@ -10,8 +10,9 @@ use serde_json::Value;
 
 use super::open;
 
-/// Denied queries that the driver runs: they only read, and what they hold or set ends with the
-/// connection. The guard refuses them all; what bounds them without it stands behind each.
+/// Queries that the guard rejects but the driver alone runs. They only read, and their locks and
+/// settings end with the connection. The comment after each names its restriction without the
+/// guard.
 const READING: &[(&str, &str)] = &[
     (
         "my-307",
@@ -26,13 +27,14 @@ const READING: &[(&str, &str)] = &[
     ("my-360", "waiting is bounded by the time limit"),
     ("my-361", "facts about the session"),
 ];
-/// The same for a role that may read all databases, of which PUT warns.
+/// More such queries for a role that may read all databases. Storing a connection warns about such
+/// a role.
 const READING_AS_ADMINISTRATOR: &[(&str, &str)] = &[
     ("my-324", "mysql.user can be read"),
     ("my-326", "performance_schema can be read"),
 ];
 
-/// Our own copies of the vectors are published with the project.
+/// Reads the vectors that are published with the project.
 fn cases(file: &str) -> Vec<Value> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance/sql");
     let text = std::fs::read_to_string(path.join(file)).unwrap();
@@ -44,7 +46,7 @@ fn cases(file: &str) -> Vec<Value> {
     ours.collect()
 }
 
-/// The tables that the vectors ask, as the file describes them.
+/// Starts a server with the tables of the vectors, as the file describes them.
 fn fixture() -> MariaDb {
     let server = MariaDb::start();
     server.execute(
@@ -65,7 +67,7 @@ fn fixture() -> MariaDb {
     server
 }
 
-/// Everything that a query might have changed.
+/// Returns everything that a query could have changed.
 fn state(server: &MariaDb) -> String {
     server.look(
         "test",
@@ -83,7 +85,7 @@ fn state(server: &MariaDb) -> String {
     )
 }
 
-/// Files that the text of a query names.
+/// Returns the files that the text of a query names.
 fn files(sql: &str) -> Vec<(String, bool)> {
     let parts = sql
         .split(['\'', '"'])
@@ -156,7 +158,7 @@ async fn the_guard_refuses_what_is_denied_and_what_it_allows_runs() {
         }
         let found = found.unwrap_or_else(|error| panic!("{id} {}: {error:?}", approved.sql));
         assert!(!found.columns.is_empty(), "{id}");
-        // The one query that looks for rows that are not there.
+        // This is the only query that matches no rows.
         assert_eq!(found.rows.is_empty(), id == "my-035", "{id}: {found:?}");
     }
 }

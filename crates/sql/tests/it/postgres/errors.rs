@@ -1,4 +1,4 @@
-//! Errors say what, where and how to fix it.
+//! Tests that errors include the problem, its position and a fix.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ async fn errors_have_kinds_places_and_hints() {
         "CREATE TABLE users (name text, \"订单\" int); CREATE TABLE hidden (a int);
          GRANT SELECT ON users TO reader;",
     );
-    // Sql, kind, SQLSTATE, what stands at the place, a piece of the hint.
+    // SQL, kind, SQLSTATE, text at the position, part of the hint.
     let table = [
         ("SELECT * FRM users", Kind::Syntax, "42601", "FRM", ""),
         (
@@ -151,7 +151,7 @@ async fn connections_that_fail_say_why_and_no_password() {
             error.hint.as_deref().unwrap_or_default()
         );
         assert!(text.contains(needed), "{url}: {text}");
-        // Who connects where, without secrets.
+        // The message contains the user and the address, but no secrets.
         assert!(error.message.starts_with("postgresql://"), "{url}: {text}");
         assert!(
             !text.contains("wr0ng") && !text.contains(server.password()),

@@ -1,4 +1,4 @@
-//! A query ends when it has to, here and in the server.
+//! Tests that a query ends in time, in the client and on the server.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use tokio::runtime::Handle;
 
 use super::{database, query, unjudged, value};
 
-/// Counts for hours, under a name to find it by.
+/// Counts for hours, with a comment to find the query by.
 const ENDLESS: &str = "SELECT count(*) FROM (SELECT generate_series(1, 1000000000000)) AS endless";
 
 fn limits(rows: usize, bytes: usize, timeout: Duration) -> QueryLimits {
@@ -20,7 +20,7 @@ fn limits(rows: usize, bytes: usize, timeout: Duration) -> QueryLimits {
     }
 }
 
-/// Waits until so many of our queries are at work in the server.
+/// Waits until this number of test queries runs on the server.
 async fn wait_for(server: &Postgres, count: &str) {
     let sql = "SELECT count(*) FROM pg_stat_activity
         WHERE application_name = 'quillet' AND state = 'active'";
@@ -176,7 +176,8 @@ async fn nothing_of_a_query_reaches_the_next() {
     }
 }
 
-/// The guard takes a backslash for itself, which an old setting of a role would make an escape.
+/// The guard treats a backslash as an ordinary character. An old role setting would make it an
+/// escape.
 #[tokio::test]
 async fn texts_end_where_the_guard_says_whatever_the_role_has_set() {
     let server = Postgres::start();
@@ -186,7 +187,7 @@ async fn texts_end_where_the_guard_says_whatever_the_role_has_set() {
     assert_eq!(found, Cell::Text(r"a\, pg_sleep(1), ".into()));
 }
 
-/// Whoever leaves ends what the service started for them, however many they are.
+/// When clients leave, all of their queries end, even a hundred of them.
 #[tokio::test]
 async fn a_hundred_queries_that_nobody_waits_for_leave_no_connection() {
     let server = Postgres::start();
@@ -201,7 +202,7 @@ async fn a_hundred_queries_that_nobody_waits_for_leave_no_connection() {
     while server.look("postgres", ours) != "0" {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    // What is under way besides this test itself.
+    // Counts tasks other than this test.
     while Handle::current().metrics().num_alive_tasks() > 0 {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }

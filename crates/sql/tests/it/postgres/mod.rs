@@ -1,4 +1,4 @@
-//! The driver of PostgreSQL against a real server.
+//! Tests the PostgreSQL driver on a real server.
 
 mod errors;
 mod judges;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 use quillet_sql::database::{ConnectOptions, SecondJudge};
 use quillet_sql::{Catalogue, Cell, Database, DatabaseError, QueryLimits, RowSet, connect};
 
-/// The database at an address.
+/// Opens the database at a URL.
 fn database(url: &str) -> Arc<dyn Database> {
     connect(&url.parse().unwrap(), &powerful()).unwrap()
 }
@@ -25,7 +25,7 @@ async fn catalogue(url: &str) -> Catalogue {
     database(url).catalogue(&|_, _, _| {}).await.unwrap()
 }
 
-/// The same without the second judge: what the execution itself does.
+/// Opens the database without the server-side check, to test the execution alone.
 fn unjudged(url: &str) -> Arc<dyn Database> {
     let options = ConnectOptions {
         second_judge: SecondJudge::Off,
@@ -38,7 +38,7 @@ async fn query(url: &str, sql: &str) -> Result<RowSet, DatabaseError> {
     unjudged(url).query(sql, &QueryLimits::default()).await
 }
 
-/// The only value of a query.
+/// Returns the single value of a query.
 async fn value(url: &str, sql: &str) -> Cell {
     let mut rows = query(url, sql)
         .await
@@ -47,7 +47,7 @@ async fn value(url: &str, sql: &str) -> Cell {
     rows.rows.remove(0).remove(0)
 }
 
-/// A file of third parties' data; `None` with a line that says so where it is not here.
+/// Returns a file of third-party data. If it is missing, prints a message and returns `None`.
 fn shared(path: &str) -> Option<String> {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
     let text = std::fs::read_to_string(root.join(path)).ok();
@@ -57,7 +57,7 @@ fn shared(path: &str) -> Option<String> {
     text
 }
 
-/// The owner of a test's server may run queries.
+/// Allows the administrator of a test server to run queries.
 fn powerful() -> ConnectOptions {
     ConnectOptions {
         powerful_roles: true,

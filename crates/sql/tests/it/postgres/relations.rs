@@ -1,4 +1,5 @@
-//! Every kind of relation is seen with everything about it, by those who may read it.
+//! Tests that every kind of relation appears in the catalogue, with all properties, for roles that
+//! may read it.
 
 use quillet_sql::catalogue::{DatabaseTable, TableType};
 use quillet_sql::{Catalogue, Cell};

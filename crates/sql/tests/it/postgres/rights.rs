@@ -1,4 +1,4 @@
-//! What a role may do besides reading is said when its connection is put in.
+//! Tests that storing a connection reports privileges beyond reading.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! The vectors of safety and LIMIT on a real server: the driver alone, whatever the text is, and
-//! the guard in front of it.
+//! Runs the safety and LIMIT vectors on a real server: first the driver alone with any text, then
+//! with the guard in front.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::{catalogue, database, unjudged};
 
-/// Tables as the vectors want them (`fixture_tables` in the file), and functions that delete.
+/// Tables that the vectors need (`fixture_tables` in the file), and functions that delete.
 const FIXTURE: &str = r#"
 CREATE TABLE users (id int PRIMARY KEY, name text, email text, age int, created_at timestamptz DEFAULT now());
 INSERT INTO users SELECT g, 'user ' || g, g || '@example.com', 15 + g FROM generate_series(1, 40) g;
@@ -30,7 +30,7 @@ CREATE VIEW evil_view AS SELECT evil_fn();
 CREATE MATERIALIZED VIEW mv1 AS SELECT count(*) AS n FROM users;
 "#;
 
-/// Everything in the database and around it that a case could change and that lasts.
+/// Query for everything that a case could change permanently in or around the database.
 const STATE: &str = r#"
 SELECT CASE WHEN EXISTS (SELECT FROM pg_stat_activity WHERE application_name = 'quillet')
     THEN 'at work' ELSE md5(string_agg(part, '|' ORDER BY part)) END FROM (
@@ -50,9 +50,9 @@ SELECT CASE WHEN EXISTS (SELECT FROM pg_stat_activity WHERE application_name = '
     UNION ALL SELECT 'f' || name FROM pg_ls_dir('/tmp') name WHERE name LIKE 'pgx%'
 ) parts(part)"#;
 
-/// Denied cases that the driver alone lets a superuser run. All of them leave the database as it
-/// is; each is kept out by the guard, and the first two groups by a role without such rights as
-/// well (`check` warns of others).
+/// Rejected cases that the driver alone lets a superuser run. All of them leave the database
+/// unchanged. The guard rejects each. A role without the privileges also stops the first two
+/// groups, and `check` warns about other roles.
 const ONLY_OTHER_LAYERS: &[(&str, &str)] = &[
     (
         "po-205",
@@ -160,7 +160,7 @@ fn cases() -> Vec<Case> {
     vectors("sql-safety.json").iter().map(case).collect()
 }
 
-/// Cases of our own: what the fixture holds and the vectors do not call.
+/// Returns additional cases for objects of the fixture that the vectors do not use.
 fn more_attacks() -> Vec<Case> {
     [
         "SELECT evil_fn()",
@@ -242,7 +242,7 @@ async fn the_second_judge_lets_none_of_them_run_even_as_a_superuser() {
     }
 }
 
-/// The driver asks for values of types that it does not know as text, which a cast of users may do.
+/// The driver queries values of unknown types as text, which could call a user-defined cast.
 #[tokio::test]
 async fn casts_of_users_are_not_called_by_the_driver_either() {
     let server = Postgres::start_with(&["track_functions=all"]);
@@ -259,7 +259,7 @@ async fn casts_of_users_are_not_called_by_the_driver_either() {
     }
 }
 
-/// The state once no connection of ours is left.
+/// Returns the state after all connections of the test have closed.
 async fn state(server: &Postgres, database: &str) -> String {
     loop {
         tokio::time::sleep(Duration::from_millis(5)).await;
@@ -293,7 +293,7 @@ async fn the_driver_alone_changes_nothing_as_a_reader() {
             ran.insert(case.id);
         }
     }
-    // What a reader gets nothing from is refused already: files, secrets, the log.
+    // Cases about files, secrets and the log are already rejected for a reader.
     for (id, why) in ONLY_OTHER_LAYERS {
         assert_eq!(
             ran.contains(*id),

@@ -1,4 +1,4 @@
-//! Databases as people have them: the catalogue says all that the dump says.
+//! Tests that the catalogues of sample databases match their dumps.
 
 use quillet_sql::catalogue::{DatabaseTable, TableType};
 use quillet_sql::{Catalogue, Cell};
@@ -21,7 +21,7 @@ fn keys(catalogue: &Catalogue) -> usize {
     catalogue.tables.iter().map(|t| t.foreign_keys.len()).sum()
 }
 
-/// A dump without the lines that choose a database of their own.
+/// Removes the lines of a dump that select a database.
 fn without_database(dump: &str) -> String {
     let lines = dump.lines().filter(|line| {
         let own = ["\\c ", "CREATE DATABASE", "DROP DATABASE"];

@@ -1,4 +1,4 @@
-//! TLS as libpq has it.
+//! Tests TLS with libpq's semantics.
 
 use std::time::Duration;
 
@@ -99,8 +99,8 @@ async fn queries_are_cancelled_under_tls_as_well() {
     }
 }
 
-/// What `openssl req -x509` makes is an authority by its own words; libpq takes it for the server
-/// where it is named as what to trust, and by its common name where it has no other.
+/// `openssl req -x509` creates a CA certificate. libpq trusts it as a server certificate if it is
+/// named as trusted, and uses its common name if it has no other names.
 #[tokio::test]
 async fn a_certificate_that_vouches_for_itself_is_trusted_where_it_is_named() {
     let files = Certificates::make();
@@ -118,9 +118,9 @@ async fn a_certificate_that_vouches_for_itself_is_trusted_where_it_is_named() {
     }
     let stranger = files.path("stranger.crt");
     for (url, mode, root) in [
-        // It is not for this address.
+        // The certificate is not for this address.
         (server.url(), "verify-full", &own),
-        // Somebody else's of the same name.
+        // A certificate of another issuer for the same name.
         (named.clone(), "verify-full", &stranger),
         (named, "verify-ca", &files.path("ca.crt")),
     ] {
@@ -212,7 +212,7 @@ fn files_that_cannot_be_used_are_named_with_their_mend() {
             assert!(error.message.contains(part), "{parameters}: {error}");
         }
     }
-    // Nothing of it matters where there is no TLS.
+    // TLS parameters are ignored without TLS.
     let url = format!(
         "postgresql://u@h/d?sslmode=disable&sslcert={}",
         file("no.crt")

@@ -1,4 +1,4 @@
-//! Values come as exactly what the server has.
+//! Tests that values arrive exactly as the server has them.
 
 use quillet_sql::rows::ValueType as V;
 use quillet_sql::{Cell, QueryLimits};
@@ -298,10 +298,10 @@ async fn types_that_only_the_server_can_write_change_nothing_else() {
     assert_eq!(names, ["i", "i", "point", "选 项"]);
     let points: Vec<&Cell> = rows.rows.iter().map(|row| &row[2]).collect();
     assert_eq!(points, [&text("(3,0)"), &text("(2,0)"), &text("(1,0)")]);
-    // A failure while it runs still says where in the text that was given.
+    // A run-time error also includes its position in the original text.
     let error = query(&url, "SELECT point(1,1), nothing").await.unwrap_err();
     assert_eq!(error.position, Some("SELECT point(1,1), ".len()));
-    // No rows, and the columns are known all the same.
+    // A result without rows still includes the columns.
     let none = query(&url, "SELECT point(1,1) WHERE false").await.unwrap();
     assert_eq!((none.columns.len(), none.rows.len()), (1, 0));
 }

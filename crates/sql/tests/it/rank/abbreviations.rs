@@ -1,4 +1,4 @@
-//! Initials and abbreviations, which count only for words that the schema does not have.
+//! Tests initials and abbreviations, which count only for words that the schema does not contain.
 
 use super::{best, catalogue, index, table};
 

@@ -1,8 +1,8 @@
-//! Ranks by words and by vectors together.
+//! Tests the combined ranking by words and embeddings.
 
 use super::{best, index, shop};
 
-/// A toy embedder: how often each of a few subjects is named.
+/// A toy embedder that counts mentions of a few subjects.
 fn embed(text: &str) -> Vec<f32> {
     let subjects: [&[&str]; 3] = [
         &["customer", "punter"],

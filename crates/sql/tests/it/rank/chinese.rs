@@ -1,4 +1,4 @@
-//! Chinese questions, which have no spaces between words.
+//! Tests Chinese questions, which do not have spaces between words.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use quillet_sql::Catalogue;
 
 use super::{best, catalogue, index, table};
 
-/// A shop whose tables nearly all have a state and the number of an order.
+/// Creates a shop whose tables nearly all have a status and an order number.
 fn shop() -> Arc<Catalogue> {
     let lines = [
         "oms_order | 订单表 | id, order_sn 订单编号, member_id 会员id, total_amount 总金额, status 状态",

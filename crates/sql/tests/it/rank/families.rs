@@ -1,4 +1,4 @@
-//! Tables that look alike: partitions, yearly copies, archives.
+//! Tests similar tables: partitions, yearly copies, archives.
 
 use super::{best, catalogue, index, table};
 
@@ -7,7 +7,7 @@ const COLUMNS: &str = "id, caller, callee, seconds, started_at, cost";
 #[test]
 fn copies_and_partitions_are_ranked_once() {
     let families: &[(&str, &[&str])] = &[
-        // The table itself stands for its copies, whatever they are called.
+        // The table itself represents its copies, regardless of their names.
         (
             "calls",
             &["calls_archive", "calls_2022", "calls_2023", "calls_bak"],
@@ -16,7 +16,7 @@ fn copies_and_partitions_are_ranked_once() {
         ("calls", &["old_calls"]),
         ("calls", &["calls_backup_20240131"]),
         ("CallRecord", &["CallRecordHistory", "CallRecord2023"]),
-        // Without the table itself it is the newest piece.
+        // Without the table itself, the newest partition represents the family.
         ("calls_2023", &["calls_2021", "calls_2022"]),
         ("calls_2024", &["calls_2023"]),
         ("calls_y2024m02", &["calls_y2023m12", "calls_y2024m01"]),
@@ -91,7 +91,7 @@ fn tables_of_other_columns_are_no_copies() {
     assert_eq!(found.len(), 3, "{found:?}");
 }
 
-/// A family of two hundred leaves the list to others.
+/// A family of two hundred tables leaves room for other tables.
 #[test]
 fn a_large_family_does_not_fill_the_list() {
     let mut tables = vec![

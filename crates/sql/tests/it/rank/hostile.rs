@@ -1,4 +1,4 @@
-//! Names and questions of any size and kind.
+//! Tests names and questions of any size and kind.
 
 use proptest::prelude::*;
 use quillet_sql::catalogue::DatabaseTable;

@@ -1,10 +1,10 @@
-//! Long tables and short ones: what a table is about counts, and not how much it says.
+//! Tests that a table's subject matters more than the number of its columns.
 
 use quillet_sql::catalogue::DatabaseTable;
 
 use super::{best, catalogue, index, table};
 
-/// A table of many columns that each name one of these words.
+/// Creates a table with many columns, each of which contains one of these words.
 fn wide(name: &str, words: &[&str]) -> DatabaseTable {
     let parts = [
         "number", "kind", "note", "group", "state", "origin", "level",
@@ -61,7 +61,7 @@ fn a_name_that_is_the_word_beats_longer_names() {
     assert_eq!(found, ["shipment"]);
 }
 
-/// What a hundred tables say that point to one is not what that one is about.
+/// A table that a hundred others refer to does not get the subjects of all of them.
 #[test]
 fn a_hub_does_not_speak_for_all_that_point_to_it() {
     let subjects = [

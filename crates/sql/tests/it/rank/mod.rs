@@ -1,4 +1,4 @@
-//! Tables for questions, by words alone.
+//! Tests ranking tables by words alone.
 
 mod abbreviations;
 mod blend;
@@ -15,7 +15,7 @@ use quillet_sql::SqlDialect;
 use quillet_sql::catalogue::{Catalogue, DatabaseTable, ForeignKey, TableColumn};
 use quillet_sql::rank::{Glossary, RankIndex};
 
-/// A table of one line: `schema.name | comment | column, column comment, column > table`.
+/// Parses a table from one line: `schema.name | comment | column, column comment, column > table`.
 fn table(line: &str) -> DatabaseTable {
     let mut parts = line.split('|').map(str::trim);
     let name = parts.next().unwrap();
@@ -89,7 +89,7 @@ fn shop() -> Arc<Catalogue> {
     catalogue(lines.into_iter().map(table).collect())
 }
 
-/// Names of the best tables.
+/// Returns the names of the best tables.
 fn best(index: &RankIndex, catalogue: &Catalogue, question: &str, most: usize) -> Vec<String> {
     let ranked = index.rank(question, most);
     ranked

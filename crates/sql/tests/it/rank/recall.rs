@@ -1,4 +1,4 @@
-//! Recall over files of questions does not fall.
+//! Tests that recall on the question files does not decrease.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,8 @@ use quillet_core::chat::Bytes4;
 use quillet_sql::SqlConfig;
 use quillet_sql::eval::{Recording, Suite, measure, replay};
 
-/// Files with the least recall at 10 and at 20, in percent: half a point below what was measured.
+/// Files with the minimum recall at 10 and at 20, in percent: half a point below the measured
+/// values.
 const FLOORS: [(&str, f64, f64); 5] = [
     ("spider_union", 96.0, 97.9),
     ("spider_syn", 69.4, 77.2),

@@ -1,4 +1,4 @@
-//! Queries that people accepted, as examples for questions like theirs.
+//! Tests accepted queries as examples for similar questions.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ const ANSWER: &str = r#"{"sql": "SELECT count(*) AS n FROM customers"}"#;
 const QUESTION: &str = "How many customers live in Oslo?";
 const RIGHT: &str = "SELECT count(*) AS residents FROM customers WHERE city = 'Oslo'";
 
-/// What is sent to the model for a question.
+/// Returns the prompt that the model gets for a question.
 async fn told(databases: &Databases, model: &Arc<Scripted>, name: &str, question: &str) -> String {
     databases.generate(name, question).await.unwrap();
     let asked = model.asked();
@@ -23,7 +23,7 @@ async fn told(databases: &Databases, model: &Arc<Scripted>, name: &str, question
     text.clone()
 }
 
-/// Runs a query for a question; the number of its record.
+/// Runs a query for a question and returns the id of its record.
 async fn ran(databases: &Databases, question: &str, sql: &str, accepted: bool) -> u64 {
     let options = RunOptions {
         question: Some(question.to_owned()),
@@ -63,7 +63,7 @@ async fn an_accepted_pair_is_an_example_for_questions_like_it() {
 
     for (name, question) in [
         ("shop", "total amount of orders by product"),
-        // Another database, though it is the same file.
+        // Another connection, although it uses the same file.
         ("other", like),
     ] {
         let told = told(&databases, &model, name, question).await;
@@ -160,7 +160,7 @@ async fn examples_stay_within_their_number_and_tokens() {
     }
 }
 
-/// A question of somebody else is data: it stays on its line and in its place.
+/// A question from another user is untrusted: it stays on one line, in its own part of the prompt.
 #[tokio::test]
 async fn a_question_cannot_look_like_another_part_of_the_prompt() {
     let shop = Shop::open(SqlDialect::Sqlite);
@@ -198,7 +198,7 @@ async fn what_cannot_be_accepted_is_said() {
         let error = databases.accept(name, id).await.unwrap_err();
         assert_eq!(error.code(), "sql.not_found", "{name} {id}");
     }
-    // Gone with its connection.
+    // The accepted queries are removed with their connection.
     ran(&databases, QUESTION, RIGHT, true).await;
     databases.remove("shop").await.unwrap();
     databases

@@ -1,4 +1,5 @@
-//! Catalogues: kept, compared, read again, and used when the database is away.
+//! Tests that catalogues are stored, compared, refreshed, and used while the database is
+//! unavailable.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -60,7 +61,7 @@ async fn changes_are_followed() {
     }
 }
 
-/// A table that was made after the catalogue was read is no unknown table.
+/// A table created after the catalogue was read must be recognized.
 #[tokio::test]
 async fn a_name_that_is_not_known_is_looked_for_once_more() {
     let shop = Shop::open(SqlDialect::Sqlite);
@@ -80,7 +81,7 @@ async fn a_name_that_is_not_known_is_looked_for_once_more() {
     assert!(error.help().unwrap().contains("refunds"), "{error:?}");
 }
 
-/// Whoever gives a wrong password does not see what another one was shown.
+/// A client with a wrong password must not see the catalogue that another one has read.
 #[tokio::test]
 async fn a_kept_catalogue_is_not_for_those_who_are_refused() {
     let shop = Shop::open(SqlDialect::MySql);
@@ -107,7 +108,7 @@ async fn a_kept_catalogue_is_not_for_those_who_are_refused() {
     assert_eq!(refused.unwrap_err().code(), "sql.denied");
 }
 
-/// The catalogue outlives the process, and the database's absence.
+/// The stored catalogue remains usable after a restart and without the database.
 #[tokio::test]
 async fn a_kept_catalogue_serves_while_the_database_is_away() {
     let archive = Arc::new(MemoryArchive::new(ArchiveOptions::default()));
@@ -140,7 +141,7 @@ async fn a_kept_catalogue_serves_while_the_database_is_away() {
     assert_eq!(ran.unwrap_err().code(), "sql.unreachable");
 }
 
-/// Vectors are made once a question was asked, beside it.
+/// The first question starts the embedding in the background.
 #[tokio::test]
 async fn tables_get_vectors_in_the_background() {
     let shop = Shop::open(SqlDialect::Sqlite);

@@ -1,4 +1,4 @@
-//! Connections under names: put in, listed, taken out, without their secrets.
+//! Tests storing, listing and removing named connections without showing their secrets.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Many queries at once, on servers that take few connections.
+//! Tests many concurrent queries on servers with few connections.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 use super::shop::service;
 use crate::scripted::Scripted;
 
-/// More than either server has connections.
+/// More queries than either server allows connections.
 const QUERIES: i64 = 150;
 
 async fn of(url: &str, config: SqlConfig) -> Databases {
@@ -22,7 +22,7 @@ async fn of(url: &str, config: SqlConfig) -> Databases {
     databases
 }
 
-/// How many of the queries are answered with their own number; what the others say.
+/// Returns the number of correct answers, and the errors of the other queries.
 async fn ask_all(databases: &Databases, query: &str) -> (i64, Vec<String>) {
     let mut asking = JoinSet::new();
     for number in 0..QUERIES {
@@ -67,7 +67,7 @@ async fn more_queries_than_connections_are_all_answered() {
     );
 }
 
-/// Whoever waits too long learns what was busy, and which setting bounds it.
+/// The error after a long wait names the busy database and the setting.
 #[tokio::test]
 async fn nobody_waits_for_ever() {
     let postgres = Postgres::start();

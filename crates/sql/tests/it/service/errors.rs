@@ -1,4 +1,4 @@
-//! Every reason why phase 1 can fail, on each database, with a scripted model.
+//! Tests every failure of phase 1 on each database, with a scripted model.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::scripted::{Says, Scripted};
 
 const QUERY: &str = r#"{"sql": "SELECT COUNT(*) AS n FROM orders", "explanation": "how many"}"#;
 
-/// What phase 1 says; whether it is a fallback and why; what is chosen, `None` for all tables.
+/// Answer of phase 1; reason for the fallback, if any; selected tables, or `None` for all.
 type Row = (Says, Option<&'static str>, Option<&'static [&'static str]>);
 
 fn rows() -> Vec<Row> {
@@ -110,7 +110,7 @@ async fn every_row_holds_on_mariadb() {
     all_rows(SqlDialect::MySql).await;
 }
 
-/// A failure of phase 2 is an error: there is nothing to fall back to.
+/// A failure of phase 2 is an error, because it does not have a fallback.
 #[tokio::test]
 async fn phase_2_has_no_fallback() {
     let shop = Shop::open(SqlDialect::Sqlite);

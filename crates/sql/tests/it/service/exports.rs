@@ -1,4 +1,4 @@
-//! Files of a query's rows: who may repair it, what stops it, what is kept of it.
+//! Tests exports: repairs, interruptions, and the recorded history.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use quillet_sql::{QueryLimits, RunOptions, SqlConfig, SqlDialect};
 use super::shop::{Shop, serving};
 use crate::scripted::Scripted;
 
-/// A file in memory, which may be full.
+/// A file in memory with an optional size limit.
 #[derive(Default)]
 struct Kept {
     bytes: Vec<u8>,
@@ -44,7 +44,7 @@ fn options() -> RunOptions {
     }
 }
 
-/// Fails when most of its rows are out.
+/// Fails after most of its rows were sent.
 const BREAKS: &str = "SELECT 1 / (50000 - i) AS n FROM generate_series(1, 50000) AS g(i)";
 const AT_ONCE: &str = r#"{"sql": "SELECT 1 / (total - total) AS n FROM orders"}"#;
 const RIGHT: &str = r#"{"sql": "SELECT COUNT(*) AS n FROM orders"}"#;

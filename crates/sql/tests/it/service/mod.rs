@@ -1,4 +1,4 @@
-//! Databases under names, over real databases and a scripted model.
+//! Tests the service with real databases and a scripted model.
 
 mod accepted;
 mod catalogues;

@@ -1,4 +1,4 @@
-//! Questions that go on from earlier ones.
+//! Tests follow-up questions.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::scripted::Scripted;
 
 const RIGHT: &str = r#"{"sql": "SELECT COUNT(*) AS n FROM orders"}"#;
 
-/// What the model is asked with these questions before.
+/// Returns the prompt that the model gets after these earlier questions.
 async fn asked(previous: Vec<EarlierQuestion>, config: SqlConfig) -> String {
     let shop = Shop::open(SqlDialect::Sqlite);
     let model = Arc::new(Scripted::texts(&[RIGHT]));
@@ -74,7 +74,8 @@ async fn what_was_asked_before_is_data_and_bounded() {
     assert!(!text.contains(&"y".repeat(2_001)), "the query is cut");
 }
 
-/// Tables are chosen by the words of the earlier questions, too: a follow-up has none of its own.
+/// Tables are also selected by the words of earlier questions, because a follow-up may not name
+/// any.
 #[tokio::test]
 async fn tables_of_earlier_questions_are_found() {
     let shop = Shop::open(SqlDialect::Sqlite);

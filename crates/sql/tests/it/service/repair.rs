@@ -1,4 +1,4 @@
-//! What goes back to the model, once.
+//! Tests the single repair of a failed query.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::scripted::{Says, Scripted};
 
 const RIGHT: &str = r#"{"sql": "SELECT COUNT(*) AS n FROM orders"}"#;
 
-/// Answers that cannot be used, the code of what is wrong, and a word of what the model is told.
+/// Unusable answers, the code of the error, and a word from the message to the model.
 const WRONG: &[(&str, &str, &str)] = &[
     ("There are many orders.", "sql.answer", "gave no query"),
     ("", "sql.answer", "empty answer"),
@@ -187,7 +187,7 @@ async fn queries_are_compared_under_the_guard() {
     assert!(history.items.is_empty(), "{history:?}");
 }
 
-/// What was cut can be a query that reads more than was asked for.
+/// A truncated query may read more than was requested.
 #[tokio::test]
 async fn an_answer_that_was_cut_is_repaired_once_and_never_used() {
     let shop = Shop::open(SqlDialect::Sqlite);

@@ -1,4 +1,4 @@
-//! A small shop in each of the three databases, and a service over it.
+//! A small shop in each of the three databases, with a service on top.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use quillet_test_support::{MariaDb, Postgres};
 
 use crate::scripted::Scripted;
 
-/// Six tables in SQL that all three read.
+/// Six tables in SQL that all three databases accept.
 const TABLES: &str = "
 CREATE TABLE customers (id integer PRIMARY KEY, name varchar(80), city varchar(80));
 CREATE TABLE products (id integer PRIMARY KEY, name varchar(80), price decimal(10,2));
@@ -26,7 +26,7 @@ INSERT INTO customers VALUES (1, 'Ann', 'Oslo'), (2, 'Bob', 'Rome'), (3, 'Cai', 
 INSERT INTO orders VALUES (1, 1, 10.50), (2, 1, 20.00), (3, 2, 5.25), (4, 3, 1.00);
 ";
 
-/// A shop that is gone when this is dropped.
+/// A shop, removed on drop.
 #[derive(Debug)]
 pub(crate) struct Shop {
     pub(crate) dialect: SqlDialect,
@@ -75,7 +75,7 @@ impl Shop {
         }
     }
 
-    /// Changes the shop as its owner.
+    /// Runs a script as the owner of the shop.
     pub(crate) fn execute(&self, script: &str) {
         match &self.place {
             Place::Postgres(server) => server.execute(script),
@@ -84,7 +84,7 @@ impl Shop {
         }
     }
 
-    /// The schema that its tables are in, as the chain names it.
+    /// Returns the schema of the tables, as the pipeline names it.
     pub(crate) fn schema(&self) -> String {
         match self.dialect {
             SqlDialect::PostgreSql => "public".to_owned(),
@@ -105,13 +105,13 @@ fn write(path: &Path, script: &str) {
 impl Drop for Shop {
     fn drop(&mut self) {
         if let Place::File(path) = &self.place {
-            // What cannot be removed is the system's to clear: it is a temporary file.
+            // The system cleans up temporary files that cannot be removed here.
             let _ = std::fs::remove_file(path);
         }
     }
 }
 
-/// A service over memory, with a model that says what it is told to.
+/// Creates a service in memory with a scripted model.
 pub(crate) fn service(model: &Arc<Scripted>, config: SqlConfig) -> Databases {
     Databases::new(ServiceParts {
         store: Arc::new(MemoryStore::new()),
@@ -122,7 +122,7 @@ pub(crate) fn service(model: &Arc<Scripted>, config: SqlConfig) -> Databases {
         prompts: Arc::new(BuiltIn::new().unwrap()),
         config: SqlConfig {
             connect: ConnectOptions {
-                // The shop's owner asks.
+                // The test runs as the owner of the shop.
                 powerful_roles: true,
                 ..config.connect
             },
@@ -131,7 +131,7 @@ pub(crate) fn service(model: &Arc<Scripted>, config: SqlConfig) -> Databases {
     })
 }
 
-/// The same with the shop put in.
+/// Creates a service that already has a connection to the shop.
 pub(crate) async fn serving(shop: &Shop, model: &Arc<Scripted>, config: SqlConfig) -> Databases {
     let databases = service(model, config);
     databases

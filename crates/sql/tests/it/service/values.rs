@@ -1,4 +1,4 @@
-//! Values of columns: which are known, to whom they are shown, and what is never read.
+//! Tests column values: which are known, who may see them, and which are never read.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use crate::scripted::Scripted;
 
 const ANSWER: &str = r#"{"sql": "SELECT 1 AS n"}"#;
 
-/// A table with columns of every kind, in SQL that all three read.
+/// A table with columns of every kind, in SQL that all three databases accept.
 const SALES: &str = "
 CREATE TABLE sales (id integer PRIMARY KEY, status varchar(20), town varchar(80), kind varchar(80),
   password varchar(80), story varchar(200), person varchar(80), 状态 varchar(20),
@@ -57,7 +57,7 @@ fn on() -> SqlConfig {
     }
 }
 
-/// The schema that the model sees for a question.
+/// Returns the schema that the model sees for a question.
 async fn told(databases: &Databases, model: &Arc<Scripted>, question: &str) -> String {
     databases.generate("shop", question).await.unwrap();
     let asked = model.asked();
@@ -68,7 +68,7 @@ async fn told(databases: &Databases, model: &Arc<Scripted>, question: &str) -> S
     text.clone()
 }
 
-/// The line of a column of the table `sales`.
+/// Returns the line of a column of the table `sales`.
 fn line(told: &str, column: &str) -> String {
     let table = told.split("sales (table)").nth(1).unwrap();
     let mut lines = table.lines().map(str::trim);
@@ -86,7 +86,7 @@ async fn tells_values(dialect: SqlDialect) {
     assert!(databases.sample("shop").await.unwrap() >= 4, "{dialect}");
 
     let plain = told(&databases, &model, "how many sales are there?").await;
-    // Few values that come again and again are shown whole, and no others.
+    // Columns with few, often repeated values are listed completely; others are not.
     assert!(
         line(&plain, "status").contains("e.g. 'IN_PROGRESS', 'OPEN', 'PAID'"),
         "{dialect}: {plain}"
@@ -111,7 +111,7 @@ async fn tells_values(dialect: SqlDialect) {
     ] {
         assert!(!plain.contains(never), "{dialect} {never}: {plain}");
     }
-    // A value is a literal and nothing else: neither a variable nor the end of one.
+    // A value is always a literal. It must not end the literal or expand as a variable.
     let kind = line(&plain, "kind");
     assert!(
         kind.contains("'it''s {{prompt}}'") && kind.contains("'{schema} -- x'"),
@@ -136,7 +136,7 @@ async fn tells_values(dialect: SqlDialect) {
     ] {
         let told = told(&databases, &model, question).await;
         let line = line(&told, column);
-        // 60 persons are no values of a column that says what a row is.
+        // The 60 different persons are not categories.
         let is_known = column != "person";
         assert_eq!(
             line.contains(value),
@@ -181,7 +181,7 @@ async fn enums_and_checks_are_told_without_reading_rows() {
         let shop = Shop::open(dialect);
         shop.execute(script);
         let model = Arc::new(Scripted::texts(&[ANSWER]));
-        // As it is by default for a connection in the store.
+        // This is the default for stored connections.
         let databases = serving(&shop, &model, SqlConfig::default()).await;
         assert_eq!(databases.sample("shop").await.unwrap(), 0);
         let told = told(&databases, &model, "sales").await;
@@ -214,7 +214,7 @@ fn config_of(sampling: Sampling) -> SqlConfig {
     }
 }
 
-/// The server itself says how often its tables were read.
+/// The server's statistics show how often its tables were read.
 #[tokio::test]
 async fn nothing_is_read_where_values_are_not_wanted() {
     let server = Postgres::start();
@@ -240,7 +240,7 @@ async fn nothing_is_read_where_values_are_not_wanted() {
         databases.put("shop", definition).await.unwrap();
         let told = told(&databases, &model, "paid sales").await;
         let sampled = databases.sample("shop").await.unwrap();
-        // A session tells its counts before it leaves the list.
+        // A session reports its statistics before it disappears from the list.
         while server.look("postgres", settled) != "0" {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
@@ -295,7 +295,7 @@ async fn what_a_role_may_not_read_is_left_out() {
     maria.execute(&rows());
     maria.execute("CREATE TABLE hidden (id int PRIMARY KEY, status varchar(9)); INSERT INTO hidden VALUES (1, 'HUSH'), (2, 'HUSH')");
     let maria_reader = maria.create_role("reader");
-    // INSERT makes a column known and its rows no less secret.
+    // The INSERT privilege makes a column visible, but does not permit reading its rows.
     maria.execute("GRANT SELECT (id, town, 状态), INSERT (status) ON sales TO reader; GRANT INSERT ON hidden TO reader");
     for url in [reader, maria_reader] {
         let model = Arc::new(Scripted::texts(&[ANSWER]));
@@ -311,7 +311,7 @@ async fn what_a_role_may_not_read_is_left_out() {
     }
 }
 
-/// Of 200,000 rows a few thousand are read, the newest among them.
+/// Of 200,000 rows, a few thousand are read, including the newest.
 #[tokio::test]
 async fn a_large_table_is_read_in_part() {
     let server = Postgres::start();
@@ -338,7 +338,7 @@ async fn a_large_table_is_read_in_part() {
     let read = "SELECT seq_tup_read + coalesce(idx_tup_fetch, 0) - 200100 FROM pg_stat_user_tables
         WHERE relname = 'sales'";
     let read: i64 = server.look("postgres", read).parse().unwrap();
-    // Twice: by the question behind itself, and by the test.
+    // Two samples were taken: one in the background of the question, and one by the test.
     assert!(read < 4 * 2_600, "{read}");
 }
 
@@ -348,7 +348,7 @@ async fn values_are_told(databases: &Databases, model: &Arc<Scripted>, value: &s
     }
 }
 
-/// Nobody asks for it: what has changed is seen behind the questions.
+/// Changes appear in the background of questions, without an explicit request.
 #[tokio::test]
 async fn values_are_read_again_when_they_are_old_or_the_tables_change() {
     let shop = Shop::open(SqlDialect::Sqlite);
@@ -396,7 +396,7 @@ async fn replicas_share_values_and_a_change_of_mind_ends_them() {
     };
     first.put("shop", definition(Some(true))).await.unwrap();
     first.sample("shop").await.unwrap();
-    // The second one does not look by itself: what it would see is gone.
+    // The second replica does not sample by itself, because the rows no longer exist.
     shop.execute("DELETE FROM sales");
     let seen = told(&second, &model, "sales").await;
     assert!(seen.contains("'PAID'"), "{seen}");
@@ -419,7 +419,7 @@ async fn values_stay_within_their_tokens() {
     let databases = serving(&shop, &model, config).await;
     databases.sample("shop").await.unwrap();
     let told = told(&databases, &model, "sales of Zürich").await;
-    // What the question names comes first; there is no room for what it does not.
+    // Values named in the question come first. The others do not fit.
     assert!(line(&told, "town").contains("'Zürich'"), "{told}");
     assert!(!told.contains("'PAID'"), "{told}");
 }
@@ -449,7 +449,7 @@ async fn a_table_that_has_the_value_comes_first() {
     }
 }
 
-/// SQLite keeps what it is given, whatever a column is declared as.
+/// SQLite stores any value in any column, regardless of the declared type.
 #[tokio::test]
 async fn bytes_are_no_values_and_hide_no_others() {
     let shop = Shop::open(SqlDialect::Sqlite);

@@ -1,4 +1,4 @@
-//! What is read of a file's tables.
+//! Tests reading the tables of a file.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -170,7 +170,7 @@ async fn many_tables_are_read_with_progress() {
     assert!(furthest.into_inner() > 1_900);
 }
 
-/// A file of the samples; `None` where they are missing.
+/// Returns a sample file; `None` if it is missing.
 fn sample(name: &str) -> Option<String> {
     let folder = concat!(
         env!("CARGO_MANIFEST_DIR"),

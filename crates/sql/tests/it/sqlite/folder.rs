@@ -1,4 +1,4 @@
-//! A folder of files that is gone when the test is.
+//! A temporary folder that is removed after the test.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use quillet_sql::{ConnectionUrl, Database, connect};
 
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
-/// A folder with one database in it.
+/// A folder with one database.
 pub(crate) struct Folder(PathBuf);
 
 impl Drop for Folder {
@@ -19,7 +19,7 @@ impl Drop for Folder {
 }
 
 impl Folder {
-    /// A new folder, and in it a database of what a text creates.
+    /// Creates a folder with a database from this SQL.
     pub(crate) fn with(sql: &str) -> Self {
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let name = format!("quillet-sql-{}-{count}", std::process::id());
@@ -30,23 +30,23 @@ impl Folder {
         folder
     }
 
-    /// The database's file.
+    /// Returns the path of the database.
     pub(crate) fn file(&self) -> PathBuf {
         self.0.join("data.db")
     }
 
-    /// The folder.
+    /// Returns the path of the folder.
     pub(crate) fn path(&self) -> &Path {
         &self.0
     }
 
-    /// The database, as the crate opens it.
+    /// Opens the database with the crate.
     pub(crate) fn database(&self) -> Arc<dyn Database> {
         open(&self.file())
     }
 }
 
-/// The database in a file.
+/// Opens the database in a file.
 pub(crate) fn open(path: &Path) -> Arc<dyn Database> {
     let url: ConnectionUrl = format!("sqlite:{}", path.display()).parse().unwrap();
     connect(&url, &ConnectOptions::default()).unwrap()

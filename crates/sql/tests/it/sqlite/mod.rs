@@ -1,4 +1,4 @@
-//! SQLite files.
+//! Tests the SQLite driver.
 
 mod catalogue;
 pub(crate) mod folder;

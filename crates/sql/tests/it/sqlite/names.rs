@@ -1,4 +1,4 @@
-//! Names that need quotes are ordinary.
+//! Tests names that need quotes.
 
 use quillet_sql::rows::Cell;
 use quillet_sql::{Catalogue, QueryLimits};
@@ -61,7 +61,7 @@ async fn every_name_comes_back_and_can_be_asked_for() {
     }
 }
 
-/// As SQLite reads it wherever else it runs: a name where there is one, else a text.
+/// As everywhere in SQLite, a word in double quotes is a name if it exists, otherwise a string.
 #[tokio::test]
 async fn a_quoted_word_that_names_nothing_is_a_text() {
     let folder = Folder::with(SCHEMA);

@@ -1,4 +1,4 @@
-//! Queries: values, bounds, errors.
+//! Tests queries: values, limits, errors.
 
 use std::time::Duration;
 
@@ -124,7 +124,7 @@ async fn rows_and_bytes_are_bounded() {
     }
 }
 
-/// Work that goes on for ever, or makes a value that is too large, or does so in one instruction.
+/// Endless work, too large values, and both within one instruction must stop.
 #[tokio::test]
 async fn what_never_ends_is_ended() {
     let folder = Folder::with(
@@ -180,7 +180,7 @@ async fn a_query_that_nobody_waits_for_ends() {
                 .is_err()
         );
     }
-    // A runtime waits for its blocking threads when it is dropped: this test would hang.
+    // Dropping a runtime waits for its blocking threads, so this test would hang.
 }
 
 #[tokio::test]
@@ -272,7 +272,7 @@ async fn files_that_are_none_are_named() {
     assert_eq!(left, ["data.db", "text.db"]);
 }
 
-/// A schema that was changed by hand holds a name that is no UTF-8.
+/// A manually changed schema contains a name that is not UTF-8.
 #[tokio::test]
 async fn a_broken_schema_is_an_error() {
     let folder = Folder::with("CREATE TABLE t (abc)");

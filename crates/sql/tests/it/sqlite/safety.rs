@@ -1,4 +1,4 @@
-//! The attack list against a real file: the driver alone, then the guard and the driver.
+//! Runs the attack list on a real file: first the driver alone, then with the guard in front.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::folder::Folder;
 
-/// The tables that the cases name.
+/// Tables that the cases use.
 const FIXTURE: &str = r#"
 CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT, email TEXT, age INT, created_at TEXT);
 CREATE TABLE orders (id INTEGER PRIMARY KEY, user_id INT REFERENCES users (id), total REAL, status TEXT, created_at TEXT);
@@ -39,8 +39,8 @@ fn cases(file: &str) -> Vec<Value> {
         .collect()
 }
 
-/// Every file beside the database, with its bytes, and what the cases would leave in the folder for
-/// temporary files.
+/// Returns all files in the database's folder with their content, and files that the cases would
+/// create in the temporary folder.
 fn traces(folder: &Folder) -> BTreeMap<String, Vec<u8>> {
     let mut traces = BTreeMap::new();
     for file in std::fs::read_dir(folder.path()).unwrap() {
@@ -63,7 +63,7 @@ fn limits() -> QueryLimits {
     }
 }
 
-/// Denials that only read what anybody may see: the driver has no reason to stop them.
+/// Rejected cases that only read public data, so that the driver does not stop them.
 const HARMLESS: [&str; 1] = ["EXPLAIN QUERY PLAN SELECT * FROM users"];
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! Full-text and R-tree tables answer queries, with the authorizer in place.
+//! Tests queries on full-text and R-tree tables with the authorizer installed.
 
 use quillet_sql::QueryLimits;
 use quillet_sql::rows::Cell;
@@ -81,7 +81,7 @@ async fn virtual_tables_are_read() {
     }
 }
 
-/// What writes into them is still refused, also what full-text search does on a command.
+/// Writes are still rejected, including the commands of full-text search.
 #[tokio::test]
 async fn virtual_tables_are_not_changed() {
     let folder = Folder::with(SCHEMA);

@@ -1,4 +1,4 @@
-//! Rows that come once the LIMIT is set: queries really run, on SQLite in memory.
+//! Runs queries with the row limit on SQLite in memory, and checks the returned rows.
 
 use quillet_sql::SqlDialect;
 use quillet_sql::guard::{self, Policy};
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::text;
 
-/// What differs from the expected rows, or from whether some were cut off.
+/// Returns the difference from the expected rows, or from the expected truncation.
 pub(super) fn difference(_: &Value, case: &Value) -> Option<String> {
     let Some(dialect) = SqlDialect::from_name(text(case, "dialect")) else {
         return Some("unknown dialect".to_owned());
@@ -22,7 +22,7 @@ pub(super) fn difference(_: &Value, case: &Value) -> Option<String> {
         Err(error) => return Some(format!("refused: {error}")),
     };
     let Some(expected) = case["expect_rows"].as_u64() else {
-        // The database itself rejects it: it only has to reach the database.
+        // The database itself rejects the query, so it only needs to pass the guard.
         return None;
     };
     let truncated = case["expect_truncated"].as_bool().unwrap_or_default();
@@ -40,7 +40,7 @@ pub(super) fn difference(_: &Value, case: &Value) -> Option<String> {
     }
 }
 
-/// Rows of a query over the 60 orders of the vectors.
+/// Returns the number of rows of a query over the 60 orders of the vectors.
 fn rows(sql: &str) -> rusqlite::Result<u64> {
     let db = Connection::open_in_memory()?;
     db.execute_batch(
@@ -57,7 +57,7 @@ fn rows(sql: &str) -> rusqlite::Result<u64> {
     Ok(count)
 }
 
-/// What PostgreSQL writes in words that SQLite lacks, in its own; everything else stays.
+/// Translates PostgreSQL syntax that SQLite lacks.
 fn in_words_of_sqlite(sql: &str) -> String {
     let mut sql = sql.replace("LEAST(", "min(");
     if let Some(rest) = sql.strip_prefix("TABLE ") {

@@ -1,4 +1,4 @@
-//! Runs files of vectors: of safety, of LIMIT, and of the choice of tables.
+//! Runs the files of test vectors: safety, LIMIT, and table selection.
 
 mod limit;
 mod safety;
@@ -8,15 +8,15 @@ use std::path::Path;
 
 use serde_json::Value;
 
-/// What came of one case.
+/// Outcome of one case.
 pub(crate) struct Outcome {
-    /// Its id, or its place in the file.
+    /// Its id, or its index in the file.
     pub(crate) id: String,
-    /// What was expected and what came, where they differ.
+    /// Expected and actual result, if they differ.
     pub(crate) difference: Option<String>,
 }
 
-/// Runs every case of a file; its keys say of which kind it is.
+/// Runs every case of a file. The keys of the file determine its kind.
 pub(crate) fn run(path: &Path) -> Result<Vec<Outcome>, String> {
     let shown = path.display();
     let text = std::fs::read_to_string(path).map_err(|error| format!("{shown}: {error}"))?;
@@ -40,12 +40,12 @@ pub(crate) fn run(path: &Path) -> Result<Vec<Outcome>, String> {
     Ok(cases.iter().enumerate().map(outcome).collect())
 }
 
-/// The text of a field, empty where there is none.
+/// Returns the text of a field; empty if it is missing.
 fn text<'a>(case: &'a Value, key: &str) -> &'a str {
     case[key].as_str().unwrap_or_default()
 }
 
-/// No vector of ours may fail, but for those that are listed with a reason.
+/// All vectors must pass, except those listed with a reason.
 #[cfg(test)]
 #[test]
 fn all_vectors_pass() {

@@ -1,4 +1,4 @@
-//! The verdict of the text layer.
+//! Checks the verdicts of the guard.
 
 use quillet_sql::SqlDialect;
 use quillet_sql::guard::{self, GuardMode, Policy};
@@ -6,7 +6,8 @@ use serde_json::Value;
 
 use super::text;
 
-/// What differs from the expected verdict, and from the expected code where one is named.
+/// Returns the difference from the expected verdict, and from the expected code if the case has
+/// one.
 pub(super) fn difference(_: &Value, case: &Value) -> Option<String> {
     let Some(dialect) = SqlDialect::from_name(text(case, "dialect")) else {
         return Some("unknown dialect".to_owned());
@@ -25,7 +26,7 @@ pub(super) fn difference(_: &Value, case: &Value) -> Option<String> {
     match (text(case, "verdict"), verdict) {
         ("allow", Ok(_)) => None,
         ("deny", Err(error)) if expected_code.is_none_or(|code| error.code == code) => None,
-        // Another layer stops it: the text layer may, too.
+        // Another layer stops this query, but the guard may reject it too.
         (_, Err(_))
             if case
                 .get("runtime_guard")

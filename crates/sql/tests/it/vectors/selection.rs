@@ -1,4 +1,4 @@
-//! Phase 1: an answer of a model and the tables that it chooses, by `ChainMode::Seed`.
+//! Checks the tables that a model's answer in phase 1 selects, in `ChainMode::Seed`.
 
 use std::sync::Arc;
 
@@ -14,7 +14,8 @@ use serde_json::{Value, json};
 
 use super::text;
 
-/// What differs from the expected tables, fallback and calls; the alternative conforms, too.
+/// Returns the difference from the expected tables, fallback and calls. The alternative of the case
+/// is accepted too.
 pub(super) fn difference(file: &Value, case: &Value) -> Option<String> {
     let tables = file["fixtures"][text(case, "tables")].as_array();
     let tables = tables.into_iter().flatten().map(table).collect();

@@ -1,6 +1,6 @@
-//! Queries out of names, scopes and calls: most of them attacks, some of them in order.
+//! Generates queries from names, scopes and calls. Most are attacks, and some are valid.
 
-/// A generator of numbers that gives the same ones for the same seed (SplitMix64).
+/// A random number generator with a seed (SplitMix64).
 pub(super) struct Dice(u64);
 
 impl Dice {
@@ -29,7 +29,7 @@ impl Dice {
     }
 }
 
-/// Functions of one argument that do more than compute, and what takes one.
+/// Single-argument functions that do more than compute, and functions that take such a function.
 const HARMFUL: &[&str] = &[
     "pg_read_file",
     "pg_read_binary_file",
@@ -97,7 +97,7 @@ const HARMFUL: &[&str] = &[
     "oid",
 ];
 
-/// Functions on the list, and names that users gave to functions of theirs as well.
+/// Allowed functions, and names that users also gave to their own functions.
 const LISTED: &[&str] = &[
     "lower",
     "upper",
@@ -142,7 +142,7 @@ const WORDS: &[&str] = &[
     "t",
 ];
 
-/// The server cuts names after 63 bytes; these differ only behind.
+/// The server truncates names to 63 bytes; these names differ only after that.
 const LONG: &[&str] = &[
     "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaX",
     "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaY",
@@ -265,9 +265,9 @@ const TABLES: &[&str] = &[
 
 pub(super) struct Grammar {
     pub(super) dice: Dice,
-    /// How much deeper it may still go.
+    /// Remaining depth.
     depth: usize,
-    /// Names that FROM has given so far.
+    /// Names defined in FROM so far.
     aliases: Vec<String>,
 }
 
@@ -305,7 +305,7 @@ impl Grammar {
 
     fn select(&mut self) -> String {
         let kept = self.aliases.len();
-        // What FROM says is known before what is selected.
+        // FROM is generated first, so that the select list can use its names.
         let from = if self.dice.is(90) {
             format!(" FROM {}", self.from())
         } else {

@@ -1,12 +1,12 @@
-//! What passes the guard of the text and the second judge calls nothing that is not permitted:
-//! held by queries out of a grammar, on a real server, as its owner and as a reader.
+//! Tests that queries accepted by the guard and the server-side check call only allowed functions.
+//! A grammar generates the queries, which run on a real server as its owner and as a reader.
 //!
-//! What a query would call is learned in another way than the judge does: from EXPLAIN (VERBOSE),
-//! which writes each call out; from the server's count of calls of users' functions; and from what
-//! is left behind: rows, locks, slots, large objects, sequences, other people's sessions.
+//! The tests determine calls independently of the check. They use EXPLAIN (VERBOSE), which prints
+//! each call, the server's statistics of user function calls, and lasting effects: rows, locks,
+//! slots, large objects, sequences, other users' sessions.
 //!
-//! Each query goes to the second judge whether or not the guard lets it through, so that either is
-//! tried as the only wall. `scripts/trials judges` runs many.
+//! Each query goes through the server-side check even if the guard rejects it, so that both checks
+//! are tested independently. `scripts/trials judges` runs many queries.
 
 mod grammar;
 
@@ -52,7 +52,7 @@ CREATE ROLE reader LOGIN PASSWORD 's3cret/of:all';
 GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader; GRANT USAGE ON SCHEMA app TO reader;
 "#;
 
-/// What a query could leave behind.
+/// Query for everything that a query could leave behind.
 const STATE: &str = r#"
 SELECT part FROM (
     SELECT 'u' || users::text FROM users UNION ALL SELECT 's' || last_value || is_called FROM s1
@@ -67,8 +67,7 @@ SELECT part FROM (
     UNION ALL SELECT 'd' || name FROM pg_ls_dir('.') AS name
 ) AS parts(part)"#;
 
-/// Names in a plan that stand before brackets and are no functions, or that only syntax and casts
-/// call.
+/// Names before brackets in a plan that are not functions, or that only syntax and casts call.
 const SYNTAX: &[&str] = &[
     "coalesce",
     "greatest",
@@ -95,14 +94,14 @@ const SYNTAX: &[&str] = &[
 struct Tally {
     queries: u64,
     guard_let: u64,
-    /// What the server can resolve and the second judge refuses.
+    /// Number of queries that the server can resolve but the server-side check rejects.
     judge_refused: u64,
     judge_let: u64,
     both_let: u64,
     ran: u64,
     explained: u64,
     by_judge_alone: BTreeMap<String, String>,
-    /// What was called and is not permitted, with the query.
+    /// Functions that were called although they are not allowed, each with the query.
     wrong: BTreeMap<String, String>,
 }
 
@@ -110,7 +109,7 @@ struct Trial {
     server: Postgres,
     roles: Vec<(Arc<dyn Database>, Arc<Catalogue>)>,
     listed: BTreeSet<String>,
-    /// What views of `information_schema` call themselves.
+    /// Functions that views of `information_schema` call themselves.
     of_information: BTreeSet<String>,
     look: tokio_postgres::Client,
 }
@@ -155,7 +154,7 @@ impl Trial {
         trial
     }
 
-    /// The names of what a query calls; `None` where it cannot be planned.
+    /// Returns the names of the functions that a query calls; `None` if it cannot be planned.
     async fn plan(&self, sql: &str) -> Option<Vec<String>> {
         let sql = format!("EXPLAIN (VERBOSE, COSTS OFF) {sql}");
         let messages = self.look.simple_query(&sql).await.ok()?;
@@ -210,9 +209,9 @@ impl Trial {
         }
     }
 
-    /// What passed calls nothing that is not permitted.
+    /// Checks that an accepted query calls only allowed functions.
     async fn hold(&self, sql: &str, tally: &mut Tally) {
-        // One that cannot be resolved cannot be explained either.
+        // A query that cannot be resolved cannot be explained either.
         let Some(names) = self.plan(sql).await else {
             return;
         };
@@ -233,7 +232,7 @@ impl Trial {
     }
 }
 
-/// Names that stand before an opening bracket, outside of texts.
+/// Returns names before an opening bracket, outside string literals.
 fn calls(line: &str) -> Vec<String> {
     let mut names = Vec::new();
     let mut plain = String::new();
@@ -243,7 +242,7 @@ fn calls(line: &str) -> Vec<String> {
         plain.push('0');
         pieces.next();
     }
-    // A name in quotes may have brackets of its own.
+    // A quoted name may contain brackets.
     let mut in_quotes = false;
     let mut name = String::new();
     for c in plain.chars() {
@@ -267,7 +266,7 @@ fn calls(line: &str) -> Vec<String> {
     names.iter().filter(|name| begins(name)).map(bare).collect()
 }
 
-/// Runs so many queries, several at a time.
+/// Runs this number of queries, several at a time.
 async fn trial(count: u64, seed: u64) {
     const AT_ONCE: u64 = 6;
     let trial = Arc::new(Trial::start().await);
@@ -300,7 +299,7 @@ async fn trial(count: u64, seed: u64) {
             all.wrong.extend(tally.wrong);
         }
         done += piece;
-        // The server is idle, or nearly: a cancelled query may be on its way out.
+        // A cancelled query may still be ending on the server.
         let mut now = trial.state();
         for _ in 0..100 {
             if now == before {
@@ -363,7 +362,8 @@ fn calls_are_seen_in_plans() {
     }
 }
 
-/// `TRIALS_COUNT` and `TRIALS_SEED` say how many queries and which: `scripts/trials judges`.
+/// `TRIALS_COUNT` and `TRIALS_SEED` set the number of queries and the seed:
+/// `scripts/trials judges`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_both_judges_let_through_calls_only_what_is_permitted() {
     let number = |name: &str| std::env::var(name).ok()?.parse::<u64>().ok();

@@ -1,9 +1,9 @@
-//! Runs transcripts of providers and recorded exchanges:
+//! Runs provider transcripts and recorded exchanges:
 //! `cargo run --release -p quillet-llm --example transcripts -- PATH…`
 //!
-//! A path is a transcript (`NAME.sse` beside `NAME.expected.json`), a file of
-//! exchanges (`*.jsonl`, named after its wire) or a folder of either. `--verbose`
-//! shows each difference. Ends in `N passed, N failed`; the status is 1 if any failed.
+//! Each path is a transcript (`NAME.sse` next to `NAME.expected.json`), a file of exchanges
+//! (`*.jsonl`, named after the provider API) or a folder of either. `--verbose` shows each
+//! difference. The last line is `N passed, N failed`; the exit status is 1 if any failed.
 
 #[path = "../tests/it/transcripts/mod.rs"]
 mod transcripts;

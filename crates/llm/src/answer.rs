@@ -1,4 +1,4 @@
-//! What a provider answers, whichever way the request went, and why there is none.
+//! Responses of providers, independent of the HTTP client, and transport errors.
 
 use std::error::Error;
 use std::io;
@@ -9,7 +9,7 @@ use hyper::body::Incoming;
 use hyper::http::HeaderMap;
 use hyper::{Response, StatusCode};
 
-/// The head of an answer, and its body as it comes.
+/// Headers of a response, and its body as it arrives.
 pub(crate) struct HttpResponse {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
@@ -21,7 +21,7 @@ enum ResponseBody {
     Proxied(reqwest::Body),
 }
 
-/// Headers under which providers give the id of a request.
+/// Response headers in which providers return the request id.
 const REQUEST_IDS: [&str; 5] = [
     "x-request-id",
     "request-id",
@@ -31,13 +31,13 @@ const REQUEST_IDS: [&str; 5] = [
 ];
 
 impl HttpResponse {
-    /// The provider's id of the request.
+    /// Returns the provider's request id.
     pub(crate) fn request_id(&self) -> Option<String> {
         let text = |name: &&str| self.headers.get(*name)?.to_str().ok().map(str::to_owned);
         REQUEST_IDS.iter().find_map(text)
     }
 
-    /// The next bytes of the body; `None` at its end.
+    /// Returns the next bytes of the body; `None` at its end.
     pub(crate) async fn chunk(&mut self) -> Result<Option<Bytes>, TransportError> {
         loop {
             let frame = match &mut self.body {
@@ -79,11 +79,11 @@ impl From<reqwest::Response> for HttpResponse {
     }
 }
 
-/// Why a request has no answer, or an answer no end.
+/// Error of a request without a response, or of a response that ended early.
 pub(crate) struct TransportError {
-    /// There is no connection.
+    /// Whether the connection could not be established.
     pub(crate) is_connect: bool,
-    /// Something took longer than it may.
+    /// Whether a timeout expired.
     pub(crate) is_timeout: bool,
     pub(crate) error: Box<dyn Error + Send + Sync>,
 }
@@ -123,7 +123,7 @@ fn is_late(error: &(dyn Error + 'static)) -> bool {
     cause_of(error).is_some_and(late)
 }
 
-/// The first cause of a kind.
+/// Returns the first error of type `E` in the chain of sources.
 pub(crate) fn cause_of<'a, E: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a E> {
     let mut cause = Some(error);
     while let Some(inner) = cause {

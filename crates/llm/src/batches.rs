@@ -1,6 +1,6 @@
-//! The batch APIs of OpenAI (`/v1/files`, `/v1/batches`) and Anthropic (`/v1/messages/batches`):
-//! many requests at half the price, answered within a day. Requests are written and answers are read
-//! by the wires themselves; here is only how they are handed over and fetched.
+//! Batch APIs of OpenAI (`/v1/files`, `/v1/batches`) and Anthropic (`/v1/messages/batches`): many
+//! requests at half the price, answered within a day. The [`Protocol`](crate::Protocol) encodes the
+//! requests and decodes the answers; this module only submits batches and fetches their results.
 
 use std::time::Duration;
 
@@ -12,15 +12,15 @@ use serde_json::{Value, json};
 use crate::models::{ModelRouter, Vendor};
 use crate::provider::Provider;
 
-/// What a batch costs of what its requests would cost by themselves.
+/// Price of a batch request as a fraction of the regular price.
 pub const BATCH_PRICE: f64 = 0.5;
-/// The bounds of OpenAI and of Anthropic: rows, and bytes of all of them.
+/// Limits of a batch at OpenAI and Anthropic: rows, and their total bytes.
 const OPENAI: (usize, usize) = (50_000, 200_000_000);
 const ANTHROPIC: (usize, usize) = (100_000, 256_000_000);
-/// Batches that are looked through for one that was handed over and not written down.
+/// Number of recent batches searched for a submitted batch whose id was lost.
 const LISTED: usize = 100;
 
-/// Requests of one model, as its provider's batch API takes them.
+/// Requests for one model in the format of its provider's batch API.
 #[derive(Debug)]
 pub struct ProviderBatches {
     vendor: Vendor,
@@ -28,33 +28,33 @@ pub struct ProviderBatches {
     provider: Provider,
 }
 
-/// How a provider's batch stands.
+/// State of a provider's batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum JobState {
-    /// It is worked on.
+    /// The provider is processing the batch.
     Working,
-    /// Its results can be fetched: of all rows, or of those that were done in time.
+    /// The results can be fetched. Rows that were not processed in time have none.
     Ended,
-    /// It was not taken, for this reason.
+    /// The provider rejected the batch for this reason.
     Failed(String),
 }
 
-/// What a row came to.
+/// Result of a row.
 #[derive(Clone, Debug)]
 pub enum RowOutcome {
-    /// It was answered.
+    /// The model answered.
     Answered(Vec<ChatEvent>),
-    /// The provider refused it, or its answer cannot be read.
+    /// The provider rejected the row, or its answer is invalid.
     Failed(ModelError),
-    /// Its time was over before it was asked, or its batch was cancelled.
+    /// The row expired or was cancelled before the provider processed it.
     Unasked,
 }
 
 impl ProviderBatches {
-    /// The batch API for a request, and the body that the request is there.
+    /// Returns the batch API for a request, and the request body in its format.
     ///
     /// # Errors
-    /// Nobody offers one for this model, or the request cannot be said in its wire.
+    /// The model's provider has no batch API, or its API cannot express the request.
     pub fn of(models: &ModelRouter, request: &ChatRequest) -> Result<(Self, Value), ModelError> {
         let named = request.model.as_deref().filter(|model| !model.is_empty());
         let Some(model) = named.or(models.default_model()) else {
@@ -71,10 +71,10 @@ impl ProviderBatches {
         Ok((batches, body))
     }
 
-    /// The same by the name that [`ProviderBatches::name`] gave.
+    /// Returns the batch API for a name from [`ProviderBatches::name`].
     ///
     /// # Errors
-    /// As [`ProviderBatches::of`].
+    /// Same as [`ProviderBatches::of`].
     pub fn by_name(models: &ModelRouter, name: &str) -> Result<Self, ModelError> {
         let (vendor, model) = name.split_once(' ').unwrap_or(("", name));
         let all = [Vendor::OpenAi, Vendor::OpenAiResponses, Vendor::Anthropic];
@@ -96,23 +96,23 @@ impl ProviderBatches {
         })
     }
 
-    /// Which wire and which model, in words that another process understands. Requests of one name
-    /// may be in one batch.
+    /// Name of the API and the model, valid in other processes. Requests with the same name can
+    /// share a batch.
     #[must_use]
     pub fn name(&self) -> String {
         format!("{} {}", word(self.vendor), self.model)
     }
 
-    /// The model.
+    /// Returns the model.
     #[must_use]
     pub fn model(&self) -> &str {
         &self.model
     }
 
-    /// What a request may cost at most here, for whoever pays.
+    /// Returns the maximum cost of a batch request, within the budgets of the caller.
     ///
     /// # Errors
-    /// Money is limited, and nobody knows what the model costs.
+    /// A money budget applies, and the price of the model is unknown.
     pub fn max_cost(
         &self,
         models: &ModelRouter,
@@ -128,7 +128,7 @@ impl ProviderBatches {
         }
     }
 
-    /// What an answer cost here; nothing where the provider does not say.
+    /// Returns the cost of an answer, or zero if the provider reports no usage.
     #[must_use]
     pub fn cost(&self, models: &ModelRouter, events: &[ChatEvent]) -> Amount {
         let usage = events.iter().rev().find_map(|event| match event {
@@ -142,7 +142,7 @@ impl ProviderBatches {
         }
     }
 
-    /// The most rows of a batch, and the most bytes of all of them.
+    /// Maximum number of rows in a batch, and their maximum total bytes.
     #[must_use]
     pub fn limits(&self) -> (usize, usize) {
         match self.vendor {
@@ -151,7 +151,7 @@ impl ProviderBatches {
         }
     }
 
-    /// A row as it is handed over. An id has letters, digits, `-` and `_`, 64 at most.
+    /// Encodes a row of the batch. An id consists of letters, digits, `-` and `_`, at most 64.
     #[must_use]
     pub fn row(&self, id: &str, body: &Value) -> Vec<u8> {
         let row = match self.vendor {
@@ -172,11 +172,11 @@ impl ProviderBatches {
         }
     }
 
-    /// Hands rows over; the provider's id of the batch. `mark` tells the batch from all others.
+    /// Submits rows and returns the provider's id of the batch. `mark` identifies the batch.
     ///
     /// # Errors
-    /// The provider refuses it, or does not answer: then it may have it all the same
-    /// ([`ProviderBatches::find`]).
+    /// The provider rejects the batch or does not respond. After a missing response the batch may
+    /// still exist; see [`ProviderBatches::find`].
     pub async fn submit(&self, mark: &str, rows: &[Vec<u8>]) -> Result<String, ModelError> {
         let made = if self.vendor == Vendor::Anthropic {
             let mut body = b"{\"requests\":[".to_vec();
@@ -193,9 +193,9 @@ impl ProviderBatches {
         self.text(&made, "id")
     }
 
-    /// Uploads rows; the id of the file.
+    /// Uploads rows and returns the id of the file.
     async fn upload(&self, mark: &str, rows: &[Vec<u8>]) -> Result<String, ModelError> {
-        // What separates the parts must not be in one: the mark is a random text.
+        // The boundary must not occur in the data, so it contains the random mark.
         let boundary = format!("quillet-{mark}");
         let head = format!(
             "--{boundary}\r\ncontent-disposition: form-data; name=\"purpose\"\r\n\r\nbatch\r\n\
@@ -213,11 +213,11 @@ impl ProviderBatches {
         self.text(&self.json(&file)?, "id")
     }
 
-    /// The batch with a mark, if the provider has it. Anthropic's have none: there it is the one
-    /// with as many rows that was made last, which its results tell for certain.
+    /// Finds the batch with this mark. Anthropic stores no mark, so the latest batch with the same
+    /// number of rows is returned; only its results show whether it is the right one.
     ///
     /// # Errors
-    /// The provider does not answer.
+    /// The provider does not respond.
     pub async fn find(&self, mark: &str, rows: usize) -> Result<Option<String>, ModelError> {
         let path = format!("{}?limit={LISTED}", self.path());
         let list = self.call(Method::GET, &path, Vec::new()).await?;
@@ -234,10 +234,10 @@ impl ProviderBatches {
         found.map(|job| self.text(job, "id")).transpose()
     }
 
-    /// How a batch stands.
+    /// Returns the state of a batch.
     ///
     /// # Errors
-    /// The provider does not answer, or has no such batch.
+    /// The provider does not respond, or the batch does not exist.
     pub async fn state(&self, job: &str) -> Result<JobState, ModelError> {
         let job = self.get(job).await?;
         if self.vendor == Vendor::Anthropic {
@@ -260,23 +260,23 @@ impl ProviderBatches {
         })
     }
 
-    /// Ends a batch; what was answered until then can be fetched once it has ended.
+    /// Cancels a batch. Rows answered before that can be fetched after it has ended.
     ///
     /// # Errors
-    /// The provider does not answer.
+    /// The provider does not respond.
     pub async fn cancel(&self, job: &str) -> Result<(), ModelError> {
         let path = format!("{}/{job}/cancel", self.path());
         self.call(Method::POST, &path, Vec::new()).await.map(|_| ())
     }
 
-    /// What the rows of a batch that has ended came to, by their ids, in whatever order.
+    /// Returns the results of an ended batch with their row ids, in any order.
     ///
     /// # Errors
-    /// The provider does not answer.
+    /// The provider does not respond.
     pub async fn results(&self, job: &str) -> Result<Vec<(String, RowOutcome)>, ModelError> {
         let paths: Vec<String> = if self.vendor == Vendor::Anthropic {
-            // The documented path, and not `results_url`: behind a gateway that is another server,
-            // which must not get this one's key.
+            // The documented path instead of `results_url`, which may point to another server if a
+            // gateway is used. That server must not receive the key of the gateway.
             vec![format!("{}/{job}/results", self.path())]
         } else {
             let job = self.get(job).await?;
@@ -332,7 +332,7 @@ impl ProviderBatches {
         }
     }
 
-    /// An answer, by the wire's own reader.
+    /// Decodes an answer with the decoder of the provider API.
     fn read(&self, body: Option<&Value>) -> RowOutcome {
         let body = body.map(Value::to_string).unwrap_or_default();
         let mut decoder = self.provider.protocol().decoder(&self.model);
@@ -375,7 +375,7 @@ impl ProviderBatches {
     }
 }
 
-/// The wire in a word.
+/// Short name of the provider API.
 fn word(vendor: Vendor) -> &'static str {
     match vendor {
         Vendor::OpenAi => "openai",
@@ -385,7 +385,7 @@ fn word(vendor: Vendor) -> &'static str {
     }
 }
 
-/// The status that goes with the type of an error of Anthropic's: a batch has none.
+/// HTTP status that matches an Anthropic error type, because batch results have no status.
 fn status_of(kind: &str) -> u16 {
     match kind {
         "invalid_request_error" => 400,
@@ -400,7 +400,7 @@ fn status_of(kind: &str) -> u16 {
     }
 }
 
-/// The pauses between two looks at a batch: from half a second to a minute.
+/// Pauses between two checks of a batch, growing from half a second to a minute.
 ///
 /// # Examples
 ///

@@ -1,14 +1,13 @@
-//! From the bytes of one answer to its events, for every wire: finds out whether
-//! the body is a stream or one object, frames it, feeds the wire's decoder and
-//! holds the bounds. Pure: where the bytes come from is not its business, so
-//! recorded answers go the same way as live ones.
+//! Decodes the bytes of one answer into events, for every provider API. Detects whether the body is
+//! a stream or one object, splits it into frames, feeds the decoder and enforces size limits. The
+//! module performs no I/O, so recorded answers are decoded exactly like live ones.
 
 use quillet_core::chat::{ChatEvent, ModelError, ModelErrorKind, PassthroughState};
 use quillet_core::sse::{SseDecoder, SseEvent, TooLong};
 
 use crate::protocol::{Decoder, PassthroughCheck};
 
-/// Bounds on an answer, in bytes.
+/// Size limits of an answer, in bytes.
 ///
 /// # Examples
 ///
@@ -23,13 +22,13 @@ use crate::protocol::{Decoder, PassthroughCheck};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AnswerLimits {
-    /// One line of a stream. Default 4 MiB.
+    /// Maximum length of a line in a stream. Default 4 MiB.
     pub line_bytes: usize,
-    /// One event of a stream. Default 8 MiB.
+    /// Maximum length of an event in a stream. Default 8 MiB.
     pub event_bytes: usize,
-    /// An answer that is not a stream. Default 16 MiB.
+    /// Maximum length of an unstreamed answer. Default 16 MiB.
     pub body_bytes: usize,
-    /// Everything that a stream sends. Default 64 MiB.
+    /// Maximum total length of a stream. Default 64 MiB.
     pub stream_bytes: usize,
 }
 
@@ -53,48 +52,48 @@ impl AnswerLimits {
     }
 }
 
-/// How a body is read. Its first byte decides, whatever the content type says.
+/// Decoder of the body. The first byte selects it, not the content type.
 enum BodyDecoder {
     Unknown,
     Stream(SseDecoder),
     Whole(Vec<u8>),
 }
 
-/// One answer while its bytes come.
+/// Decoder for the bytes of one answer.
 pub struct ResponseDecoder {
     decoder: Box<dyn Decoder>,
     limits: AnswerLimits,
     body: BodyDecoder,
     taken: usize,
     frames: usize,
-    /// Frames that say something: no sign of life alone.
+    /// Frames with content, without pings.
     telling: usize,
     passing: PassthroughMode,
-    /// Whether a piece that only reports usage is passed on too.
+    /// Whether a chunk that contains only the usage is passed through as well.
     tells_usage: bool,
 }
 
-/// Whether what comes is searched for pieces that can be passed on as they are.
+/// Whether chunks are checked for pass-through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PassthroughMode {
     No,
-    /// It is; nothing has been passed on yet.
+    /// Pass-through is possible, and nothing has been passed through yet.
     Ready,
-    /// It is; something has been passed on.
+    /// Pass-through is active.
     Begun,
 }
 
-/// What some bytes of an answer say: words come before events.
+/// Result of decoding some bytes of an answer. The bytes to pass through precede the events.
 #[derive(Debug, Default)]
 pub(crate) struct DecodedChunk {
-    /// What can be passed on as it is.
+    /// Bytes to pass through unchanged.
     pub(crate) words: Vec<u8>,
-    /// What has been passed on as bytes, where events follow.
+    /// State of the passed-through part, set when events follow it.
     pub(crate) turn: Option<PassthroughState>,
     pub(crate) events: Vec<ChatEvent>,
 }
 
-/// What can end the reading of a piece.
+/// Reason to stop decoding.
 enum DecodeError {
     Long(TooLong),
     Failed(ModelError),
@@ -107,7 +106,7 @@ impl From<TooLong> for DecodeError {
 }
 
 impl ResponseDecoder {
-    /// Reads one answer with this decoder.
+    /// Creates a decoder for one answer.
     #[must_use]
     pub fn new(decoder: Box<dyn Decoder>, limits: AnswerLimits) -> Self {
         ResponseDecoder {
@@ -122,8 +121,8 @@ impl ResponseDecoder {
         }
     }
 
-    /// The same for a client that may get the provider's own bytes, and the usage if it asks for
-    /// it.
+    /// Enables pass-through of the provider's own bytes, including the usage if the client
+    /// requested it.
     pub(crate) fn with_passthrough(self, usage: bool) -> Self {
         ResponseDecoder {
             passing: PassthroughMode::Ready,
@@ -132,32 +131,32 @@ impl ResponseDecoder {
         }
     }
 
-    /// Whether the answer is complete, so that what follows need not be waited for.
+    /// Whether the answer is complete, so the remaining bytes can be ignored.
     #[must_use]
     pub fn is_done(&self) -> bool {
         self.decoder.is_done()
     }
 
-    /// Whether anything has come that looks like an answer of a model.
+    /// Whether any part of a model's answer has arrived.
     pub(crate) fn has_begun(&self) -> bool {
         self.frames > 0 || matches!(self.body, BodyDecoder::Whole(_))
     }
 
-    /// How many events of the answer have come. Comments and pings, with which providers keep
-    /// a connection open, are none.
+    /// Number of events in the answer so far. Comments and pings that keep the connection open are
+    /// not counted.
     pub(crate) fn event_count(&self) -> usize {
         self.telling
     }
 
-    /// The next bytes, cut anywhere. Events that came before an error are in `events`.
+    /// Decodes the next bytes, split anywhere. Events that precede an error are in `events`.
     ///
     /// # Errors
-    /// What the decoder says, or a bound that is passed ([`ModelErrorKind::Protocol`]).
+    /// The decoder's error, or [`ModelErrorKind::Protocol`] if a size limit is exceeded.
     pub fn take(&mut self, piece: &[u8], events: &mut Vec<ChatEvent>) -> Result<(), ModelError> {
         self.all_events(events, |intake, told| intake.read(piece, told))
     }
 
-    /// Reads where nobody asks for words.
+    /// Decodes everything into events, without pass-through.
     fn all_events(
         &mut self,
         events: &mut Vec<ChatEvent>,
@@ -172,7 +171,7 @@ impl ResponseDecoder {
         done
     }
 
-    /// The next bytes, for a client that may get them as they are.
+    /// Decodes the next bytes for a client that accepts pass-through.
     pub(crate) fn read(
         &mut self,
         mut piece: &[u8],
@@ -180,7 +179,7 @@ impl ResponseDecoder {
     ) -> Result<(), ModelError> {
         self.taken = self.taken.saturating_add(piece.len());
         if let BodyDecoder::Unknown = self.body {
-            // White space before everything is nothing, however it is cut.
+            // Leading white space is ignored, however the bytes are split.
             piece = piece.trim_ascii_start();
             let Some(first) = piece.first() else {
                 return Ok(());
@@ -230,20 +229,20 @@ impl ResponseDecoder {
         }
     }
 
-    /// The body has ended.
+    /// Ends the body.
     ///
     /// # Errors
-    /// [`ModelErrorKind::Cut`] if the answer has not.
+    /// [`ModelErrorKind::Cut`] if the answer is incomplete.
     pub fn end(&mut self, events: &mut Vec<ChatEvent>) -> Result<(), ModelError> {
         self.all_events(events, Self::finish)
     }
 
-    /// The body has ended, for a client that may get bytes as they are.
+    /// Ends the body for a client that accepts pass-through.
     pub(crate) fn finish(&mut self, told: &mut DecodedChunk) -> Result<(), ModelError> {
         match std::mem::replace(&mut self.body, BodyDecoder::Unknown) {
             BodyDecoder::Unknown => {}
             BodyDecoder::Whole(body) => {
-                // Only if nothing was sent as bytes yet: a body is one unit.
+                // Only if nothing was passed through yet, because a body is passed as a whole.
                 if self.passing == PassthroughMode::Ready && self.decoder.accept_whole(&body) {
                     told.words = body;
                     return Ok(());
@@ -257,7 +256,7 @@ impl ResponseDecoder {
                     passing: &mut self.passing,
                     tells_usage: self.tells_usage,
                 };
-                // Half an event at the end is a cut, not a bad event.
+                // An incomplete event at the end means truncation, not an invalid event.
                 let mut is_cut = false;
                 let read = frames.finish(&mut |frame| {
                     if is_whole(frame.data) {
@@ -300,7 +299,7 @@ impl std::fmt::Debug for ResponseDecoder {
     }
 }
 
-/// What frames go to.
+/// Destination of the frames.
 struct FrameSink<'a> {
     decoder: &'a mut dyn Decoder,
     count: &'a mut usize,
@@ -309,8 +308,8 @@ struct FrameSink<'a> {
 }
 
 impl FrameSink<'_> {
-    /// Whether a frame was passed on as it is, or needs no passing on. The first one that cannot be
-    /// ends that for good, so that words always come before events.
+    /// Returns whether the frame was passed through or is a ping. The first other frame ends
+    /// pass-through permanently, so passed-through bytes always precede events.
     fn pass(&mut self, frame: &SseEvent<'_>, told: &mut DecodedChunk) -> bool {
         if *self.passing == PassthroughMode::No {
             return false;
@@ -351,10 +350,10 @@ impl FrameSink<'_> {
     }
 }
 
-/// Whether an event only says that the provider is still there: Anthropic's `ping`, OpenAI's
-/// `keepalive`, the `null` of some gateways.
+/// Whether an event is only a keep-alive: Anthropic's `ping`, OpenAI's `keepalive`, or the `null`
+/// that some gateways send.
 fn is_ping(frame: &SseEvent<'_>) -> bool {
-    // By name, or `{"type": "ping"}` with a number at most.
+    // Identified by name, or by the body `{"type": "ping"}` with at most an additional number.
     const MOST: usize = 64;
     let data = frame.data.trim_ascii();
     matches!(frame.name, Some("ping" | "keepalive"))

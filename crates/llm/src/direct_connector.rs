@@ -1,9 +1,8 @@
-//! Connections that need no proxy: hyper's client by itself. What a general client puts around it
-//! (redirects, retries, cookies, addresses that are parsed again at each step) takes twice as long
-//! as the request.
+//! Direct connections without a proxy, using hyper's client alone. The additional layers of a
+//! general client (redirects, retries, cookies, repeated URL parsing) take twice as long as the
+//! request.
 //!
-//! What connections promise is the same on both ways: the same limits, certificates and
-//! checks of addresses.
+//! Limits, certificates and address checks are the same as for connections through a proxy.
 
 use std::io;
 use std::pin::Pin;
@@ -30,26 +29,27 @@ use tower_service::Service;
 use crate::guarded_resolver::{GuardedResolver, ResolvedAddresses};
 use crate::http_options::HttpOptions;
 
-/// Unanswered probes of a connection that nothing comes from, and the time between them. These and
-/// [`UNACKNOWLEDGED`] are reqwest's defaults, so that both ways notice a dead connection alike.
+/// Number of unanswered keep-alive probes before an idle connection is closed; [`PROBE`] is the
+/// interval between them. These values and [`UNACKNOWLEDGED`] are the defaults of reqwest, so both
+/// clients detect a dead connection at the same time.
 const PROBES: u32 = 3;
 const PROBE: Duration = Duration::from_secs(15);
 
-/// How long what was sent may wait for its acknowledgement.
+/// Maximum time that sent data may remain unacknowledged.
 const UNACKNOWLEDGED: Duration = Duration::from_secs(30);
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// One pool of connections; cheap to clone.
+/// A connection pool; cheap to clone.
 #[derive(Clone, Debug)]
 pub(crate) struct DirectClient(Arc<Client<Connector, Full<Bytes>>>);
 
 impl DirectClient {
     /// # Errors
-    /// Certificates cannot be read.
+    /// The certificates cannot be read.
     pub(crate) fn new(options: &HttpOptions, secure: bool) -> Result<Self, rustls::Error> {
         let mut http = HttpConnector::new_with_resolver(GuardedResolver::new(options));
-        // The layer of TLS above asks this one for https addresses, too.
+        // The TLS layer also uses this connector for https addresses.
         http.enforce_http(false);
         http.set_nodelay(true);
         http.set_connect_timeout(Some(options.connect));
@@ -81,9 +81,9 @@ impl DirectClient {
     }
 }
 
-/// What the system trusts, as `SSL_CERT_FILE` and `SSL_CERT_DIR` say.
+/// Returns the certificates that the system trusts; `SSL_CERT_FILE` and `SSL_CERT_DIR` apply.
 fn certificates() -> Result<ClientConfig, rustls::Error> {
-    // An application may have installed another provider, and its choice is kept.
+    // The application may have installed another cryptography provider, which takes precedence.
     let provider = CryptoProvider::get_default().cloned();
     let provider = provider.unwrap_or_else(|| Arc::new(rustls::crypto::ring::default_provider()));
     let verifier = Verifier::new(provider.clone())?;
@@ -97,7 +97,7 @@ fn certificates() -> Result<ClientConfig, rustls::Error> {
     Ok(config)
 }
 
-/// Makes connections, within one limit on all that it takes.
+/// Opens connections, with one timeout for all steps.
 #[derive(Clone, Debug)]
 struct Connector {
     way: ConnectorKind,
@@ -145,7 +145,7 @@ impl Service<Uri> for Connector {
 }
 
 fn late() -> io::Error {
-    // reqwest's words, so that errors read alike on both ways.
+    // The same text as in reqwest, so both clients report the same error.
     io::Error::new(io::ErrorKind::TimedOut, "operation timed out")
 }
 

@@ -1,5 +1,5 @@
-//! Vectors of texts, over the wire that OpenAI and most others share:
-//! `POST {base}/embeddings`. Over the same connections as the models.
+//! Embeddings through the API of OpenAI and compatible servers, `POST {base}/embeddings`. They
+//! share the connection pool of the models.
 
 use std::fmt;
 use std::time::{Duration, SystemTime};
@@ -22,29 +22,29 @@ use crate::provider::headers;
 use crate::retry::RetryPolicy;
 use crate::retry_after::retry_after;
 
-/// The model where the settings name none.
+/// Default model.
 const DEFAULT_MODEL: &str = "text-embedding-3-small";
 
-/// Configuration of a provider of embeddings.
+/// Configuration of an embedding provider.
 #[derive(Clone, Debug)]
 pub struct EmbedderConfig {
-    /// Its address, as for chat; `None` is OpenAI.
+    /// Base URL, in the same format as for chat; `None` for OpenAI.
     pub base_url: Option<String>,
-    /// The key. Local servers need none.
+    /// API key. Local servers need none.
     pub api_key: Option<SecretString>,
-    /// The model. Default `text-embedding-3-small`.
+    /// Model. Default `text-embedding-3-small`.
     pub model: String,
-    /// Length of the vectors, for models that let it be chosen.
+    /// Length of the vectors, for models with a configurable length.
     pub dimensions: Option<u32>,
-    /// Headers besides the wire's own.
+    /// Additional headers.
     pub headers: Vec<(String, SecretString)>,
-    /// Most texts of one request. Default 256.
+    /// Maximum number of texts in a request. Default 256.
     pub batch: usize,
-    /// How long one request may take. Default 60 s.
+    /// Timeout of a request. Default 60 s.
     pub timeout: Duration,
-    /// Most bytes of one answer. Default 64 MiB.
+    /// Maximum size of a response in bytes. Default 64 MiB.
     pub body_bytes: usize,
-    /// When to ask again.
+    /// Retry policy.
     pub retries: RetryPolicy,
 }
 
@@ -64,7 +64,7 @@ impl Default for EmbedderConfig {
     }
 }
 
-/// A provider of embeddings that speaks OpenAI's wire.
+/// Embedding provider that uses OpenAI's API.
 pub struct OpenAiEmbedder {
     http: Http,
     endpoint: Endpoint,
@@ -86,11 +86,11 @@ struct Embedding {
 }
 
 impl OpenAiEmbedder {
-    /// Makes the client; connects to nothing yet.
+    /// Creates the client without connecting.
     ///
     /// # Errors
-    /// A base URL, key or header that cannot be sent, an address that may not be
-    /// connected to, or no key for OpenAI itself.
+    /// The base URL, the key or a header is invalid, the address is not allowed, or the key for
+    /// OpenAI is missing.
     pub fn new(http: Http, config: EmbedderConfig) -> Result<Self, ModelError> {
         let home = NativeProvider::of("openai-chat");
         let base_url = config.base_url.as_deref().unwrap_or(home.base_url);
@@ -139,10 +139,10 @@ impl OpenAiEmbedder {
         Ok(vectors)
     }
 
-    /// One batch, asked for again as the policy says.
+    /// Requests the embeddings of one batch, with retries.
     async fn embed_with_retries(&self, batch: &[String]) -> Result<Vec<Vec<f32>>, ModelError> {
         let policy = &self.config.retries;
-        // Each batch has its own retries: what was answered is not requested again.
+        // Each batch has its own retries, so completed batches are not requested again.
         for wait in &policy.waits {
             let error = match self.embed_within_timeout(batch).await {
                 Ok(vectors) => return Ok(vectors),
@@ -222,7 +222,7 @@ impl OpenAiEmbedder {
         self.teller.status_error(status, refusal, wait)
     }
 
-    /// One vector per text, all of one length.
+    /// Returns one vector for each text, all of the same length.
     fn in_order(
         &self,
         answer: EmbeddingResponse,
@@ -230,7 +230,7 @@ impl OpenAiEmbedder {
     ) -> Result<Vec<Vec<f32>>, ModelError> {
         let mut data = answer.data;
         // Servers may answer in any order. The sort is stable, so answers without indexes keep
-        // theirs.
+        // their order.
         data.sort_by_key(|item| item.index);
         let vectors: Vec<Vec<f32>> = data.into_iter().map(|item| item.embedding).collect();
         let length = vectors.first().map_or(0, Vec::len);
@@ -256,7 +256,7 @@ impl OpenAiEmbedder {
     }
 }
 
-/// Shows no key, no header and no query.
+/// Omits the key, the headers and the query.
 impl fmt::Debug for OpenAiEmbedder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("OpenAiEmbedder")

@@ -1,5 +1,5 @@
-//! Answers that something in between has packed, although nobody asked it to. Unpacked in
-//! small steps, so that the bounds on answers hold for what comes out.
+//! Decompression of responses that a proxy compressed without being asked. The output is produced
+//! in small steps, so the size limits apply to the decompressed bytes.
 
 use std::io::{self, Write};
 
@@ -7,18 +7,18 @@ use flate2::write::GzDecoder;
 use quillet_core::chat::{ModelError, ModelErrorKind};
 use reqwest::header::{CONTENT_ENCODING, HeaderMap};
 
-/// Takes what `Content-Encoding` says off the bytes of a body.
+/// Reverses the `Content-Encoding` of a body.
 pub(crate) enum Unpack {
-    /// Nothing was done to it.
+    /// The body is not compressed.
     Plain,
     Gzip(Box<GzDecoder<Vec<u8>>>),
 }
 
 impl Unpack {
-    /// How a body with these headers is packed.
+    /// Selects the decompression for a body with these headers.
     ///
     /// # Errors
-    /// In a way that is not read here.
+    /// The encoding is not supported.
     pub(crate) fn of(headers: &HeaderMap) -> Result<Self, ModelError> {
         let said = headers.get(CONTENT_ENCODING);
         let said = said.map(|value| String::from_utf8_lossy(value.as_bytes()));
@@ -34,10 +34,10 @@ impl Unpack {
         }
     }
 
-    /// The bytes of a piece, in pieces.
+    /// Decompresses a chunk and passes the result to `take` in chunks.
     ///
     /// # Errors
-    /// They are not packed as the headers say, or `take` fails.
+    /// The bytes do not match the encoding in the headers, or `take` fails.
     pub(crate) fn feed(
         &mut self,
         mut piece: &[u8],
@@ -48,12 +48,12 @@ impl Unpack {
         };
         while !piece.is_empty() {
             let read = gzip.write(piece).map_err(|error| unreadable(&error))?;
-            // The decoder holds back what it has; flushing brings it out.
+            // The decoder buffers its output; flushing releases it.
             gzip.flush().map_err(|error| unreadable(&error))?;
             let out = std::mem::take(gzip.get_mut());
             take(&out)?;
             if read == 0 {
-                // What follows the end is nothing of the answer.
+                // Bytes after the end of the compressed data are not part of the response.
                 break;
             }
             piece = piece.get(read..).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Where a provider listens: base URLs as people write them, for every wire.
+//! Base URLs of providers, in the forms that users write.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -10,28 +10,28 @@ use reqwest::Url;
 /// OpenAI's own address.
 pub const DEFAULT_BASE_URL: &str = "https://api.openai.com/v1";
 
-/// The provider that a wire comes from, and how its addresses are written.
+/// The original provider of an API, and the format of its addresses.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct NativeProvider {
-    /// The name of the wire.
+    /// Name of the provider API.
     wire: &'static str,
-    /// The provider, as `quillet keys` names it.
+    /// Name of the provider in `quillet keys`.
     pub(crate) name: &'static str,
     /// The provider's own base URL.
     pub(crate) base_url: &'static str,
-    /// Versions that a path may end in; the first one is added where there is none.
+    /// Versions that a path may end in. The first one is added if the version is missing.
     versions: &'static [&'static str],
-    /// Whether a version is added to a path too; else only to a bare host.
+    /// Whether a missing version is also added to a path, and not only to a bare host.
     versions_every_path: bool,
-    /// The part after the version, in URLs that name the whole method.
+    /// Paths of the methods after the version, for URLs that include the method.
     methods: &'static [&'static str],
-    /// The environment variable that holds the key.
+    /// Environment variable of the key.
     pub(crate) key_variable: &'static str,
-    /// The one that holds the base URL.
+    /// Environment variable of the base URL.
     pub(crate) url_variable: &'static str,
-    /// The setting of the key.
+    /// Setting of the key.
     pub(crate) key_setting: &'static str,
-    /// The setting of the base URL.
+    /// Setting of the base URL.
     pub(crate) url_setting: &'static str,
 }
 
@@ -87,14 +87,14 @@ const HOMES: [NativeProvider; 4] = [
 ];
 
 impl NativeProvider {
-    /// The home of a wire; other wires are taken to be like OpenAI's.
+    /// Returns the original provider of an API; OpenAI for unknown APIs.
     pub(crate) fn of(wire: &str) -> &'static NativeProvider {
         // An array pattern of fixed length cannot fail, so no unwrap is needed.
         let [first, ..] = &HOMES;
         HOMES.iter().find(|home| home.wire == wire).unwrap_or(first)
     }
 
-    /// The path that stands before the method.
+    /// Returns the path before the method.
     fn path(&self, given: &str) -> String {
         let given = given.trim_end_matches('/');
         // Users paste the complete URL of the method from provider documentation.
@@ -109,7 +109,7 @@ impl NativeProvider {
     }
 }
 
-/// A provider's address: what stands before the method of the wire.
+/// Base URL of a provider, without the path of the method.
 #[derive(Clone)]
 pub(crate) struct Endpoint {
     base: Url,
@@ -117,11 +117,11 @@ pub(crate) struct Endpoint {
 }
 
 impl Endpoint {
-    /// Reads a base URL. `OPENAI_BASE_URL` by convention holds the path that stands before
-    /// `/chat/completions`, while `api_base` in the configuration of ai-prompt-shell is the bare
-    /// host: an empty path therefore becomes `/v1`, any other path stays as it is. Anthropic and
-    /// Google get their version where it is missing, and never twice. The whole address of the
-    /// method is understood too.
+    /// Parses a base URL. `OPENAI_BASE_URL` by convention includes the path before
+    /// `/chat/completions`, but `api_base` in the configuration of ai-prompt-shell is the bare
+    /// host. An empty path therefore becomes `/v1`, and any other path is unchanged. For Anthropic
+    /// and Google a missing version is added, and an existing one is never repeated. The complete
+    /// URL of the method is also accepted.
     pub(crate) fn parse(base_url: &str, home: &'static NativeProvider) -> Result<Self, ModelError> {
         let like = home.base_url;
         let mut base = Url::parse(base_url.trim()).map_err(|error| {
@@ -141,13 +141,13 @@ impl Endpoint {
         }
         let path = home.path(base.path());
         base.set_path(&path);
-        // A fragment is never sent, but would be part of the URL in messages.
+        // A fragment is never sent, but error messages would show it.
         base.set_fragment(None);
         Ok(Endpoint { base, home })
     }
 
-    /// The address of a method: a path, perhaps with a query, below the base URL,
-    /// whose own query stays.
+    /// Returns the URL of a method: a path below the base URL, with an optional query that is added
+    /// to the base URL's own query.
     pub(crate) fn url(&self, method: &str) -> Url {
         let (path, query) = method.split_once('?').unwrap_or((method, ""));
         let mut url = self.base.clone();
@@ -163,7 +163,7 @@ impl Endpoint {
         url
     }
 
-    /// The same, as it is sent.
+    /// Returns the same URL in the form needed for sending.
     pub(crate) fn uri(&self, method: &str) -> Result<Uri, ModelError> {
         let url = self.url(method);
         url.as_str().parse().map_err(|error| {
@@ -177,7 +177,7 @@ impl Endpoint {
         self.home
     }
 
-    /// Host, an IPv6 address without brackets, and port.
+    /// Host and port; an IPv6 address is returned without brackets.
     pub(crate) fn host(&self) -> (&str, u16) {
         let host = self.base.host_str().unwrap_or_default();
         let port = self.base.port_or_known_default().unwrap_or_default();
@@ -185,7 +185,7 @@ impl Endpoint {
         (host.trim_matches(['[', ']']), port)
     }
 
-    /// Host and port as `Host` names them: without the port that the scheme has anyway.
+    /// Host and port for the `Host` header; the default port of the scheme is omitted.
     pub(crate) fn name(&self) -> String {
         let host = self.base.host_str().unwrap_or_default();
         match self.base.port() {
@@ -194,20 +194,19 @@ impl Endpoint {
         }
     }
 
-    /// Whether it speaks TLS.
+    /// Whether the address uses TLS.
     pub(crate) fn is_secure(&self) -> bool {
         self.base.scheme() == "https"
     }
 
-    /// Whether it is the provider that the wire comes from, which answers nothing
-    /// without a key.
+    /// Whether this is the original provider of the API, which requires a key.
     pub(crate) fn is_home(&self) -> bool {
         let host = self.base.host_str().unwrap_or_default();
         self.home.base_url.split('/').nth(2) == Some(host)
     }
 
-    /// Whether it is OpenAI on Azure, which takes the key in another header: by its
-    /// host, or by the path and query of a gateway in front of it.
+    /// Whether this is Azure OpenAI, which expects the key in a different header. Detected by its
+    /// host, or by the path and query of a gateway before it.
     pub(crate) fn is_azure(&self) -> bool {
         let host = self.base.host_str().unwrap_or_default();
         let path = self.base.path();
@@ -216,7 +215,7 @@ impl Endpoint {
             || (path.contains("/openai/deployments/") && query.contains("api-version="))
     }
 
-    /// Whether it is on this machine, where no proxy can help.
+    /// Whether the address is on this machine, which a proxy cannot reach.
     pub(crate) fn is_local(&self) -> bool {
         let (host, _) = self.host();
         let address = host.parse::<IpAddr>();
@@ -224,7 +223,7 @@ impl Endpoint {
     }
 }
 
-/// Scheme, host, port and path; never the query, which may hold a key.
+/// Shows scheme, host, port and path, but never the query, which may contain a key.
 impl fmt::Display for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let host = self.base.host_str().unwrap_or_default();

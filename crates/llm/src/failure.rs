@@ -1,4 +1,4 @@
-//! Error messages of providers: the address, the cause and the setting to change, never a secret.
+//! Error messages about providers: address, cause and the setting to change, but never a secret.
 
 use std::error::Error;
 use std::io;
@@ -12,23 +12,23 @@ use crate::endpoint::NativeProvider;
 use crate::guarded_resolver::AddressDenied;
 use crate::protocol::ProviderError;
 
-/// How much of a provider's own text a message repeats, in bytes; tools have the same bound.
+/// Maximum number of bytes of a provider's text in a message; tools have the same limit.
 pub(crate) const MOST_REPEATED: usize = 1024;
 
-/// Context of errors: the provider they belong to.
+/// Context of errors: the provider that caused them.
 #[derive(Clone)]
 pub(crate) struct ErrorContext {
-    /// The provider's address, without secrets.
+    /// Address of the provider, without secrets.
     pub(crate) address: String,
-    /// Whose wire it is, for the names of what to set.
+    /// Original provider of the API, which determines the names of the settings.
     pub(crate) home: &'static NativeProvider,
-    /// Whether the address is the provider's own.
+    /// Whether the address is that of the original provider.
     pub(crate) is_home: bool,
-    /// Whether key and address are the request's own, so that no setting can fix them.
+    /// Whether key and address came with the request, so no setting can fix the error.
     pub(crate) by_request: bool,
-    /// Secrets that no message may contain.
+    /// Secrets to remove from messages.
     pub(crate) secrets: Vec<SecretString>,
-    /// The provider's id of the request, once it has answered.
+    /// The provider's id of the request, after its response has arrived.
     pub(crate) request_id: Option<String>,
 }
 
@@ -37,7 +37,7 @@ impl ErrorContext {
         self.with_context(ModelError::new(kind, cause.as_ref()))
     }
 
-    /// The same error with the provider's address, and without secrets.
+    /// Adds the address of the provider to the error and removes secrets.
     pub(crate) fn with_context(&self, error: ModelError) -> ModelError {
         ModelError {
             message: format!("{}: {}", self.address, clip(&self.clean(&error.message))),
@@ -50,7 +50,7 @@ impl ErrorContext {
     /// Error of a request without an answer.
     pub(crate) fn request_error(&self, fault: impl Into<TransportError>) -> ModelError {
         let fault = fault.into();
-        // Found before timeouts and connection errors, since it is wrapped in one of them.
+        // Checked before timeouts and connection errors, because one of them wraps it.
         if let Some(denied) = denied(&*fault.error) {
             return self.error(ModelErrorKind::Configuration, denied.to_string());
         }
@@ -166,15 +166,14 @@ impl ErrorContext {
     }
 }
 
-/// Whether an address may not be connected to. An error of the system holds its cause
-/// without naming it as its source.
+/// Whether the address is not allowed. An I/O error does not return its inner error as its source,
+/// so both are searched.
 fn denied<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a AddressDenied> {
     let held = || cause_of::<io::Error>(error)?.get_ref()?.downcast_ref();
     cause_of(error).or_else(held)
 }
 
-/// The innermost cause: `Connection refused (os error 111)` instead of the
-/// layers around it.
+/// Returns the innermost cause: `Connection refused (os error 111)` without the layers around it.
 fn root_cause(error: &dyn Error) -> String {
     let mut cause = error;
     while let Some(inner) = cause.source() {
@@ -183,7 +182,7 @@ fn root_cause(error: &dyn Error) -> String {
     cause.to_string()
 }
 
-/// The first bytes of a text, cut between characters.
+/// Truncates a text at a character boundary.
 pub(crate) fn clip(text: &str) -> &str {
     let mut end = text.len().min(MOST_REPEATED);
     while !text.is_char_boundary(end) {

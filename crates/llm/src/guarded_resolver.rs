@@ -1,4 +1,4 @@
-//! Name resolution that never returns an address that hands out credentials.
+//! Name resolution that rejects addresses of services that provide credentials.
 
 use std::fmt;
 use std::io;
@@ -10,7 +10,7 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
 use crate::http_options::HttpOptions;
 
-/// Why a host is not connected to.
+/// Error for a host that must not be connected to.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "{host} is {what}, which hands out credentials and is not a model; add it to the allowed hosts if it is one"
@@ -20,8 +20,8 @@ pub(crate) struct AddressDenied {
     what: String,
 }
 
-/// Whether a host may be connected to, at this address where it is known. Private
-/// and loopback addresses may: models are often served there.
+/// Checks whether a host may be connected to, at this address if it is known. Private and loopback
+/// addresses are allowed, because models are often served there.
 pub(crate) fn check(
     allow: &[String],
     host: &str,
@@ -49,15 +49,14 @@ pub(crate) fn check(
     }
 }
 
-/// Looks names up and hands out nothing that may not be connected to. One denied
-/// address denies them all: a name with a good and a bad address is how names are
-/// made to rebind.
+/// Resolves names and rejects the result if any address is denied. A name with an allowed and a
+/// denied address is typical of DNS rebinding.
 #[derive(Clone)]
 pub(crate) struct GuardedResolver {
     allow: Arc<[String]>,
 }
 
-/// The addresses of a name.
+/// Addresses of a name.
 pub(crate) type ResolvedAddresses = std::vec::IntoIter<SocketAddr>;
 
 impl GuardedResolver {

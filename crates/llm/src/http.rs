@@ -1,5 +1,5 @@
-//! Connections to all providers: one pool shared by every [`Provider`](crate::Provider), so a
-//! provider made for a single request finds a warm connection.
+//! Connections to all providers. Every [`Provider`](crate::Provider) shares one pool, so a provider
+//! that is created for a single request can reuse an open connection.
 //!
 //! HTTP/1.1 only: a stream of small events gains nothing from HTTP/2 framing, and closing a
 //! separate connection cancels a dropped call immediately. Redirects are never followed, because
@@ -23,24 +23,24 @@ use crate::endpoint::Endpoint;
 use crate::guarded_resolver::{GuardedResolver, check};
 use crate::http_options::HttpOptions;
 
-/// A handle to the shared connections; cheap to clone.
+/// Shared connection pool; cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub struct Http(Arc<HttpInner>);
 
 #[derive(Debug, Default)]
 struct HttpInner {
     options: HttpOptions,
-    /// Indexed by [`place`] and created when first needed: reading the system certificates takes
-    /// time and memory, which plain connections do not need.
-    // Clients differ in TLS and in the use of a proxy, and both are fixed when a client is built.
+    /// Indexed by [`place`] and created on first use: reading the system certificates takes time
+    /// and memory, and plain connections do not need them.
+    // Clients differ in TLS and proxy use, and both are fixed when a client is built.
     clients: [OnceLock<Client>; 4],
-    /// The same for endpoints without a proxy, indexed by whether they use TLS.
+    /// Clients for endpoints without a proxy, indexed by whether they use TLS.
     straight: [OnceLock<DirectClient>; 2],
-    /// Proxy settings of the environment.
+    /// Proxy settings from the environment.
     proxies: OnceLock<Matcher>,
 }
 
-/// How requests are sent to one address.
+/// Route to an address: the direct client, or a general client if a proxy applies.
 #[derive(Clone)]
 pub(crate) enum HttpRoute {
     Straight(DirectClient),
@@ -85,7 +85,7 @@ impl Http {
         }))
     }
 
-    /// The client for this endpoint.
+    /// Returns the client for this endpoint.
     pub(crate) fn client(&self, endpoint: &Endpoint) -> Result<&Client, ModelError> {
         let (secure, local) = (endpoint.is_secure(), endpoint.is_local());
         let slot = self.0.clients.get(client_index(secure, local));
@@ -95,12 +95,12 @@ impl Http {
         }
         let made =
             make(&self.0.options, secure, local).map_err(|error| client_error(endpoint, &error))?;
-        // `get_or_init` has no place for an error. Of two that are made at the same time one is
+        // `get_or_init` cannot return an error. If two threads create a client concurrently, one is
         // dropped.
         Ok(slot.get_or_init(|| made))
     }
 
-    /// How an endpoint is reached.
+    /// Returns the route to an endpoint.
     pub(crate) fn route(&self, endpoint: &Endpoint, to: &Uri) -> Result<HttpRoute, ModelError> {
         let proxies = self.0.proxies.get_or_init(Matcher::from_system);
         // A proxy cannot reach the loopback interface of this machine.
@@ -119,7 +119,7 @@ impl Http {
         Ok(HttpRoute::Straight(slot.get_or_init(|| made).clone()))
     }
 
-    /// What can be checked of an endpoint before its name is looked up.
+    /// Checks an endpoint before its name is resolved.
     pub(crate) fn check(&self, endpoint: &Endpoint) -> Result<(), ModelError> {
         let (host, _) = endpoint.host();
         let address = host.parse::<IpAddr>().ok();
@@ -137,7 +137,7 @@ fn client_error(endpoint: &Endpoint, error: &dyn fmt::Debug) -> ModelError {
     ))
 }
 
-/// What this program calls itself to providers.
+/// `User-Agent` of all requests.
 pub(crate) const AGENT: &str = concat!("quillet/", env!("CARGO_PKG_VERSION"));
 
 fn make(options: &HttpOptions, secure: bool, local: bool) -> Result<Client, reqwest::Error> {
@@ -146,10 +146,10 @@ fn make(options: &HttpOptions, secure: bool, local: bool) -> Result<Client, reqw
         .user_agent(AGENT)
         .connect_timeout(options.connect)
         .pool_idle_timeout(options.idle)
-        // Requests are written in one go; waiting to merge small packets only adds latency.
+        // Requests are written at once; waiting to merge small packets only adds latency.
         .tcp_nodelay(true)
         // Cancelling a request closes its connection. On a shared HTTP/2 connection the provider
-        // might go on generating.
+        // might continue to generate.
         .http1_only()
         .redirect(reqwest::redirect::Policy::none())
         .dns_resolver(GuardedResolver::new(options));
@@ -157,7 +157,7 @@ fn make(options: &HttpOptions, secure: bool, local: bool) -> Result<Client, reqw
         builder = builder.no_proxy();
     }
     if !secure {
-        // Reading the system's certificates takes time, and plain connections need none.
+        // Reading the system certificates takes time, and plain connections need none.
         builder = builder.tls_certs_only([]);
     }
     builder.build()

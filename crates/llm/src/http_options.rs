@@ -5,12 +5,12 @@ use std::time::Duration;
 /// Options of connections to providers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HttpOptions {
-    /// Timeout of connecting. Default 10 s.
+    /// Connection timeout. Default 10 s.
     pub connect: Duration,
     /// How long an idle connection stays open. Default 90 s.
     pub idle: Duration,
-    /// Hosts and addresses that are allowed although they are link-local or a cloud metadata
-    /// service. These hand out credentials and base URLs may come from requests, so none is allowed
+    /// Hosts and addresses to allow even though they are link-local or a cloud metadata service.
+    /// Such services provide credentials, and base URLs may come from requests, so none is allowed
     /// by default.
     pub allow: Vec<String>,
 }

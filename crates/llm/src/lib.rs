@@ -2,7 +2,7 @@
 //! provider APIs ([`Protocol`]), retries for any model ([`Retry`]), rate limits shared by replicas
 //! ([`RateLimits`]) and an offline model ([`Mock`]).
 //!
-//! This crate keeps no history and runs no tools. It turns one request into one stream of events,
+//! This crate stores no history and runs no tools. It turns one request into one stream of events,
 //! or an error with its cause.
 //!
 //! ```
@@ -69,9 +69,9 @@ pub use retry::{Retry, RetryNotice, RetryPolicy};
 pub use spending::{KeyCount, Spending, SpendingOptions};
 pub use timeouts::Timeouts;
 
-/// Installs the cryptography provider of TLS for this process. Does nothing if one is installed
-/// already; [`Http`] calls it before it connects.
+/// Installs the TLS cryptography provider for this process, unless one is installed. [`Http`] calls
+/// this function before it connects.
 pub fn install_crypto() {
-    // An error only means that another thread was faster.
+    // An error only means that another thread has installed a provider.
     let _ = rustls::crypto::ring::default_provider().install_default();
 }

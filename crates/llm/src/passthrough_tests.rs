@@ -1,6 +1,5 @@
-//! Whether an answer that is passed on as the provider wrote it means the same as when it is read
-//! into events: for every recorded answer, whole and cut at every byte, and for answers put
-//! together from good and odd pieces.
+//! Checks that a passed-through answer is equivalent to a decoded one: for every recorded answer,
+//! whole and split at every byte, and for answers composed of valid and unusual chunks.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +11,7 @@ use serde_json::Value;
 use crate::decode::{AnswerLimits, DecodedChunk, ResponseDecoder};
 use crate::protocol::{OpenAiChat, Protocol, read_wire};
 
-/// What a client knows of an answer in the end.
+/// The answer as a client sees it in the end.
 #[derive(Debug, PartialEq)]
 struct ClientView {
     reply: Reply,
@@ -23,7 +22,7 @@ fn intake() -> ResponseDecoder {
     ResponseDecoder::new(OpenAiChat::default().decoder("m"), AnswerLimits::default())
 }
 
-/// What the answer means to a reader of events.
+/// Decodes the answer into events only.
 fn read(pieces: &[&[u8]]) -> ClientView {
     let mut intake = intake();
     let mut events = Vec::new();
@@ -41,8 +40,8 @@ fn read(pieces: &[&[u8]]) -> ClientView {
     known(events, ended.err().map(|error| error.kind))
 }
 
-/// What it means to a client that gets bytes, as far as they go, and then events; and how many
-/// bytes of words there were.
+/// Decodes the answer with pass-through, followed by events where it ends, and also returns the
+/// number of passed-through bytes.
 fn passed(pieces: &[&[u8]]) -> (ClientView, usize) {
     let mut intake = intake().with_passthrough(true);
     let mut words = Vec::new();
@@ -89,7 +88,7 @@ fn known(events: Vec<ChatEvent>, error: Option<ModelErrorKind>) -> ClientView {
     for event in events {
         reply.fold(event);
     }
-    // Ids that are made where the provider gave none.
+    // Ids are generated if the provider sends none.
     if reply.id.starts_with("chatcmpl-") && reply.id.len() == 41 {
         reply.id.clear();
     }
@@ -102,12 +101,12 @@ fn known(events: Vec<ChatEvent>, error: Option<ModelErrorKind>) -> ClientView {
             call.id.clear();
         }
     }
-    // So is the time.
+    // The same applies to the time.
     reply.created = reply.created.min(1_790_000_000);
     ClientView { reply, error }
 }
 
-/// Compares an answer whole, byte by byte, and in two pieces at every `step`th byte.
+/// Compares an answer whole, byte by byte, and split in two at every `step`th byte.
 fn compare(name: &str, body: &[u8], step: usize) -> usize {
     let expected = read(&[body]);
     let (found, words) = passed(&[body]);
@@ -121,7 +120,7 @@ fn compare(name: &str, body: &[u8], step: usize) -> usize {
             expected,
             "{name} in two at {cut}"
         );
-        // What is cut off is missed in the same way.
+        // Truncation must be detected in the same way.
         assert_eq!(passed(&[first]).0, read(&[first]), "{name} cut at {cut}");
     }
     words
@@ -158,9 +157,9 @@ fn every_recorded_answer_means_the_same_in_words() {
             continue;
         }
         let body = exchange["response"]["body"].as_str().unwrap_or_default();
-        // The recordings are without the times, which no provider leaves out.
+        // The recordings omit the times, but every provider sends them.
         let body = body.replace("\"created\":0", "\"created\":7");
-        // Every byte of all of them would take minutes.
+        // Splitting all recordings at every byte would take minutes.
         let step = (body.len() / 40).max(1);
         let words = compare(&exchange["id"].to_string(), body.as_bytes(), step);
         worded += usize::from(words > 0);
@@ -168,7 +167,7 @@ fn every_recorded_answer_means_the_same_in_words() {
     assert!(worded >= 20, "{worded} were told in words");
 }
 
-/// Pieces of streams: as OpenAI writes them, and as others do.
+/// Chunks of streams, in the format of OpenAI and of other servers.
 const PIECES: [&str; 22] = [
     r#"{"id":"c","object":"chat.completion.chunk","created":7,"model":"x","choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]}"#,
     r#"{"id":"c","object":"chat.completion.chunk","created":7,"model":"x","choices":[{"index":0,"delta":{"content":"h\u00e9\n"},"logprobs":null,"finish_reason":null}],"usage":null}"#,
@@ -291,7 +290,7 @@ fn only_what_says_the_same_is_told_in_words() {
     }
 }
 
-/// What a server is sent by the writer of the wire, and in the client's own words if it is.
+/// Returns the encoded request body, and the passed-through body if pass-through is possible.
 fn sent(wire: &OpenAiChat, body: &str) -> (Option<Value>, Option<Value>) {
     let json: Value = serde_json::from_str(body).unwrap_or_default();
     let written = wire.read(&json).ok().and_then(|mut request| {
@@ -309,7 +308,7 @@ fn sent(wire: &OpenAiChat, body: &str) -> (Option<Value>, Option<Value>) {
     (written.map(plainly), worded.map(plainly))
 }
 
-/// With all numbers of one kind.
+/// Converts all numbers to the same kind.
 fn plainly(value: Value) -> Value {
     match value {
         Value::Number(number) => number.as_f64().into(),

@@ -33,11 +33,11 @@ use crate::timeouts::Timeouts;
 /// Configuration of a [`Provider`].
 #[derive(Clone, Debug, Default)]
 pub struct ProviderConfig {
-    /// Base URL, with or without the API version; `None` is the API's own provider.
+    /// Base URL, with or without the API version; `None` for the API's own provider.
     pub base_url: Option<String>,
-    /// API key. Local servers need none; an empty key counts as none.
+    /// API key. Local servers need none; an empty key counts as missing.
     pub api_key: Option<SecretString>,
-    /// The model of requests that name none.
+    /// Default model for requests that do not set one.
     pub model: Option<String>,
     /// Headers added to every request. They replace those of the API, and their values are treated
     /// as secret.
@@ -51,7 +51,7 @@ pub struct ProviderConfig {
     pub by_request: bool,
 }
 
-/// Headers that belong to the connection or the body, which is not the caller's.
+/// Headers of the connection or the body, which callers cannot set.
 // hyper sets these itself. Two values of one of them can split a request at a proxy.
 const NOT_OURS: [&str; 7] = [
     "connection",
@@ -69,9 +69,9 @@ pub struct Provider {
     http: Http,
     protocol: Arc<dyn Protocol>,
     endpoint: Endpoint,
-    /// The method's path below the base URL, and both together, read once.
+    /// Path of the method below the base URL, and the complete URI, computed once.
     target: (String, Uri),
-    /// How it is reached, found with the first request.
+    /// Route to the provider, determined by the first request.
     way: OnceLock<HttpRoute>,
     headers: HeaderMap,
     has_key: bool,
@@ -85,8 +85,8 @@ impl Provider {
     /// Creates the client without connecting.
     ///
     /// # Errors
-    /// A base URL, a key or a header that cannot be sent, or an address that may not
-    /// be connected to ([`ModelErrorKind::Configuration`]).
+    /// The base URL, a key or a header is invalid, or the address is not allowed
+    /// ([`ModelErrorKind::Configuration`]).
     pub fn new(
         http: Http,
         protocol: Arc<dyn Protocol>,
@@ -109,7 +109,7 @@ impl Provider {
             .or_insert(HeaderValue::from_static(AGENT));
         let path = protocol.path(config.model.as_deref().unwrap_or_default());
         let target = (path.clone(), endpoint.uri(&path)?);
-        // Otherwise the client would format the header again for every request.
+        // Set here once; otherwise the client would format the header for every request.
         if let Ok(host) = HeaderValue::try_from(endpoint.name()) {
             headers.insert(HOST, host);
         }
@@ -137,20 +137,20 @@ impl Provider {
         })
     }
 
-    /// The model of requests that name none.
+    /// Returns the default model for requests that do not set one.
     #[must_use]
     pub fn default_model(&self) -> Option<&str> {
         self.model.as_deref()
     }
 
-    /// The provider API it uses.
+    /// Returns the provider API.
     #[must_use]
     pub fn protocol(&self) -> &Arc<dyn Protocol> {
         &self.protocol
     }
 
-    /// What keeps it from answering a request for this model, if that is known before
-    /// anything is sent: no key, no model.
+    /// Returns the error that a request for this model would fail with before anything is sent,
+    /// such as a missing key or model.
     #[must_use]
     pub fn configuration_error(&self, model: Option<&str>) -> Option<ModelError> {
         let request = ChatRequest {
@@ -160,7 +160,7 @@ impl Provider {
         self.check(&request).err()
     }
 
-    /// The host and port that it connects to.
+    /// Returns the host and port of the provider.
     ///
     /// # Examples
     ///
@@ -182,15 +182,15 @@ impl Provider {
         self.endpoint.host()
     }
 
-    /// Whether the address is that of the API's own provider and not of a compatible server.
+    /// Whether the address is that of the API's own provider instead of a compatible server.
     pub(crate) fn is_at_home(&self) -> bool {
         self.endpoint.is_home()
     }
 
-    /// Lists the models of the server, within two seconds and a mebibyte.
+    /// Lists the models of the server, limited to two seconds and one mebibyte.
     ///
     /// # Errors
-    /// The server does not answer with a list.
+    /// The server does not return a list.
     pub async fn list(&self) -> Result<Vec<String>, ModelError> {
         const PATIENCE: Duration = Duration::from_secs(2);
         const MOST_BYTES: usize = 1 << 20;
@@ -224,10 +224,10 @@ impl Provider {
         })
     }
 
-    /// Calls a method of the provider that answers with a body, within [`Timeouts::total`].
+    /// Calls a method of the provider and returns the response body, within [`Timeouts::total`].
     ///
     /// # Errors
-    /// It cannot be reached, refuses, or its body breaks off.
+    /// The provider is unreachable or returns an error status, or the body is incomplete.
     pub(crate) async fn call(
         &self,
         method: reqwest::Method,
@@ -307,8 +307,8 @@ impl Provider {
         Ok(reading.into_stream())
     }
 
-    /// The body in the words of its wire that a request in the same words is sent as, if
-    /// nothing speaks against it.
+    /// Returns the model and the body for pass-through, if the request has the same API and can be
+    /// sent unchanged.
     fn passthrough_body(&self, request: &WireRequest) -> Option<(String, Vec<u8>)> {
         if self.lacks_key() {
             return None;
@@ -335,7 +335,7 @@ impl Provider {
         Ok(reading.into_wire_stream())
     }
 
-    /// Sends a body, and waits until the answer begins.
+    /// Sends a body and waits for the response headers.
     async fn send(
         &self,
         path: &str,
@@ -376,7 +376,7 @@ impl Provider {
         Ok(reading)
     }
 
-    /// The headers of every request, and those that this one asks for.
+    /// Returns the headers of every request and those that depend on this one.
     fn headers_for(&self, request: &ChatRequest) -> Result<HeaderMap, ModelError> {
         let mut headers = self.headers.clone();
         for (name, value) in self.protocol.request_headers(request) {
@@ -393,7 +393,7 @@ impl Provider {
         !self.has_key && self.endpoint.is_home()
     }
 
-    /// The model to ask; refuses what the provider could only refuse.
+    /// Returns the model to use. Rejects requests that the provider would certainly reject.
     fn check(&self, request: &ChatRequest) -> Result<String, ModelError> {
         if self.lacks_key() {
             let home = self.endpoint.home();
@@ -421,7 +421,7 @@ impl Provider {
             })
     }
 
-    /// A status that is no success, with the beginning of the body.
+    /// Returns the error for an unsuccessful response, using the beginning of its body.
     async fn refused(
         &self,
         mut response: HttpResponse,
@@ -444,7 +444,7 @@ impl Provider {
             if unpacked.is_err() {
                 break;
             }
-            // An error object around the message needs some room.
+            // An error object around the message needs additional space.
             if body.len() > 16 * MOST_REPEATED {
                 body.truncate(16 * MOST_REPEATED);
                 break;
@@ -457,7 +457,7 @@ impl Provider {
     }
 }
 
-/// Shows no key, no header and no query.
+/// Omits the key, the headers and the query.
 impl fmt::Debug for Provider {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Provider")
@@ -486,7 +486,8 @@ impl ChatModel for Provider {
     }
 }
 
-/// OpenAI and Anthropic: `{"data": [{"id": …}]}`; Gemini: `{"models": [{"name": "models/…"}]}`.
+/// Reads the list of OpenAI and Anthropic, `{"data": [{"id": …}]}`, or of Gemini,
+/// `{"models": [{"name": "models/…"}]}`.
 fn listed(body: &[u8]) -> Option<Vec<String>> {
     let body: serde_json::Value = serde_json::from_slice(body).ok()?;
     let (list, member) = match body.get("data") {
@@ -543,7 +544,7 @@ pub(crate) fn headers(
     Ok(headers)
 }
 
-/// The wire's own headers; Azure takes the key under a name of its own.
+/// Returns the headers of the API; Azure uses a different header for the key.
 fn own_headers(
     protocol: &dyn Protocol,
     endpoint: &Endpoint,

@@ -24,7 +24,7 @@ use tokio::time::{Instant, sleep};
 use crate::models::Vendor;
 use crate::tokens::counter_for;
 
-/// Maximum repetitions after a provider asks to wait.
+/// Maximum number of retries after a provider asks to wait.
 // A provider that keeps asking to wait would otherwise hold a request until its timeout.
 const MOST_HOLDS: usize = 3;
 
@@ -37,7 +37,7 @@ pub struct Rate {
     pub tokens: Option<u32>,
 }
 
-/// Rates of providers and models, and the buckets that keep them.
+/// Rate limits of providers and models, and the buckets that enforce them.
 #[derive(Clone, Debug)]
 pub struct RateLimits {
     rates: HashMap<String, Rate>,
@@ -46,18 +46,18 @@ pub struct RateLimits {
     counts: Arc<RateCounts>,
 }
 
-/// What one request draws: first for the provider, then for the model.
+/// Amounts that one request draws: first from the provider's buckets, then from the model's.
 #[derive(Clone, Debug)]
 struct TokenDraws {
     group: &'static str,
     all: Vec<RateDraw>,
-    /// Where those begin that are held back by a 429: the model's, if it has a rate of its own.
+    /// Index of the first bucket that a 429 pauses: the model's bucket if it has a rate limit.
     narrowest: usize,
-    /// Tokens that the request is thought to have; `None` where nobody counts them.
+    /// Estimated tokens of the request; `None` if tokens are not limited.
     tokens: Option<i64>,
 }
 
-/// A model within the rates of its provider.
+/// A model with the rate limits of its provider.
 #[derive(Clone)]
 pub(crate) struct RateLimitedModel {
     model: Arc<dyn ChatModel>,
@@ -66,9 +66,8 @@ pub(crate) struct RateLimitedModel {
 }
 
 impl RateLimits {
-    /// Rates by an alias of a provider ([`Vendor::of_alias`]), or by a model's name as its provider
-    /// knows it; a request keeps its provider's rate and its model's. `patience` is the longest wait
-    /// of a request for its turn.
+    /// Creates limits by provider alias ([`Vendor::of_alias`]) or by the provider's name for a
+    /// model. A request must satisfy both limits. `patience` is its longest wait.
     pub fn new(
         rates: impl IntoIterator<Item = (String, Rate)>,
         buckets: Arc<dyn Rates>,
@@ -86,19 +85,19 @@ impl RateLimits {
         }
     }
 
-    /// The buckets.
+    /// Returns the buckets.
     #[must_use]
     pub fn buckets(&self) -> &dyn Rates {
         &*self.buckets
     }
 
-    /// What happened to requests.
+    /// Returns counters of delayed and rejected requests.
     #[must_use]
     pub fn counts(&self) -> &RateCounts {
         &self.counts
     }
 
-    /// The model within these limits, if any may be meant for it.
+    /// Wraps the model with these limits.
     pub(crate) fn wrap(
         self: &Arc<Self>,
         model: Arc<dyn ChatModel>,
@@ -106,7 +105,7 @@ impl RateLimits {
     ) -> Arc<dyn ChatModel> {
         Arc::new(RateLimitedModel {
             model,
-            // Both wires of OpenAI draw from the same buckets, as they do there.
+            // Both OpenAI APIs use the same buckets, as at OpenAI itself.
             group: vendor.name(),
             limits: Arc::clone(self),
         })
@@ -122,13 +121,13 @@ fn add(draws: &mut TokenDraws, name: &str, rate: Rate) {
         }));
     };
     add("requests", rate.requests, 1);
-    // The tokens of the answer are added at its end.
+    // The tokens of the answer are drawn at its end.
     add("tokens", rate.tokens, draws.tokens.unwrap_or_default());
 }
 
 impl RateLimitedModel {
-    /// What a request for a model draws; `None` where there is no limit on it. Tokens are
-    /// estimated only where they count.
+    /// Returns the draws for a request; `None` without a limit. Tokens are estimated only if a
+    /// token limit applies.
     fn draws(&self, model: Option<&str>, tokens: impl FnOnce() -> i64) -> Option<TokenDraws> {
         let provider = self.limits.rates.get(self.group).copied();
         // A model named like its provider must not draw twice from the same bucket.
@@ -152,7 +151,7 @@ impl RateLimitedModel {
         (!draws.all.is_empty()).then_some(draws)
     }
 
-    /// Waits for the turn of a request, at most until then.
+    /// Waits until the request may be sent, at most until the given time.
     async fn admit(&self, draws: &TokenDraws, until: Instant) -> Result<(), ModelError> {
         let counts = &self.limits.counts;
         let began = Instant::now();
@@ -176,8 +175,8 @@ impl RateLimitedModel {
                     return Ok(());
                 }
                 Ok(RateDecision::After(wait)) => {
-                    // Kept across iterations; dropping it, also by cancellation, gives the position
-                    // back.
+                    // The ticket stays alive across iterations; dropping it, also by cancellation,
+                    // gives up the position.
                     place.get_or_insert_with(|| QueueTicket::of(self, draws));
                     // At least a millisecond, so rounding in a shared store cannot cause a busy
                     // loop.
@@ -207,8 +206,8 @@ impl RateLimitedModel {
         }
     }
 
-    /// Holds all replicas back where a provider asks to wait. Answers whether the request can
-    /// outlast it.
+    /// Pauses all replicas if the provider asks to wait. Returns whether the request can wait that
+    /// long.
     async fn hold(&self, draws: &TokenDraws, error: &mut ModelError, until: Instant) -> bool {
         let Some(wait) = asked_to_wait(error) else {
             return false;
@@ -251,7 +250,7 @@ impl RateLimitedModel {
         }
     }
 
-    /// The stream, which says at its end what it cost.
+    /// Returns a stream that corrects the token usage at its end.
     fn settle_at_end(&self, stream: ChatStream, draws: TokenDraws) -> ChatStream {
         let Some(tokens) = draws.tokens else {
             return stream;
@@ -266,15 +265,15 @@ impl RateLimitedModel {
     }
 }
 
-/// How long a provider asks to wait, where it does.
+/// Returns the wait time requested by the provider, if any.
 fn asked_to_wait(error: &ModelError) -> Option<Duration> {
     let wait = error.retry_after.filter(|wait| !wait.is_zero());
     wait.filter(|_| error.kind == ModelErrorKind::RateLimited)
 }
 
-/// Tokens of a request, by estimate: what is counted for the time until the provider says it.
+/// Estimates the tokens of a request, until the provider reports the exact number.
 fn estimated(request: &ChatRequest) -> i64 {
-    // An exact counter would load its vocabulary for a number that is corrected soon.
+    // An exact counter would load its vocabulary for a number that is soon corrected.
     let counter = counter_for("");
     let messages = request.messages.iter();
     let tokens: u64 = messages.map(|message| counter.count_message(message)).sum();
@@ -293,7 +292,7 @@ impl QueueTicket {
         }
     }
 
-    /// Its turn has come.
+    /// Marks the wait as complete, so dropping the ticket gives nothing back.
     fn complete(mut self) {
         self.left = None;
     }
@@ -356,7 +355,7 @@ impl Drop for SettleGuard {
     }
 }
 
-/// Where the runtime has ended, so has everybody who drew.
+/// Runs a task in the background. Without a runtime the process is ending, and its buckets end too.
 fn spawn(work: impl Future<Output = ()> + Send + 'static) {
     if let Ok(runtime) = tokio::runtime::Handle::try_current() {
         runtime.spawn(work);

@@ -1,5 +1,5 @@
-//! One answer while it is read: bytes from a connection, events out, under bounds
-//! of time. Knows nothing of how the request was made.
+//! Reads the response of a provider: bytes from a connection in, events out, within time limits.
+//! Independent of how the request was sent.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -24,8 +24,8 @@ use crate::timeouts::Timeouts;
 // connection.
 const TAIL: Duration = Duration::from_millis(250);
 
-/// Reads what follows the end of an answer, usually the end of the body in the
-/// next packet, so that the connection can serve the next request.
+/// Reads the remaining bytes after the end of an answer, usually only the end of the body, so the
+/// connection can be reused.
 fn release(mut response: HttpResponse) {
     // In the background: the caller already has the complete answer.
     tokio::spawn(async move {
@@ -34,7 +34,7 @@ fn release(mut response: HttpResponse) {
     });
 }
 
-/// When what has to be there.
+/// Deadlines for the parts of a response.
 pub(crate) struct Deadlines {
     pub(crate) first_byte: Instant,
     pub(crate) total: Instant,
@@ -42,7 +42,7 @@ pub(crate) struct Deadlines {
 }
 
 impl Deadlines {
-    /// Counted from now, when the request is sent.
+    /// Starts the deadlines; called when the request is sent.
     pub(crate) fn new(timeouts: Timeouts) -> Self {
         let now = Instant::now();
         let total = now + timeouts.total;
@@ -53,50 +53,49 @@ impl Deadlines {
         }
     }
 
-    /// What to say when the first byte has not come.
+    /// Error for a missing first byte.
     pub(crate) fn no_first_byte(&self, teller: &ErrorContext) -> ModelError {
         let after = self.timeouts.first_byte.min(self.timeouts.total);
         teller.timeout_error("no answer", "first_byte", after)
     }
 }
 
-/// Whether there is more of a body.
+/// Whether the body is still open.
 enum BodyState {
     Open,
     Ended,
 }
 
-/// An answer while it is read.
+/// Reads one response.
 pub(crate) struct ResponseReader {
-    /// `None` when everything has been read.
+    /// `None` after everything has been read.
     response: Option<HttpResponse>,
     content_type: String,
     unpack: Unpack,
     intake: ResponseDecoder,
-    /// Events, and at last the error that followed them, not yet handed out.
+    /// Items that are ready to be returned; an error is always the last.
     queue: VecDeque<Result<WireItem, ModelError>>,
-    /// Scratch for what a piece says.
+    /// Reused buffer for the decoded chunk.
     told: DecodedChunk,
     has_bytes: bool,
     done: bool,
-    /// Made when something has to be waited for.
+    /// Created when the first wait is necessary.
     timer: Option<Pin<Box<Sleep>>>,
-    /// When the next bytes have to be there.
+    /// Deadline of the next bytes.
     next: Instant,
-    /// When the next event of the answer has to be there, however often the provider says
-    /// that it is still alive.
+    /// Deadline of the next event of the answer, regardless of pings.
     next_event: Instant,
     deadlines: Deadlines,
     teller: Arc<ErrorContext>,
-    /// The provider's id of the request, once an error has to name it.
+    /// The provider's request id, for error messages.
     request_id: Option<String>,
 }
 
 impl ResponseReader {
-    /// An answer that has begun with a good status.
+    /// Creates a reader for a successful response.
     ///
     /// # Errors
-    /// It is packed in a way that is not read.
+    /// The content encoding is not supported.
     pub(crate) fn new(
         response: HttpResponse,
         intake: ResponseDecoder,
@@ -124,8 +123,8 @@ impl ResponseReader {
         })
     }
 
-    /// Waits for the first event; an error that comes in its place is this
-    /// function's, so that the request may be made again.
+    /// Waits for the first event. An error that comes instead is returned here, so the request can
+    /// be retried.
     pub(crate) async fn begin(&mut self) -> Result<(), ModelError> {
         let first = self.next().await;
         let first = first.unwrap_or_else(|| Err(self.with_id(self.strange())))?;
@@ -133,7 +132,7 @@ impl ResponseReader {
         Ok(())
     }
 
-    /// The rest of the answer, of an intake that does not pass words on.
+    /// Converts the reader into a stream of events; its decoder must not use pass-through.
     pub(crate) fn into_stream(self) -> ChatStream {
         Box::pin(stream::unfold(self, |mut reading| async {
             loop {
@@ -146,7 +145,8 @@ impl ResponseReader {
         }))
     }
 
-    /// The rest of the answer, in words as far as they go.
+    /// Converts the reader into a stream of passed-through bytes, followed by events where
+    /// pass-through ends.
     pub(crate) fn into_wire_stream(self) -> WireStream {
         Box::pin(stream::unfold(self, |mut reading| async {
             let item = reading.next().await?;
@@ -154,7 +154,7 @@ impl ResponseReader {
         }))
     }
 
-    /// The same error with the provider's id of the request.
+    /// Adds the provider's request id to the error.
     fn with_id(&self, error: ModelError) -> ModelError {
         ModelError {
             request_id: error.request_id.or_else(|| self.request_id.clone()),
@@ -162,7 +162,7 @@ impl ResponseReader {
         }
     }
 
-    /// The next item; `None` after the end or an error.
+    /// Returns the next item; `None` after the end or an error.
     async fn next(&mut self) -> Option<Result<WireItem, ModelError>> {
         loop {
             if let Some(item) = self.queue.pop_front() {
@@ -184,8 +184,8 @@ impl ResponseReader {
         }
     }
 
-    /// The next piece of the body, as long as one may take. The timer is the same for all
-    /// pieces: moved when it runs out, and not with each of them.
+    /// Returns the next chunk of the body, within the time limits. All chunks share one timer,
+    /// which is reset only when it expires, because resetting it for each chunk would be slower.
     async fn piece(&mut self, response: &mut HttpResponse) -> Result<Option<Bytes>, ModelError> {
         let wait = self.next.min(self.next_event).min(self.deadlines.total);
         let timer = self
@@ -273,20 +273,20 @@ impl ResponseReader {
         self.queue.extend(events.map(Ok));
     }
 
-    /// The body has ended.
+    /// Ends the response after its body.
     fn finish(&mut self) -> Result<(), ModelError> {
         let has_begun = self.intake.has_begun() || self.content_type.contains("event-stream");
         let ended = self.intake.finish(&mut self.told);
         self.hand_out();
         self.done = true;
         ended.map_err(|error| match error.kind {
-            // What was no answer at all cannot have been cut.
+            // Without any part of an answer, the response cannot be a truncated one.
             ModelErrorKind::Cut if !has_begun => self.strange(),
             _ => self.teller.with_context(error),
         })
     }
 
-    /// A good status, and nothing in it that a model would say.
+    /// Error for a successful response without any part of a model's answer.
     fn strange(&self) -> ModelError {
         let cause = format!(
             "the answer is not that of a model ({}); is the base URL right? It is normally {}",

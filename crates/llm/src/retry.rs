@@ -1,7 +1,7 @@
-//! Asking again after a failure that may pass: two retries after 100 ms and 300 ms, the default and
-//! what ai-prompt-shell documents, or the `max_retries` of a request's `model_config`, whose
-//! `retry_delay` doubles each time. Only requests that nothing has answered are repeated; what
-//! breaks after the first event is the caller's to see.
+//! Retries after transient errors. The default is two retries, after 100 ms and 300 ms, as
+//! documented for ai-prompt-shell. A request's `model_config` can set `max_retries` and a
+//! `retry_delay` that doubles each time. Only requests without any answer are retried; an error
+//! after the first event is returned to the caller.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,24 +12,23 @@ use quillet_core::chat::{
     ChatModel, ChatRequest, ChatStream, ModelError, ModelErrorKind, WireRequest, WireStream,
 };
 
-/// The policy of retries.
+/// Retry policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RetryPolicy {
-    /// The wait before each retry; there are as many retries as waits. Default
-    /// 100 ms and 300 ms.
+    /// Wait before each retry; the length of the list is the number of retries. Default 100 ms and
+    /// 300 ms.
     pub waits: Vec<Duration>,
-    /// The longest `Retry-After` that is waited for; a provider that asks for
-    /// more gets no retry. Default 2 s.
+    /// Longest `Retry-After` to wait for; if a provider asks for more, the request is not retried.
+    /// Default 2 s.
     pub most_wait: Duration,
-    /// Whether each of the waits is drawn between its half and its whole, so that
-    /// clients that failed together do not come back together. What the provider
-    /// asks for is never shortened. Default no.
+    /// Whether each wait is randomly shortened by up to half, so clients that failed together do
+    /// not retry together. The wait that a provider asks for is never shortened. Default false.
     pub jitter: bool,
 }
 
 impl RetryPolicy {
-    /// At most `retries` (of which 16 count) after waits that double from `first` on up to a
-    /// minute, with jitter; a provider may ask for a minute.
+    /// Creates a policy of at most 16 retries. The first wait is `first`, and each further wait
+    /// doubles up to one minute, with jitter. A provider may ask for up to one minute.
     ///
     /// # Examples
     ///
@@ -46,7 +45,7 @@ impl RetryPolicy {
         let most = Duration::from_secs(60);
         let wait = |retry| first.saturating_mul(1_u32 << retry).min(most);
         RetryPolicy {
-            // 16 keeps `1 << retry` within 32 bits; waits have reached a minute long before.
+            // 16 keeps `1 << retry` within 32 bits; waits reach a minute long before.
             waits: (0..retries.min(16)).map(wait).collect(),
             most_wait: most,
             jitter: true,
@@ -64,7 +63,8 @@ impl Default for RetryPolicy {
     }
 }
 
-/// What an observer gets before a wait. Prints as `retrying in 100ms (1/2): …`.
+/// Information about a retry, passed to the observer before the wait. Displays as
+/// `retrying in 100ms (1/2): …`.
 ///
 /// # Examples
 ///
@@ -84,13 +84,13 @@ impl Default for RetryPolicy {
 /// ```
 #[derive(Clone, Debug)]
 pub struct RetryNotice {
-    /// Which retry it will be, from 1.
+    /// Number of the retry, starting at 1.
     pub retry: usize,
-    /// How many there can be.
+    /// Maximum number of retries.
     pub of: usize,
-    /// How long the wait is.
+    /// Duration of the wait.
     pub wait: Duration,
-    /// Why.
+    /// Error that causes the retry.
     pub error: ModelError,
 }
 
@@ -108,15 +108,19 @@ impl fmt::Display for RetryNotice {
 
 type Observer = Arc<dyn Fn(&RetryNotice) + Send + Sync>;
 
-/// A model that is asked again when it fails in a way that may pass
-/// ([`ModelErrorKind::retryable`](quillet_core::chat::ModelErrorKind::retryable)): these are
-/// `Connect`, `Timeout`, `RateLimited`, `Overloaded`, `Provider` and `MalformedToolCall`. A status
-/// is a kind by its wire: 408 and 504 are `Timeout`, 429 is `RateLimited`, 503 and 529 `Overloaded` or
-/// `Provider`, 409 and all other 5xx `Provider`; a spent quota (402, or the body says so) is never
-/// asked for again. `OverRate` is not either: it has waited. By default there are two retries, after
-/// 100 and 300 ms, and a `Retry-After` of up to 2 s is kept to; of a request's `model_config` there
-/// are `max_retries` (3) after `retry_delay` (1 s), doubled each time up to a minute, with jitter.
-/// Where a rate is set, `rate.rs` waits out a 429 that names its wait below this, up to three times.
+/// A model that retries transient errors
+/// ([`ModelErrorKind::retryable`](quillet_core::chat::ModelErrorKind::retryable)).
+///
+/// The retried kinds are `Connect`, `Timeout`, `RateLimited`, `Overloaded`, `Provider` and
+/// `MalformedToolCall`. The provider API maps statuses to kinds: 408 and 504 are `Timeout`, 429 is
+/// `RateLimited`, 503 and 529 are `Overloaded` or `Provider`, and 409 and all other 5xx are
+/// `Provider`. An exhausted quota (402, or a body that says so) is never retried, nor is
+/// `OverRate`, because that request has already waited.
+///
+/// By default there are two retries, after 100 and 300 ms, and a `Retry-After` of up to 2 s is
+/// respected. A request's `model_config` sets `max_retries` (3) and `retry_delay` (1 s), which
+/// doubles up to one minute, with jitter. With a rate limit, `rate.rs` waits out a 429 that names
+/// its wait before this policy applies, up to three times.
 #[derive(Clone)]
 pub struct Retry {
     model: Arc<dyn ChatModel>,
@@ -134,7 +138,7 @@ impl Retry {
         }
     }
 
-    /// Another policy.
+    /// Sets the policy.
     #[must_use]
     pub fn policy(mut self, policy: RetryPolicy) -> Self {
         self.policy = policy;
@@ -152,12 +156,12 @@ impl Retry {
         self.retry(|| self.model.stream(request.clone())).await
     }
 
-    /// Asks until there is an answer, or none is to be hoped for.
+    /// Calls `ask` until it succeeds, fails permanently or the retries are used up.
     async fn retry<'a, T>(
         &'a self,
         mut ask: impl FnMut() -> BoxFuture<'a, Result<T, ModelError>>,
     ) -> Result<T, ModelError> {
-        // The last attempt is after the loop: its error is returned instead of waited for.
+        // The last attempt is after the loop: its error is returned without a wait.
         let of = self.policy.waits.len();
         for (index, wait) in self.policy.waits.iter().enumerate() {
             let error = match ask().await {
@@ -165,9 +169,9 @@ impl Retry {
                 Err(error) => error,
             };
             let asked = error.retry_after.unwrap_or_default();
-            // `OverRate` has waited as long as allowed already.
+            // An `OverRate` request has already waited as long as allowed.
             let may_pass = error.kind.retryable() && error.kind != ModelErrorKind::OverRate;
-            // A long `Retry-After` is left to the caller, who may prefer another model.
+            // A long `Retry-After` is returned to the caller, who may prefer another model.
             if !may_pass || asked > self.policy.most_wait {
                 return Err(tried(error, index + 1));
             }
@@ -188,7 +192,8 @@ impl Retry {
         if !self.policy.jitter {
             return wait;
         }
-        // One random byte is enough to spread clients; it saves a dependency on a random generator.
+        // One random byte is enough to spread clients, and it avoids a dependency on a random
+        // generator.
         let [byte, ..] = *uuid::Uuid::new_v4().as_bytes();
         wait.mul_f64(0.5 + f64::from(byte) / 510.0)
     }
@@ -201,7 +206,7 @@ impl Retry {
     }
 }
 
-/// Says how often it was tried, where that was more than once.
+/// Adds the number of attempts to the error message, if there was more than one.
 fn tried(mut error: ModelError, times: usize) -> ModelError {
     if times > 1 {
         error.message = format!("{} (tried {times} times)", error.message);
@@ -246,7 +251,7 @@ impl ChatModel for Retry {
     }
 }
 
-/// A model that takes a request in its words takes it again.
+/// Error if a model accepts a request for pass-through once but not on retry.
 pub(crate) fn lost_passthrough() -> ModelError {
     let cause = "the model accepted the request once but not on retry";
     ModelError::new(ModelErrorKind::Protocol, cause)

@@ -1,10 +1,10 @@
-//! How long a provider asks to wait, from the headers of its answer.
+//! Wait time that a provider requests in the headers of its response.
 
 use std::time::{Duration, SystemTime};
 
 use reqwest::header::{HeaderMap, RETRY_AFTER};
 
-/// `retry-after-ms`, else `retry-after` in seconds or as a date (RFC 9110, 10.2.3).
+/// Reads `retry-after-ms`, or `retry-after` in seconds or as a date (RFC 9110, 10.2.3).
 pub(crate) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let milliseconds = text("retry-after-ms").and_then(|text| text.trim().parse::<f64>().ok());
@@ -16,7 +16,7 @@ pub(crate) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Durati
         return Duration::try_from_secs_f64(seconds).ok();
     }
     let at = httpdate::parse_http_date(given).ok()?;
-    // A date that has passed asks for no wait.
+    // A date in the past means no wait.
     Some(at.duration_since(now).unwrap_or_default())
 }
 

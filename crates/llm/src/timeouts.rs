@@ -2,22 +2,22 @@
 
 use std::time::Duration;
 
-/// Timeouts of a call to a provider. The connection itself has its own limit,
+/// Timeouts of a call to a provider. Connecting has a separate limit,
 /// [`HttpOptions::connect`](crate::HttpOptions::connect).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timeouts {
-    /// From the request to the first byte of the answer's body; also between two events of
-    /// an answer that is only kept alive by pings. Default 120 s.
+    /// From the request to the first byte of the body, and between two events if only pings keep
+    /// the connection alive. Default 120 s.
     pub first_byte: Duration,
-    /// Between two pieces of an answer. Default 60 s.
+    /// Between two chunks of an answer. Default 60 s.
     pub idle: Duration,
     /// From the request to the end of the answer. Default 600 s.
     pub total: Duration,
 }
 
 impl Timeouts {
-    /// Maximum time without an event of the answer while pings keep the connection alive: the
-    /// larger of `first_byte` and `idle`.
+    /// Maximum time without an event while pings keep the connection alive: the larger of
+    /// `first_byte` and `idle`.
     pub(crate) fn silence(&self) -> Duration {
         self.first_byte.max(self.idle)
     }

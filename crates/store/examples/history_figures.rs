@@ -1,4 +1,4 @@
-//! Measures histories in Redis against a real server and prints the figures:
+//! Benchmarks histories in a real Redis and prints the results:
 //! `cargo run --release -p quillet-store --features redis --example history_figures`.
 #![allow(clippy::unwrap_used)]
 
@@ -16,9 +16,9 @@ use tokio::time::sleep;
 
 const PROMPTS: usize = 10_000;
 const VERSIONS: usize = 10;
-/// As many as a push of a large folder writes.
+/// Number of definitions; typical for a push of a large folder.
 const PUSHED: usize = 1000;
-/// Commits on their way at a time.
+/// Number of concurrent commits.
 const BESIDE: usize = 64;
 const ROUNDS: usize = 9;
 
@@ -66,14 +66,14 @@ async fn commit_all(store: &Arc<dyn Store>, commits: &[Commit]) -> Duration {
     start.elapsed()
 }
 
-/// The median, and the time that 99 of 100 do not reach.
+/// Returns the median and the 99th percentile.
 fn spread(mut times: Vec<Duration>) -> String {
     times.sort();
     let at = |percent: usize| times[(times.len() - 1) * percent / 100];
     format!("p50 {:?}, p99 {:?}", at(50), at(99))
 }
 
-/// The kinds that a process loads when it starts.
+/// Kinds that a process loads at startup.
 const LOADED: [EntryKind; 4] = [
     EntryKind::Extension,
     EntryKind::Prompt,
@@ -81,7 +81,7 @@ const LOADED: [EntryKind; 4] = [
     EntryKind::Label,
 ];
 
-/// Connects and loads them.
+/// Measures connecting and loading.
 async fn load(server: &RedisServer) -> String {
     let (mut times, mut one_by_one) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {

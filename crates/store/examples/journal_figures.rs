@@ -1,4 +1,4 @@
-//! Measures journals in a file and in a Redis of their own and prints the figures:
+//! Benchmarks journals in a file and in a dedicated Redis, and prints the results:
 //! `cargo run --release -p quillet-store --features redis --example journal_figures`.
 #![allow(clippy::unwrap_used)]
 
@@ -12,11 +12,11 @@ use quillet_core::journal::{
 use quillet_store::{JournalOptions, StoreOptions, open_journal};
 use quillet_test_support::{RedisServer, TempDir};
 
-/// Steps that one run is given.
+/// Number of steps in one run.
 const STEPS: usize = 5000;
-/// Runs beside it.
+/// Number of additional runs.
 const RUNS: usize = 5000;
-/// Runs that go on at the same time.
+/// Number of concurrent runs.
 const BESIDE: usize = 16;
 const LEASE: Duration = Duration::from_secs(600);
 
@@ -32,7 +32,7 @@ async fn main() {
     figures("Redis, appendfsync always", &synced.url()).await;
 }
 
-/// The median, and the time that 99 of 100 do not reach.
+/// Returns the median and the 99th percentile.
 fn spread(mut times: Vec<Duration>) -> String {
     times.sort();
     let at = |percent: usize| times[(times.len() - 1) * percent / 100];
@@ -68,7 +68,7 @@ fn returned(call: usize, bytes: usize) -> JournalEvent {
     }
 }
 
-/// Appends steps one by one; the times.
+/// Appends single steps and returns the durations.
 async fn append(
     journal: &Arc<dyn Journal>,
     run: &str,

@@ -1,4 +1,4 @@
-//! Prints how long sessions and searches take. Starts its own Redis.
+//! Benchmarks sessions and searches. Starts a dedicated Redis.
 #![allow(clippy::unwrap_used)]
 
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Measures the Redis store against a real server and prints the figures:
+//! Benchmarks the Redis store with a real server and prints the results:
 //! `cargo run --release -p quillet-store --example redis_figures`.
 #![allow(clippy::unwrap_used)]
 
@@ -80,8 +80,8 @@ async fn start_up() {
     println!("  reading 3 of them: {:?}", start.elapsed() / ROUNDS as u32);
 }
 
-/// From the moment before another client writes (a process start included, which is
-/// measured alone too) to the change in the stream.
+/// Measures the time from just before another client writes until the change arrives in the stream.
+/// It includes starting a process, which is also measured separately.
 async fn latency(how: &str, server: &RedisServer, url: &str) {
     let writer = open(&server.url()).await;
     let store = open(url).await;

@@ -1,4 +1,4 @@
-//! Addresses of stores: their forms, and the errors of those that have none of them.
+//! Store addresses: their formats, and errors for invalid ones.
 //!
 //! | address | store |
 //! |---|---|
@@ -10,9 +10,9 @@
 //! | `redis+sentinel://host[:port],…/master-name` | the master that sentinels name |
 //! | `redis+cluster://host[:port],…` | a Redis Cluster |
 //!
-//! `rediss` in place of `redis` speaks TLS. Redis addresses take `?db=`, `?prefix=`,
-//! `?ca=FILE` and `?insecure=true`, and for sentinels that want a password of their own
-//! `?sentinel_user=` and `?sentinel_password=`.
+//! `rediss` instead of `redis` enables TLS. Redis addresses accept `?db=`, `?prefix=`, `?ca=FILE`
+//! and `?insecure=true`, and also `?sentinel_user=` and `?sentinel_password=` for sentinels with a
+//! separate login.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -37,7 +37,7 @@ const SCHEMES: [&str; 9] = [
 const REDIS_PORT: u16 = 6379;
 const SENTINEL_PORT: u16 = 26379;
 
-/// A store address, taken apart. Its `Display` form carries no secrets.
+/// A parsed store address. Its `Display` form contains no secrets.
 ///
 /// # Examples
 ///
@@ -56,59 +56,59 @@ const SENTINEL_PORT: u16 = 26379;
 pub enum Address {
     /// An empty store in memory.
     Memory,
-    /// The examples, in memory.
+    /// The bundled examples, in memory.
     Demo,
     /// A watched folder.
     Folder(PathBuf),
     /// An SQLite file.
     Sqlite(PathBuf),
-    /// Redis in one of its forms.
+    /// A Redis deployment.
     Redis(RedisAddress),
 }
 
-/// The address of Redis: one server, a cluster, or sentinels, with login and TLS.
+/// Address of a Redis deployment: one server, a cluster or sentinels, with login and TLS.
 #[derive(Clone, Debug)]
 pub struct RedisAddress {
-    /// Which nodes there are.
+    /// The kind of deployment and its nodes.
     pub deployment: Deployment,
-    /// Encrypted.
+    /// Whether TLS is enabled.
     pub tls: bool,
-    /// The login for the nodes that hold the data.
+    /// Login for the data nodes.
     pub login: Login,
-    /// The login for the sentinels.
+    /// Login for the sentinels.
     pub sentinel_login: Login,
-    /// Number of the database; 0 in a cluster.
+    /// Database number; 0 in a cluster.
     pub db: i64,
-    /// What keys begin with, if the address says so.
+    /// Key prefix, if the address contains one.
     pub prefix: Option<String>,
-    /// File of certificate authorities, if the address names one.
+    /// File with certificate authorities, if the address contains one.
     pub ca_file: Option<PathBuf>,
-    /// Accept any certificate.
+    /// Whether any certificate is accepted.
     pub insecure: bool,
 }
 
-/// A user and a password, each if needed.
+/// User name and password; both are optional.
 #[derive(Clone, Debug, Default)]
 pub struct Login {
-    /// ACL user; Redis' `default` user if absent.
+    /// ACL user; the `default` user of Redis if `None`.
     pub user: Option<String>,
     /// Password.
     pub password: Option<SecretString>,
 }
 
-/// The nodes of a Redis.
+/// Kind of deployment and its nodes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Deployment {
     /// One server.
     Single(RedisNode),
-    /// Sentinels that know where the master is.
+    /// Sentinels, which report the address of the master.
     Sentinel {
-        /// The sentinels, asked in this order.
+        /// The sentinels in the order in which they are queried.
         sentinels: Vec<RedisNode>,
-        /// The name under which they watch the master.
+        /// Name under which the sentinels monitor the master.
         master: String,
     },
-    /// Some nodes of a cluster; the others are found through them.
+    /// Some nodes of a cluster, through which the others are discovered.
     Cluster(Vec<RedisNode>),
 }
 
@@ -124,7 +124,7 @@ pub enum Deployment {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RedisNode {
-    /// Name or address, an IPv6 address without brackets.
+    /// Host name or IP address; an IPv6 address has no brackets.
     pub host: String,
     /// TCP port.
     pub port: u16,
@@ -225,7 +225,7 @@ fn unknown(scheme: &str) -> StoreError {
         Some(near) => format!("did you mean {}?", form(near)),
         None => format!("known schemes: {}", SCHEMES.map(form).join(", ")),
     };
-    // The rest of the address may hold a password.
+    // The remainder of the address may contain a password.
     wrong(format!("unknown store address \"{scheme}:\": {mend}"))
 }
 
@@ -240,7 +240,7 @@ fn memory(text: &str, rest: &str) -> Result<Address, StoreError> {
 }
 
 fn path(scheme: &str, rest: &str) -> Result<PathBuf, StoreError> {
-    // `dir:///srv/prompts` is how habit writes it.
+    // Users also write `dir:///srv/prompts`.
     let path = rest.strip_prefix("//").unwrap_or(rest);
     if path.is_empty() {
         return Err(wrong(format!(
@@ -250,8 +250,8 @@ fn path(scheme: &str, rest: &str) -> Result<PathBuf, StoreError> {
     Ok(path.into())
 }
 
-/// `rest` is `//[user[:password]@]host[:port][,…][/path][?query]`. No URL parser
-/// is used: they take one host only.
+/// Parses `//[user[:password]@]host[:port][,…][/path][?query]`. URL parsers do not support several
+/// hosts.
 fn redis(scheme: &str, rest: &str) -> Result<RedisAddress, StoreError> {
     let Some(rest) = rest.strip_prefix("//") else {
         return Err(wrong(format!(
@@ -259,7 +259,7 @@ fn redis(scheme: &str, rest: &str) -> Result<RedisAddress, StoreError> {
         )));
     };
     let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
-    // A password may hold anything but a bare slash, so the login ends at the last `@`.
+    // A password may contain any character except a slash, so the login ends at the last `@`.
     let (login, rest) = rest.rsplit_once('@').unwrap_or(("", rest));
     let (hosts, path) = rest.split_once('/').unwrap_or((rest, ""));
     let (deployment, db) = deployment(scheme, hosts, path)?;
@@ -310,7 +310,7 @@ fn deployment(scheme: &str, hosts: &str, path: &str) -> Result<(Deployment, i64)
     Ok((Deployment::Single(nodes.remove(0)), db))
 }
 
-/// At least one node.
+/// Parses at least one node.
 fn nodes(hosts: &str, port: u16) -> Result<Vec<RedisNode>, StoreError> {
     hosts
         .split(',')

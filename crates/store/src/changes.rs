@@ -1,13 +1,13 @@
-//! One sender of changes, many readers.
+//! Broadcasts changes to any number of subscribers.
 
 use futures_util::stream;
 use quillet_core::store::{Changes, StoreChange};
 use tokio::sync::broadcast::{self, error::RecvError};
 
-/// Changes that a reader may lag behind before it gets [`StoreChange::All`] instead.
+/// Maximum number of unread changes; a slower subscriber receives [`StoreChange::All`] instead.
 const BACKLOG: usize = 1024;
 
-/// Sends changes to every stream that was made before.
+/// Sends changes to all existing subscribers.
 #[derive(Clone, Debug)]
 pub(crate) struct ChangeBus(broadcast::Sender<StoreChange>);
 
@@ -16,7 +16,7 @@ impl ChangeBus {
         ChangeBus(broadcast::channel(BACKLOG).0)
     }
 
-    /// Nobody listening is no error.
+    /// Sending without subscribers is not an error.
     pub(crate) fn send(&self, change: StoreChange) {
         let _ = self.0.send(change);
     }
@@ -32,7 +32,7 @@ async fn next(
 ) -> Option<(StoreChange, broadcast::Receiver<StoreChange>)> {
     match receiver.recv().await {
         Ok(change) => Some((change, receiver)),
-        // What is left in the backlog is covered by `All`.
+        // `All` covers the remaining changes in the backlog.
         Err(RecvError::Lagged(_)) => Some((StoreChange::All, receiver.resubscribe())),
         Err(RecvError::Closed) => None,
     }

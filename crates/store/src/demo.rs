@@ -1,4 +1,4 @@
-//! The examples as a store in memory, so that a first try needs no files.
+//! The examples as an in-memory store, so a first try needs no files.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use quillet_core::store::{EntryKey, EntryKind, StoreEntry};
 use crate::MemoryStore;
 use crate::folder::{document, kind_of};
 
-/// Every definition of `examples/demo`, with its path there.
+/// Every definition in `examples/demo` with its path.
 const FILES: &[(&str, &str)] = &[
     (
         "extensions/zgsm/evaluator.yaml",
@@ -71,7 +71,7 @@ const FILES: &[(&str, &str)] = &[
     ),
 ];
 
-/// The same entries as `dir:examples/demo` has.
+/// Creates a store with the same entries as `dir:examples/demo`.
 pub(crate) fn store() -> MemoryStore {
     let entries = FILES
         .iter()

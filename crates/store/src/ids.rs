@@ -1,17 +1,17 @@
-//! Ids that clients choose: what may be one.
+//! Validation of ids that clients choose.
 
 use quillet_core::store::{StoreError, StoreErrorKind};
 
-/// Longest id of a session, a run or a caller, in bytes.
+/// Maximum length of the id of a session, a run or a caller, in bytes.
 pub const MAX_ID_BYTES: usize = 512;
 
-/// Characters of a refused id that its error shows.
+/// Maximum number of characters of an invalid id in its error message.
 const SHOWN: usize = 40;
 
-/// Passes an id that is a text of some length without control characters.
+/// Returns an id if it is not empty or too long and has no control characters.
 ///
 /// # Errors
-/// `Refused`, with `what` it is an id of.
+/// `Refused`; `what` names the kind of id in the message.
 pub(crate) fn checked<'a>(what: &str, id: &'a str) -> Result<&'a str, StoreError> {
     let Some(why) = wrong(id) else {
         return Ok(id);

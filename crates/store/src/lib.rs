@@ -1,10 +1,10 @@
-//! Where prompts, shared variables and tools are stored, conversations, what is learned about
-//! databases, what runs did, and what replicas share about runs and rates: in memory, in a watched
-//! folder, in SQLite, in Redis. [`open`] makes a store of definitions from an address,
-//! [`open_sessions`], [`open_journal`], [`open_runs`], [`open_rates`] and [`open_archive`] the others.
+//! Stores for prompts, shared variables and tools, sessions, database archives, journals of runs,
+//! and state that replicas share about runs and rates: in memory, in a watched folder, in SQLite or
+//! in Redis. [`open`] creates a store of definitions for an address; [`open_sessions`],
+//! [`open_journal`], [`open_runs`], [`open_rates`] and [`open_archive`] create the others.
 //!
-//! This crate alone knows how bytes are stored. It does not know what they mean: it hands out JSON
-//! texts under typed keys and says when one has changed.
+//! Only this crate accesses storage. It does not interpret the stored data: it returns JSON texts
+//! by typed keys and reports changes.
 //!
 //! ```
 //! use quillet_core::store::{EntryKey, EntryKind};
@@ -19,7 +19,7 @@
 //! # }).unwrap();
 //! ```
 
-// Code that only a feature uses which this build lacks is no dead code to report.
+// Code that only a disabled feature uses is not dead code.
 #![cfg_attr(not(feature = "redis"), allow(dead_code))]
 
 pub mod address;

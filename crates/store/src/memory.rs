@@ -1,4 +1,4 @@
-//! A store that lives and dies with the process.
+//! In-memory store.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, RwLock};
@@ -20,7 +20,7 @@ use crate::history::{MemoryLog, VersionChain, apply_moves, committed, imported, 
 
 type EntryMap = BTreeMap<(EntryKind, EntryKey), StoreEntry>;
 
-/// Entries in memory.
+/// In-memory store of definitions.
 ///
 /// # Examples
 ///
@@ -53,7 +53,7 @@ pub struct MemoryStore {
 }
 
 impl MemoryStore {
-    /// An empty store.
+    /// Creates an empty store.
     #[must_use]
     pub fn new() -> Self {
         MemoryStore::named("memory", EntryMap::new())
@@ -70,7 +70,7 @@ impl MemoryStore {
         }
     }
 
-    /// The same with another bound on histories.
+    /// Sets the limits of histories from the options.
     pub(crate) fn with(self, options: &StoreOptions) -> Self {
         MemoryStore {
             max_versions: options.max_versions,
@@ -78,7 +78,7 @@ impl MemoryStore {
         }
     }
 
-    /// Does something to the history of a definition, with the entries that there are.
+    /// Modifies the history of a definition; the closure also gets access to the entries.
     fn change_history<T>(
         &self,
         kind: EntryKind,
@@ -87,8 +87,8 @@ impl MemoryStore {
     ) -> Result<T, StoreError> {
         let mut chains = lock(&self.chains);
         let at = (kind, key.clone());
-        // Taken out so that the closure gets mutable access without borrowing the map; put back
-        // below, also after an error.
+        // Removed from the map for mutable access without borrowing it; inserted again below, also
+        // after an error.
         let mut chain = chains.remove(&at).unwrap_or_default();
         let done = self.write(|entries| change(&mut chain, entries));
         // A failed first commit must not leave a definition without versions in the list of keys.
@@ -133,10 +133,10 @@ impl MemoryStore {
             let now = entries.get(&at).map(DefinitionContent::of);
             let text = label_text(entries, *kind, key);
             let mut after = chain.clone();
-            // On a clone: a label error below must leave the history unchanged.
+            // On a clone, because a label error below must leave the history unchanged.
             let (version, is_new) = after.commit(now.as_ref(), commit)?;
             let labels = committed(commit, text.as_deref(), version.number)?;
-            // With the new labels, so the versions they point at are kept.
+            // With the new labels, so the versions they point at are not deleted.
             after.collect(self.max_versions, &labels);
             *chain = after;
             match &commit.content {
@@ -182,7 +182,7 @@ impl MemoryStore {
             .send(StoreChange::Entry(EntryKind::Label, label_key(kind, key)));
     }
 
-    /// No method panics while it holds the lock, so a poisoned one is sound.
+    /// No method panics while it holds the lock, so a poisoned lock is still consistent.
     fn read<T>(&self, look: impl FnOnce(&EntryMap) -> T) -> T {
         look(&lock::read(&self.entries))
     }
@@ -212,7 +212,7 @@ impl Default for MemoryStore {
     }
 }
 
-/// The labels of a definition, as they are stored.
+/// Returns the stored labels of a definition.
 fn label_text(entries: &EntryMap, kind: EntryKind, key: &EntryKey) -> Option<Arc<str>> {
     let entry = entries.get(&(EntryKind::Label, label_key(kind, key)))?;
     Some(entry.text.clone())

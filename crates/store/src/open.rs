@@ -1,4 +1,4 @@
-//! Opening stores: one place that makes each of them from an address.
+//! Opens stores by address.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -27,16 +27,16 @@ use crate::sqlite::SqliteStore;
 use crate::traces::{TraceOptions, TraceStore};
 use crate::{Address, StoreOptions, demo, redis};
 
-/// Opens the store of definitions at an address such as `memory:demo`, `dir:prompts`
-/// or `redis://127.0.0.1:6379`; see [`Address`] for all forms.
+/// Opens the store of definitions at an address such as `memory:demo`, `dir:prompts` or
+/// `redis://127.0.0.1:6379`; see [`Address`] for all formats.
 ///
-/// A Redis that does not answer is no error here: the store opens, its
-/// [`health`](Store::health) says why it is away, and it connects by itself as
-/// soon as it can. Must be called inside a Tokio runtime, which runs the watchers.
+/// An unavailable Redis is not an error: the store opens, its [`health`](Store::health) contains
+/// the reason, and it connects as soon as possible. Must be called inside a Tokio runtime, which
+/// runs the watchers.
 ///
 /// # Errors
-/// The address cannot be read, the folder is not there, or a certificate file
-/// is broken (all `StoreErrorKind::Configuration`).
+/// The address is invalid, the folder does not exist, or a certificate file is invalid (all
+/// `StoreErrorKind::Configuration`).
 pub async fn open(address: &str, options: &StoreOptions) -> Result<Arc<dyn Store>, StoreError> {
     match address.parse::<Address>()? {
         Address::Memory => Ok(Arc::new(MemoryStore::new().with(options))),
@@ -47,11 +47,10 @@ pub async fn open(address: &str, options: &StoreOptions) -> Result<Arc<dyn Store
     }
 }
 
-/// Opens the sessions at an address of the same forms. A folder keeps none: they are in memory
-/// then.
+/// Opens the sessions at an address. With a folder address, sessions are in memory.
 ///
 /// # Errors
-/// As [`open`].
+/// Same as [`open`].
 pub async fn open_sessions(
     address: &str,
     store: &StoreOptions,
@@ -69,11 +68,10 @@ pub async fn open_sessions(
     }
 }
 
-/// Opens what was learned about databases, at an address of the same forms. A folder keeps none of
-/// it: it is in memory then.
+/// Opens the database archive at an address. With a folder address, the archive is in memory.
 ///
 /// # Errors
-/// As [`open`].
+/// Same as [`open`].
 pub async fn open_archive(
     address: &str,
     store: &StoreOptions,
@@ -91,11 +89,11 @@ pub async fn open_archive(
     }
 }
 
-/// Opens what replicas share about runs, at an address of the same forms. Only
-/// Redis is shared; the others are of this process.
+/// Opens the registry of runs at an address. Only Redis shares it between replicas; with any other
+/// address it is local to the process.
 ///
 /// # Errors
-/// As [`open`].
+/// Same as [`open`].
 pub async fn open_runs(
     address: &str,
     store: &StoreOptions,
@@ -107,11 +105,11 @@ pub async fn open_runs(
     }
 }
 
-/// Opens the journal of runs at an address of the same forms. What is in memory, or in a folder,
-/// keeps one that lives as long as the process.
+/// Opens the journal of runs at an address. With a memory or folder address, the journal is lost
+/// when the process ends.
 ///
 /// # Errors
-/// As [`open`].
+/// Same as [`open`].
 ///
 /// # Examples
 ///
@@ -144,11 +142,11 @@ pub async fn open_journal(
     }
 }
 
-/// Opens the buckets from which requests to models are drawn, at an address of the same forms. Only
-/// Redis is shared; the others are of this process. Connects with the first request.
+/// Opens the rate limit buckets at an address. Only Redis shares them between replicas; with any
+/// other address they are local to the process. Connects on the first request.
 ///
 /// # Errors
-/// As [`open`].
+/// Same as [`open`].
 pub fn open_rates(address: &str, store: &StoreOptions) -> Result<Arc<dyn Rates>, StoreError> {
     match address.parse::<Address>()? {
         Address::Redis(address) => redis::rates(&address, store),
@@ -156,12 +154,12 @@ pub fn open_rates(address: &str, store: &StoreOptions) -> Result<Arc<dyn Rates>,
     }
 }
 
-/// Opens the books of budgets, at an address of the same forms. A folder keeps none: they are in
-/// memory then. With `alone`, this process keeps its own while those that it shares do not answer;
-/// without, they are an error then. Opens and connects with the first call that a budget limits.
+/// Opens the store of budget usage at an address. With a folder address, usage is in memory. If
+/// `alone` is set, the process falls back to local usage while a shared store is unavailable;
+/// otherwise that is an error. Opens or connects on the first call that a budget limits.
 ///
 /// # Errors
-/// As [`open`].
+/// Same as [`open`].
 pub fn open_budgets(
     address: &str,
     store: &StoreOptions,
@@ -177,11 +175,10 @@ pub fn open_budgets(
     }
 }
 
-/// Opens files and batches, at an address of the same forms. A folder keeps none: they are in memory
-/// then.
+/// Opens the store of files and batches at an address. With a folder address, it is in memory.
 ///
 /// # Errors
-/// As [`open`].
+/// Same as [`open`].
 pub async fn open_batches(
     address: &str,
     store: &StoreOptions,
@@ -196,19 +193,19 @@ pub async fn open_batches(
     }
 }
 
-/// Opens the traces in an SQLite file, which may be one that holds other things too.
+/// Opens the traces in an SQLite file, which may also contain other stores.
 ///
 /// # Errors
-/// As [`TraceStore::open`].
+/// Same as [`TraceStore::open`].
 pub async fn open_traces(path: &Path, options: TraceOptions) -> Result<TraceStore, StoreError> {
     TraceStore::open(path, options).await
 }
 
-/// Opens the documents in an SQLite file, which may be one that holds other things too.
-/// They are found by meaning as well where there is an embedder.
+/// Opens the documents in an SQLite file, which may also contain other stores. With an embedder,
+/// search also finds documents by meaning.
 ///
 /// # Errors
-/// As [`SqliteKnowledge::open`].
+/// Same as [`SqliteKnowledge::open`].
 ///
 /// # Examples
 ///

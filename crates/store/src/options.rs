@@ -1,33 +1,33 @@
-//! Settings that an address does not carry.
+//! Store options that an address does not contain.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Options of stores. Every limit has a default; an address may override the ones that belong to it
+/// Options of stores. Every limit has a default. An address overrides the options that it contains
 /// (`?prefix=`, `?ca=`, `?insecure=`).
 #[derive(Clone, Debug)]
 pub struct StoreOptions {
-    /// What Redis keys begin with, `shenma:` unless set.
+    /// Prefix of Redis keys; `shenma:` by default.
     pub prefix: Option<String>,
-    /// Certificate authorities (PEM) to trust for `rediss://` in place of the public ones.
+    /// File with certificate authorities (PEM) to trust for `rediss://` instead of the public ones.
     pub ca_file: Option<PathBuf>,
-    /// Accept any certificate. Only for tests and for networks that are safe without TLS.
+    /// Accepts any certificate. Only for tests and for networks that are secure without TLS.
     pub insecure: bool,
-    /// How long connecting to a Redis node may take, greeting included; 1 s.
+    /// Timeout of connecting to a Redis node, including the handshake; 1 s.
     pub connect_timeout: Duration,
-    /// How long a Redis command may take; 1 s.
+    /// Timeout of a Redis command; 1 s.
     pub response_timeout: Duration,
-    /// Longest pause between two attempts to connect; 500 ms.
+    /// Maximum pause between two connection attempts; 500 ms.
     pub retry_pause: Duration,
-    /// How often a store looks for changes where it gets no notice of them; 900 ms.
-    /// A look that is slow makes the pauses longer: looking takes a tenth of the time at most.
+    /// Interval of polling for changes without notifications; 900 ms. The interval grows if polling
+    /// is slow, so polling takes at most a tenth of the time.
     pub poll_interval: Duration,
-    /// Largest file that a folder store reads, in bytes; 4 MiB.
+    /// Maximum size of a file in a folder store, in bytes; 4 MiB.
     pub max_file_bytes: usize,
-    /// Largest value that is read from Redis, in bytes; 8 MiB.
+    /// Maximum size of a value in Redis, in bytes; 8 MiB.
     pub max_value_bytes: usize,
-    /// Versions that are kept of one definition; 10,000. The oldest go first, never one that a
-    /// label names.
+    /// Maximum number of versions of a definition; 10,000. The oldest versions without labels are
+    /// deleted.
     pub max_versions: usize,
 }
 

@@ -1,5 +1,5 @@
-//! What stands where Redis would, in a build without the feature `redis`: the same functions, which
-//! fail with what is missing.
+//! Replacement for Redis in a build without the feature `redis`: the same functions, which return
+//! an error that names the missing feature.
 
 use std::sync::Arc;
 

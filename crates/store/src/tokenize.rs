@@ -1,20 +1,20 @@
-//! How texts become words for the index, and questions words to look for.
+//! Tokenization of texts for the index, and of questions for the search.
 //!
-//! Scripts that put no spaces between words are cut into pairs of characters, all
-//! others into words without case and accents. What comes out has letters, digits and
-//! nothing else, so no text and no question ever reaches the syntax of the index.
+//! Scripts without spaces between words are split into pairs of characters, all others into words
+//! without case and accents. Tokens consist of letters and digits only, so no text and no question
+//! can contain query syntax.
 
 use std::collections::HashSet;
 
 use unicode_normalization::UnicodeNormalization;
 
-/// Longest word, in characters; the rest of a longer one says nothing.
+/// Maximum length of a word in characters; longer words are truncated.
 const MAX_WORD: usize = 40;
-/// Most words of a question.
+/// Maximum number of words in a question.
 const MAX_ASKED: usize = 64;
 
-/// The words of a text, with spaces between them: pairs and single characters where
-/// there are no spaces, so that a question of one character finds something too.
+/// Returns the words of a text, separated by spaces. Text without spaces becomes pairs and single
+/// characters, so a question of one character also finds it.
 pub(crate) fn indexed(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     each_run(text, |run| match run {
@@ -29,9 +29,9 @@ pub(crate) fn indexed(text: &str) -> String {
     out
 }
 
-/// What must stand in an indexed text, one after the other with spaces between them, for
-/// the text to have every word of a search: a word, or the pairs of a run without spaces, so that
-/// the run is found inside a longer one and nowhere else.
+/// Returns the phrases that an indexed text must contain to match every word of a search. A phrase
+/// is a word, or the consecutive pairs of a text without spaces, so that text is found inside a
+/// longer one and nowhere else.
 pub(crate) fn phrases(search: &str) -> Vec<String> {
     let (mut seen, mut out) = (HashSet::new(), Vec::new());
     each_run(search, |run| {
@@ -48,7 +48,7 @@ pub(crate) fn phrases(search: &str) -> Vec<String> {
     out
 }
 
-/// The words of a question, each once.
+/// Returns the distinct words of a question.
 pub(crate) fn query_words(question: &str) -> Vec<String> {
     let (mut seen, mut out) = (HashSet::new(), Vec::new());
     let mut add = |word: &str| {
@@ -77,14 +77,14 @@ fn pairs(characters: &[char], mut each: impl FnMut(&str)) {
     }
 }
 
-/// Characters that belong together.
+/// A sequence of characters of the same kind.
 enum CharRun<'a> {
     Word(&'a str),
     Unspaced(&'a [char]),
 }
 
 fn each_run(text: &str, mut each: impl FnMut(CharRun<'_>)) {
-    // Full-width letters, ligatures and half-width kana become common ones.
+    // Converts full-width letters, ligatures and half-width kana to common characters.
     let (mut word, mut unspaced) = (String::new(), Vec::new());
     for c in text.nfkc().chain([' ']) {
         let in_unspaced = is_letter(c) && is_unspaced(c);
@@ -109,7 +109,7 @@ fn is_letter(c: char) -> bool {
     c.is_alphanumeric() || is_accent(c)
 }
 
-/// Without case and accents.
+/// Removes case and accents.
 fn folded(word: &str) -> String {
     let lower = word.to_lowercase();
     if lower.is_ascii() {
@@ -119,14 +119,14 @@ fn folded(word: &str) -> String {
     letters.take(MAX_WORD).collect()
 }
 
-/// The blocks of combining marks that no script needs for its letters.
+/// Unicode blocks of combining marks that no script needs for its letters.
 fn is_accent(c: char) -> bool {
     matches!(c, '\u{300}'..='\u{36f}' | '\u{1ab0}'..='\u{1aff}' | '\u{1dc0}'..='\u{1dff}'
         | '\u{20d0}'..='\u{20ff}' | '\u{fe20}'..='\u{fe2f}')
 }
 
-/// Chinese, Japanese, Korean, Thai, Lao, Burmese, Khmer. (Korean has spaces, but its
-/// words carry endings.)
+/// Chinese, Japanese, Korean, Thai, Lao, Burmese and Khmer. (Korean uses spaces, but its words have
+/// endings.)
 fn is_unspaced(c: char) -> bool {
     matches!(c, '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1100}'..='\u{11ff}'
         | '\u{1780}'..='\u{17ff}' | '\u{3005}'..='\u{3007}' | '\u{3040}'..='\u{312f}'
@@ -174,7 +174,7 @@ mod tests {
         assert_eq!(phrases(&long).len(), MAX_ASKED);
     }
 
-    /// What is asked is in the index of a text that holds it.
+    /// The words of a question are in the index of any text that contains the question.
     #[test]
     fn every_word_of_a_question_is_a_word_of_its_text() {
         for text in [

@@ -1,7 +1,7 @@
-//! Traces in an SQLite file, for looking at what a run did.
+//! Traces of runs in an SQLite file.
 //!
-//! Recording never waits: a trace is left to the file's own thread, and dropped and
-//! counted where too many wait already.
+//! Recording never waits: a trace is queued for the database thread. If the queue is full, the
+//! trace is dropped and counted.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -47,19 +47,19 @@ static PART: SchemaModule = SchemaModule {
     ],
 };
 
-/// Traces after which the oldest are looked for.
+/// Number of traces between two searches for old ones.
 const PRUNE_EVERY: u64 = 64;
 
-/// Bounds of stored traces.
+/// Limits of stored traces.
 #[derive(Clone, Debug)]
 pub struct TraceOptions {
-    /// Most traces; 10,000. The oldest make room.
+    /// Maximum number of traces; 10,000. The oldest are removed.
     pub max_traces: u64,
-    /// How long a trace is kept; 7 days.
+    /// How long a trace is stored; 7 days.
     pub max_age: Duration,
-    /// Most traces that wait to be written; 1024. More are dropped and counted.
+    /// Maximum number of queued traces; 1024. Further traces are dropped and counted.
     pub max_waiting: usize,
-    /// Most bytes of a trace as JSON; 4 MiB. A larger one is dropped and counted.
+    /// Maximum size of a trace as JSON; 4 MiB. A larger one is dropped and counted.
     pub max_trace_bytes: usize,
 }
 
@@ -74,7 +74,7 @@ impl Default for TraceOptions {
     }
 }
 
-/// Traces in a file.
+/// Traces in an SQLite file.
 #[derive(Debug)]
 pub struct TraceStore {
     database: Database,
@@ -90,11 +90,11 @@ struct TraceCounters {
 }
 
 impl TraceStore {
-    /// Opens the file, or makes it. What waits is written before the value is gone.
+    /// Opens or creates the file. Queued traces are written before the value is dropped.
     ///
     /// # Errors
-    /// `Configuration` for a place where no file can be, or a file of a newer
-    /// version; `Corrupt` for a file that is none of SQLite's.
+    /// `Configuration` for an invalid path or a file of a newer version; `Corrupt` for a file that
+    /// is not an SQLite database.
     pub async fn open(path: &Path, options: TraceOptions) -> Result<Self, StoreError> {
         let database = Database::open(path, &PART).await?;
         let bounds = options.clone();
@@ -106,21 +106,21 @@ impl TraceStore {
         })
     }
 
-    /// How many traces were dropped since the start.
+    /// Returns the number of traces dropped since the start.
     #[must_use]
     pub fn dropped(&self) -> u64 {
         self.counts.dropped.load(Ordering::Relaxed)
     }
 
-    /// Waits until all that was recorded before is written.
+    /// Waits until all queued traces are written.
     ///
     /// # Errors
-    /// `Unavailable` if the file's thread is gone.
+    /// `Unavailable` if the database thread has ended.
     pub async fn flush(&self) -> Result<(), StoreError> {
         self.database.run(|_| Ok(())).await
     }
 
-    /// The `most` latest traces that pass the filter, the latest first.
+    /// Returns the `most` latest traces that pass the filter, latest first.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -136,10 +136,11 @@ impl TraceStore {
             .await
     }
 
-    /// The trace whose id begins like this; the latest of several with one id.
+    /// Returns the trace whose id begins with `prefix`, or the latest of several traces with the
+    /// same id.
     ///
     /// # Errors
-    /// `Refused` if several ids begin so, or for an empty beginning.
+    /// `Refused` if several ids begin with `prefix`, or if it is empty.
     pub async fn get(&self, prefix: &str) -> Result<Option<Trace>, StoreError> {
         let wanted = prefix.to_ascii_lowercase();
         if wanted.is_empty() {
@@ -211,7 +212,7 @@ impl TraceReader for TraceStore {
     }
 }
 
-/// Whether it was small enough to be written.
+/// Writes a trace; returns whether it was small enough.
 fn write(
     file: &Connection,
     trace: &Trace,
@@ -262,7 +263,7 @@ fn write(
     Ok(true)
 }
 
-/// SQLite's numbers are signed.
+/// SQLite integers are signed.
 fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
@@ -281,7 +282,7 @@ fn tokens(trace: &Trace, name: &str) -> u64 {
     counts.fold(0, u64::saturating_add)
 }
 
-/// Removes the oldest traces, until the others fit.
+/// Removes the oldest traces until the limits are met.
 fn prune(file: &Connection, options: &TraceOptions) -> rusqlite::Result<()> {
     let oldest = clock::since_epoch().saturating_sub(options.max_age);
     let oldest = i64::try_from(oldest.as_micros()).unwrap_or(i64::MAX);
@@ -328,7 +329,7 @@ fn info(row: &Row<'_>) -> rusqlite::Result<TraceInfo> {
     })
 }
 
-/// A few ids that begin like this.
+/// Returns a few ids with this prefix.
 fn ids(file: &Connection, prefix: &str) -> rusqlite::Result<Vec<String>> {
     let mut found = file.prepare(
         "SELECT DISTINCT id FROM traces
@@ -347,8 +348,8 @@ fn trace_in(row: &Row<'_>) -> rusqlite::Result<Trace> {
     serde_json::from_str(row.get_ref(0)?.as_str()?).map_err(wrong)
 }
 
-/// All that was recorded under an id, put together: of a span that came twice the later one. Of
-/// what is longer than a trace may be, the latest parts.
+/// Merges all recorded parts of a trace. If a span was recorded twice, the later one is used. If
+/// the parts exceed the maximum size, only the latest ones are used.
 fn whole(file: &Connection, id: &str, most: usize) -> rusqlite::Result<Option<Trace>> {
     let mut parts = file.prepare("SELECT body FROM traces WHERE id = ?1 ORDER BY number DESC")?;
     let mut rows = parts.query([id])?;
@@ -370,7 +371,7 @@ fn whole(file: &Connection, id: &str, most: usize) -> rusqlite::Result<Option<Tr
     }))
 }
 
-/// The id of the latest trace that a span is in.
+/// Returns the id of the latest trace that contains a span.
 fn trace_of(file: &Connection, span: &str) -> rusqlite::Result<Option<String>> {
     let latest = "SELECT traces.id FROM trace_spans JOIN traces ON number = trace
                   WHERE trace_spans.id = ?1 ORDER BY trace DESC LIMIT 1";

@@ -1,18 +1,17 @@
-//! Which tool the mock calls, and with what: simple rules, so that a run without a
-//! network shows something and shows the same every time.
+//! Selects the tool that the mock calls, and its arguments. The rules are simple, so an offline run
+//! exercises tools and always gives the same result.
 //!
-//! **Which**: the one that `tool_choice` names, else the one with the most words in
-//! common with the question. A word of the tool's name counts twice, one of its
-//! description once; of equals the first wins. Without a common word none is called,
-//! unless one has to be: then the first. Texts without spaces between words
-//! (Chinese) are compared by pairs of characters.
+//! **Tool**: the one in `tool_choice`, or the one with the most words in common with the question.
+//! A word of the tool's name counts twice, a word of its description once; the first tool wins a
+//! tie. If no words match, no tool is called, or the first one if a call is required. Text without
+//! spaces between words (Chinese) is compared by pairs of characters.
 //!
-//! **With what**: the required arguments of the schema; where none is, the first
-//! text, if the question quotes something or has a capitalised word. One of its `enum` that the
-//! question names, else the first, else its `default`; for a number the next number
-//! of the question; for a text the question's quoted text, a path or address if the
-//! argument's name asks for one, the question itself if the name does
-//! (`query`, `text` …), else the last capitalised word, else the question.
+//! **Arguments**: the required properties of the schema. If there are none, the first text property
+//! is used, provided that the question contains a quoted or capitalized word. For an `enum` the
+//! value is the one that occurs in the question, or the first; a `const` or `default` is used as
+//! is. A number takes the next number of the question. A text takes the quoted part of the
+//! question; a path or address if the property name asks for one; the whole question if the name
+//! suggests it (`query`, `text` …); otherwise the last capitalized word, or the question.
 
 use std::collections::HashSet;
 
@@ -20,22 +19,22 @@ use quillet_core::chat::{ChatRequest, ToolChoice, ToolOffer};
 use quillet_core::{Role, ToolCall};
 use serde_json::{Map, Value, json};
 
-/// Words that say nothing of what is asked.
+/// Words without meaning for the comparison.
 const EMPTY: [&str; 26] = [
     "and", "are", "but", "can", "could", "did", "does", "for", "from", "had", "has", "have", "how",
     "please", "tell", "that", "the", "this", "use", "was", "what", "when", "where", "which",
     "with", "you",
 ];
-/// Arguments of these names get the whole question.
+/// Names of arguments that receive the whole question.
 const WHOLE: [&str; 8] = [
     "query", "question", "text", "prompt", "input", "message", "search", "content",
 ];
-/// Arguments whose names have one of these get a path or an address.
+/// Parts of argument names that ask for a path or an address.
 const PLACES: [&str; 5] = ["path", "file", "directory", "url", "uri"];
-/// Schemas nest no deeper than this.
+/// Maximum depth of a schema.
 const DEEPEST: usize = 8;
 
-/// The call that answers this request, if the mock makes one.
+/// Returns the call that answers this request, or `None` if the mock answers with text.
 pub(super) fn choose(request: &ChatRequest, id: String) -> Option<ToolCall> {
     let last = request.messages.last()?;
     if last.role != Role::User {
@@ -91,8 +90,8 @@ fn points(offer: &ToolOffer, asked: &HashSet<String>) -> usize {
     2 * name.intersection(asked).count() + said.filter(|word| asked.contains(*word)).count()
 }
 
-/// Words of three letters and more in lower case, without a plural's `s`; pairs of
-/// characters where a word is no ASCII.
+/// Returns lowercase words of at least three letters, without a plural `s`. Words that are not
+/// ASCII are split into pairs of characters.
 fn words(text: &str) -> HashSet<String> {
     let mut words = HashSet::new();
     for word in text.to_lowercase().split(|c: char| !c.is_alphanumeric()) {
@@ -108,11 +107,11 @@ fn words(text: &str) -> HashSet<String> {
     words
 }
 
-/// Fills arguments from a question.
+/// Fills in arguments from a question.
 struct Filler<'a> {
     question: &'a str,
     numbers: Vec<serde_json::Number>,
-    /// Numbers used so far.
+    /// How many numbers of the question are used.
     used: usize,
 }
 
@@ -143,7 +142,7 @@ impl<'a> Filler<'a> {
         Value::Object(object)
     }
 
-    /// The first text that may be given, if the question names something for it.
+    /// Returns the first free text property, if the question contains a quoted or capitalized word.
     fn meant<'s>(&self, schema: &'s Value) -> Option<&'s str> {
         let names_something = self.question.contains('"') || self.capitalised().is_some();
         let properties = schema["properties"].as_object()?;
@@ -169,7 +168,7 @@ impl<'a> Filler<'a> {
         }
     }
 
-    /// What the schema itself says.
+    /// Returns the value that the schema determines: a choice, a constant or a default.
     fn given(&self, schema: &Value) -> Option<Value> {
         let question = self.question.to_lowercase();
         let named = |value: &&Value| {
@@ -213,7 +212,7 @@ impl<'a> Filler<'a> {
         }
     }
 
-    /// The last capitalised word that is not the first of the question.
+    /// Returns the last capitalized word, except for the first word of the question.
     fn capitalised(&self) -> Option<&'a str> {
         let words = self.question.split_whitespace().skip(1);
         let words = words.map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()));
@@ -223,13 +222,13 @@ impl<'a> Filler<'a> {
     }
 }
 
-/// A word that looks like a path or an address.
+/// Returns a word that looks like a path or an address.
 fn place(word: &str) -> Option<&str> {
     let word = word.trim_end_matches(['.', ',', '?', '!', ':', ';']);
     word.contains(['/', '.']).then_some(word)
 }
 
-/// The first type of a schema that is not `null`.
+/// Returns the first type of a schema that is not `null`.
 fn kind(schema: &Value) -> &str {
     let is_null = |kind: &&str| *kind == "null";
     match &schema["type"] {

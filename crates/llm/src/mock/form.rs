@@ -1,15 +1,15 @@
-//! An answer in the form that was asked for: the smallest value that a JSON Schema lets pass, so
-//! that what needs structured answers runs without a network.
+//! Structured answers of the mock: a small value that satisfies a JSON Schema, so code that needs
+//! structured answers can run offline.
 
 use serde_json::{Map, Value, json};
 
-/// Schemas inside of each other that are followed.
+/// Maximum depth of nested schemas.
 const DEPTH: usize = 24;
-/// Items of a list, whatever its schema wants.
+/// Maximum number of items in a list, even if the schema requires more.
 const MOST_ITEMS: u64 = 8;
 
-/// A value that a schema lets pass, as far as types, choices, required fields and bounds say.
-/// `pick` chooses among choices: the same for the same request.
+/// Returns a value that satisfies the types, choices, required properties and bounds of a schema.
+/// `pick` selects among choices; it is the same for equal requests.
 pub(super) fn sample(schema: &Value, pick: u64) -> Value {
     let root = schema;
     SchemaSampler { root, pick }.of(schema, "mock", 0)
@@ -21,7 +21,7 @@ struct SchemaSampler<'a> {
 }
 
 impl SchemaSampler<'_> {
-    /// A value for a schema; texts say the name that they stand under.
+    /// Returns a value for a schema. A text contains the name of its property.
     fn of(&self, schema: &Value, name: &str, depth: usize) -> Value {
         if depth > DEPTH {
             return Value::Null;
@@ -42,7 +42,7 @@ impl SchemaSampler<'_> {
         }
     }
 
-    /// What the schema itself says: a constant, a choice, a default.
+    /// Returns the value that the schema determines: a constant, a choice or a default.
     fn said(&self, schema: &Value) -> Option<Value> {
         if let Some(constant) = schema.get("const") {
             return Some(constant.clone());
@@ -57,7 +57,7 @@ impl SchemaSampler<'_> {
         schema.get("default").cloned()
     }
 
-    /// The schema that a reference or a choice of schemas stands for.
+    /// Resolves a reference, or returns the first of several alternative schemas.
     fn inner<'s>(&'s self, schema: &'s Value) -> Option<&'s Value> {
         if let Some(reference) = schema.get("$ref").and_then(Value::as_str) {
             return self.root.pointer(reference.strip_prefix('#')?);
@@ -85,7 +85,7 @@ impl SchemaSampler<'_> {
     }
 }
 
-/// The type of a schema; the first of several that is not null.
+/// Returns the first type of a schema that is not `null`.
 fn kind(schema: &Value) -> &str {
     match schema.get("type") {
         Some(Value::String(kind)) => kind,

@@ -1,5 +1,5 @@
-//! A model without a network: says that it is a mock, answers the same request
-//! with the same text, and can be told to fail. Never chosen silently.
+//! Offline model. Its answers say that they come from a mock, equal requests get equal answers, and
+//! errors can be requested. It is never selected implicitly.
 
 mod call;
 mod form;
@@ -17,22 +17,23 @@ use quillet_core::{BoxFuture, Message, ToolCall};
 
 use crate::protocol::made;
 
-/// How many answers one request may ask for.
+/// Maximum number of answers for one request.
 const MOST_ANSWERS: u32 = 16;
-/// The pause between two pieces of `mock-slow`.
+/// Pause between two chunks of `mock-slow`.
 const SLOW: Duration = Duration::from_millis(200);
 
 /// A deterministic model that reflects its request.
 ///
-/// The requested model's name says what it does: `mock-slow` pauses 200 ms before each piece,
-/// `mock-fail-500` (or any status from 400 to 599) refuses, `mock-cut` breaks off after two pieces,
-/// `mock-reasoning` thinks first, `mock-no-tools` calls none. Every other name answers, as `mock`.
+/// The name of the requested model selects the behavior: `mock-slow` pauses 200 ms before each
+/// chunk, `mock-fail-500` (or any status from 400 to 599) fails, `mock-cut` stops after two chunks,
+/// `mock-reasoning` emits reasoning first, and `mock-no-tools` calls no tools. Every other name
+/// behaves like `mock`.
 ///
-/// Where a JSON Schema is asked for, the answer is a small value that it lets pass.
+/// If the request contains a JSON Schema, the answer is a small value that satisfies it.
 ///
-/// A question that has words in common with a tool that is offered is answered with a
-/// call of that tool (module `call` has the rules), results of tools with a text that
-/// repeats them. `mock` therefore runs through a whole agent in two turns.
+/// If the question has words in common with an offered tool, the answer is a call of that tool (see
+/// module `call` for the rules). Tool results are answered with a text that repeats them, so `mock`
+/// completes an agent run in two turns.
 ///
 /// # Examples
 ///
@@ -115,7 +116,7 @@ fn refused(status: u16) -> ModelError {
     }
 }
 
-/// One answer, before it is cut into events.
+/// An answer before it is split into events.
 struct MockReply {
     thoughts: String,
     said: String,
@@ -123,7 +124,7 @@ struct MockReply {
     reason: FinishReason,
 }
 
-/// What is answered: words, or the smallest value of the form that was asked for.
+/// Returns the text of the answer: prose, or a value for the requested schema.
 fn said(request: &ChatRequest) -> String {
     let words = reply::answer(&request.messages);
     if let Some(format) = request.options.json_schema() {
@@ -174,7 +175,7 @@ impl MockReply {
         events
     }
 
-    /// The usage of saying this so many times.
+    /// Returns the usage of this answer, repeated `times` times.
     fn usage(&self, request: &ChatRequest, times: u64) -> Usage {
         let arguments = self.call.as_ref().map_or(0, |call| words(&call.arguments));
         let thoughts = words(&self.thoughts);
@@ -196,7 +197,7 @@ fn answer(request: &ChatRequest) -> Vec<Event> {
     events.into_iter().map(Ok).collect()
 }
 
-/// The first words of a text, and whether those are all.
+/// Truncates a text to `most` words; the finish reason tells whether any were removed.
 fn first_words(text: &str, most: u64) -> (String, FinishReason) {
     let all = text.split_inclusive(char::is_whitespace);
     let most = usize::try_from(most).unwrap_or(usize::MAX);
@@ -209,14 +210,14 @@ fn first_words(text: &str, most: u64) -> (String, FinishReason) {
     (kept, reason)
 }
 
-/// A text in pieces of four words.
+/// Splits a text into chunks of four words.
 fn pieces(text: &str) -> impl Iterator<Item = String> {
     let words: Vec<&str> = text.split_inclusive(char::is_whitespace).collect();
     let pieces: Vec<String> = words.chunks(4).map(<[&str]>::concat).collect();
     pieces.into_iter()
 }
 
-/// A call, its arguments in two pieces.
+/// Returns the events of a call, with its arguments in two chunks.
 fn called(choice: u32, call: &ToolCall) -> [ChatEvent; 2] {
     let middle = call.arguments.floor_char_boundary(call.arguments.len() / 2);
     let (first, rest) = call.arguments.split_at(middle);
@@ -241,7 +242,7 @@ fn start(request: &ChatRequest) -> ChatEvent {
     }
 }
 
-/// The same for the same request.
+/// Returns the same number for equal requests.
 fn fingerprint(request: &ChatRequest) -> u64 {
     let mut hasher = DefaultHasher::new();
     request.model.hash(&mut hasher);
@@ -253,12 +254,12 @@ fn fingerprint(request: &ChatRequest) -> u64 {
     hasher.finish()
 }
 
-/// The mock's tokens are words.
+/// Counts tokens; a token of the mock is a word.
 fn words(text: &str) -> u64 {
     text.split_whitespace().count() as u64
 }
 
-/// Tokens of a message that was read.
+/// Counts the tokens of an input message.
 fn read(message: &Message) -> u64 {
     let calls = message.tool_calls.iter();
     let calls: u64 = calls.map(|call| words(&call.arguments)).sum();

@@ -1,11 +1,11 @@
-//! What the mock says: what it read, and what tools answered.
+//! Text answers of the mock, which repeat the question or the tool results.
 
 use quillet_core::{Message, Role};
 
-/// How many characters of a message are repeated.
+/// Maximum number of characters to repeat from a message.
 const MOST_REPEATED: usize = 2000;
 
-/// Says what it is, and repeats the last question or the results of the last calls.
+/// Introduces itself as a mock and repeats the last question or the results of the last calls.
 pub(super) fn answer(messages: &[Message]) -> String {
     let mut text = format!(
         "This is the built-in mock model: nothing was sent to a real one. It read {}.",
@@ -27,14 +27,14 @@ pub(super) fn answer(messages: &[Message]) -> String {
         .rev()
         .find(|message| message.role == Role::User);
     if let Some(last) = asked {
-        // Media are named by their kind and address.
+        // Media are shown as their kind and address.
         let said = clip(&last.content.to_string());
         text.push_str(&format!(" The last user message says:\n\n{said}"));
     }
     text
 }
 
-/// What it thinks, for `mock-reasoning`.
+/// Returns the reasoning of `mock-reasoning`.
 pub(super) fn reasoning(messages: &[Message], tools: usize) -> String {
     let asked = messages.last().map(|last| clip(&last.content.to_string()));
     format!(
@@ -43,7 +43,7 @@ pub(super) fn reasoning(messages: &[Message], tools: usize) -> String {
     )
 }
 
-/// The results at the end of the conversation, each with its tool's name.
+/// Returns the tool results at the end of the conversation, with the names of their tools.
 fn results(messages: &[Message]) -> Vec<(&str, String)> {
     let before = messages
         .iter()
@@ -70,7 +70,7 @@ fn clip(said: &str) -> String {
     }
 }
 
-/// `2 messages (1 system, 1 user)`.
+/// Formats the number of messages: `2 messages (1 system, 1 user)`.
 fn counted(messages: &[Message]) -> String {
     const ROLES: [Role; 5] = [
         Role::System,

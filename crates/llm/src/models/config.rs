@@ -1,4 +1,4 @@
-//! How to reach one model, as a request may say itself.
+//! Connection settings for one model, which may come with a request.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,26 +18,26 @@ use crate::timeouts::Timeouts;
 /// Configuration of one model: its provider, key, address and options.
 #[derive(Clone, Debug)]
 pub struct ModelConfig {
-    /// The model, as its provider calls it.
+    /// The provider's name for the model.
     pub model_id: String,
-    /// The provider: an alias of [`Vendor::of_alias`]; where it says nothing, the id does.
+    /// An alias of the provider; see [`Vendor::of_alias`]. If it is not set, the model id
+    /// determines the provider.
     pub model_type: Option<String>,
-    /// The key. An empty one is none, which only servers with a base URL take.
+    /// The key. An empty key counts as missing, which is allowed only with a base URL.
     pub api_key: Option<SecretString>,
-    /// The address, with or without the wire's version; `None` is the provider's own.
+    /// The base URL, with or without the API version; `None` for the provider's own.
     pub base_url: Option<String>,
-    /// `responses` for OpenAI's newer wire.
+    /// `responses` selects OpenAI's Responses API.
     pub api_format: Option<String>,
-    /// Headers besides the wire's own.
+    /// Additional headers.
     pub headers: Vec<(String, SecretString)>,
-    /// The longest silence: before the first byte, and between two pieces of an
-    /// answer. Default 120 s.
+    /// Maximum silence before the first byte and between two chunks of an answer. Default 120 s.
     pub timeout: Duration,
-    /// How often a failure that may pass is tried again. Default 3.
+    /// Maximum number of retries after a transient error. Default 3.
     pub max_retries: u32,
-    /// The wait before the first retry, doubled for each further one. Default 1 s.
+    /// Wait before the first retry; it doubles with each further retry. Default 1 s.
     pub retry_delay: Duration,
-    /// Whether a request brought key and address itself, for what errors say. Default yes.
+    /// Whether key and address came with the request, which affects error messages. Default true.
     pub by_request: bool,
 }
 
@@ -59,7 +59,7 @@ impl Default for ModelConfig {
 }
 
 impl ModelConfig {
-    /// The provider of the model.
+    /// Returns the provider of the model.
     ///
     /// # Examples
     ///
@@ -84,28 +84,27 @@ impl ModelConfig {
         detect(kind.as_deref(), &self.model_id, format.as_deref())
     }
 
-    /// Whether it brings a key.
+    /// Whether the configuration contains a key.
     pub(super) fn has_key(&self) -> bool {
         is_set(self.api_key.as_ref())
     }
 
-    /// Whether it brings an address.
+    /// Whether the configuration contains an address.
     pub(super) fn has_address(&self) -> bool {
         self.base_url
             .as_ref()
             .is_some_and(|url| !url.trim().is_empty())
     }
 
-    /// The model, with its retries. Connects to nothing yet and costs microseconds.
+    /// Creates the model with retries. Takes microseconds and does not connect.
     ///
     /// # Errors
-    /// A base URL, key or header that cannot be sent, or an address that may not be
-    /// connected to.
+    /// The base URL, the key or a header is invalid, or the address is not allowed.
     pub fn connect(&self, http: &Http) -> Result<Arc<dyn ChatModel>, ModelError> {
         self.connect_within(http, None)
     }
 
-    /// The same, asked within these rates.
+    /// Like [`ModelConfig::connect`], but within these rate limits.
     pub(super) fn connect_within(
         &self,
         http: &Http,
@@ -152,12 +151,12 @@ impl ModelConfig {
     }
 }
 
-/// Whether a key is there and not empty.
+/// Whether the key is set and not empty.
 pub(super) fn is_set(key: Option<&SecretString>) -> bool {
     key.is_some_and(|key| !key.expose_secret().trim().is_empty())
 }
 
-/// The wire that a vendor speaks at this address. The mock has none and gets OpenAI's.
+/// Returns the API that a vendor uses at this address. The mock has none, so OpenAI's is returned.
 pub(super) fn protocol(vendor: Vendor, base_url: Option<&str>) -> Arc<dyn Protocol> {
     match vendor {
         Vendor::OpenAi | Vendor::Mock => Arc::new(OpenAiChat::at(base_url)),

@@ -1,4 +1,4 @@
-//! The day from which a model cannot be asked, and what is said of it in time.
+//! Shutdown dates of models, and the warnings before them.
 
 use std::fmt;
 
@@ -8,26 +8,27 @@ use jiff::tz::TimeZone;
 
 use super::facts::ModelInfo;
 
-/// How many days before a model's end it is spoken of: a release and its review fit in.
+/// Number of days before the shutdown date at which warnings start. It leaves time to release and
+/// review a change.
 pub const SOON_DAYS: i32 = 90;
 
-/// A model that has ended, or ends within [`SOON_DAYS`].
+/// A model that was shut down, or will be within [`SOON_DAYS`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModelDeprecation {
-    /// Which model, and when.
+    /// The model and its shutdown date.
     pub message: String,
-    /// What to do.
+    /// The recommended action.
     pub help: String,
 }
 
-/// The day that it is, in UTC: providers name no hour.
+/// Returns the current date in UTC; providers announce dates without a time.
 #[must_use]
 pub fn today() -> Date {
     Timestamp::now().to_zoned(TimeZone::UTC).date()
 }
 
 impl ModelInfo {
-    /// What there is to say of the end of this model, which was asked for by `name`, on a day.
+    /// Returns the warning for this model on a day, or `None`. `name` is the requested name.
     ///
     /// # Examples
     ///
@@ -112,7 +113,7 @@ mod tests {
                 today,
                 "x/OLD-2025-08-07 ends on 2026-12-11, in 16 days",
             ),
-            // These end when others say, if they do.
+            // The shutdown date of `old` does not apply to these.
             ("old-mini", today, ""),
             ("old:8b", today, ""),
             ("new", today, ""),

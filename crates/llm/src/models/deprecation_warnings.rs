@@ -1,4 +1,4 @@
-//! The end of a model is told once, however often the model is asked.
+//! Limits deprecation warnings to one per model, however often it is used.
 
 use std::sync::{Arc, Mutex};
 
@@ -8,12 +8,12 @@ use super::deprecation::ModelDeprecation;
 use super::facts::ModelInfo;
 use quillet_core::lock::lock;
 
-/// The models whose end was told, by their entries; so there are never more than entries.
+/// Models that a warning was shown for. Keyed by entry, so the list has at most one item per entry.
 #[derive(Debug, Default)]
 pub(super) struct WarnedModels(Mutex<Vec<Arc<str>>>);
 
 impl WarnedModels {
-    /// What there is to tell of a model that is asked by `name`, the first time.
+    /// Returns the deprecation of a model that was requested as `name`, the first time only.
     pub(super) fn first(
         &self,
         name: &str,

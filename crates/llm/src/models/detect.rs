@@ -1,16 +1,16 @@
-//! The provider of a model: an alias says it, else the beginning of the model's id, else it is
-//! taken for OpenAI's wire, which most others copied.
+//! Detects the provider of a model: by an alias, then by the prefix of the model id. Otherwise
+//! OpenAI's API is assumed, because most servers are compatible with it.
 
-/// A provider and the wire that it speaks.
+/// A provider and its API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Vendor {
-    /// OpenAI's chat completions, and everybody who copied them.
+    /// OpenAI's Chat Completions API and compatible servers.
     OpenAi,
-    /// OpenAI's Responses.
+    /// OpenAI's Responses API.
     OpenAiResponses,
-    /// Anthropic's messages.
+    /// Anthropic's Messages API.
     Anthropic,
-    /// Google's Gemini.
+    /// Google's Gemini API.
     Google,
     /// The mock of this crate.
     Mock,
@@ -28,7 +28,8 @@ const ALIASES: [(&str, Vendor); 8] = [
     ("openai-responses", Vendor::OpenAiResponses),
 ];
 
-/// Beginnings of ids. `o1` and `o3` alone are ids too, and `o4-mini` came later.
+/// Prefixes of model ids. `o1` and `o3` are also ids by themselves; `o4` only exists with a suffix
+/// such as `o4-mini`.
 const PREFIXES: [(&str, Vendor); 8] = [
     ("gpt-", Vendor::OpenAi),
     ("o1-", Vendor::OpenAi),
@@ -40,7 +41,7 @@ const PREFIXES: [(&str, Vendor); 8] = [
     ("mock-", Vendor::Mock),
 ];
 
-/// Ids that are whole.
+/// Complete model ids.
 const IDS: [(&str, Vendor); 3] = [
     ("o1", Vendor::OpenAi),
     ("o3", Vendor::OpenAi),
@@ -48,7 +49,7 @@ const IDS: [(&str, Vendor); 3] = [
 ];
 
 impl Vendor {
-    /// The provider that an alias names, in any case.
+    /// Returns the provider for an alias, ignoring case.
     ///
     /// # Examples
     ///
@@ -65,7 +66,7 @@ impl Vendor {
         found.map(|(_, vendor)| *vendor)
     }
 
-    /// The provider of a model's id, if its beginning says.
+    /// Returns the provider for the prefix of a model id, if it is known.
     ///
     /// # Examples
     ///
@@ -83,7 +84,7 @@ impl Vendor {
         whole.or_else(begun).map(|(_, vendor)| *vendor)
     }
 
-    /// Its name, as in settings and traces.
+    /// Name in settings and traces.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -94,7 +95,7 @@ impl Vendor {
         }
     }
 
-    /// The variable of the environment that holds its key; none for the mock.
+    /// Environment variable of the key; `None` for the mock.
     #[must_use]
     pub fn key_variable(self) -> Option<&'static str> {
         match self {
@@ -106,17 +107,17 @@ impl Vendor {
     }
 }
 
-/// What was found out about the provider of a model.
+/// Detected provider of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DetectedProvider {
     /// The provider.
     pub vendor: Vendor,
-    /// Whether nothing said so: a server that speaks OpenAI's wire is taken for granted.
+    /// Whether the provider is unknown and OpenAI's API is only assumed.
     pub guessed: bool,
 }
 
-/// Finds the provider of a model: `model_type` says (an alias, in any case), else its id does, else
-/// OpenAI's wire is tried. `api_format` `responses` switches OpenAI's wires.
+/// Detects the provider of a model from `model_type` (an alias, ignoring case) or its id; otherwise
+/// OpenAI's API is assumed. An `api_format` of `responses` selects OpenAI's Responses API.
 ///
 /// # Examples
 ///
@@ -156,7 +157,7 @@ mod tests {
     fn an_alias_comes_before_the_id_and_the_id_before_the_guess() {
         use Vendor::{Anthropic, Google, Mock, OpenAi};
         for (kind, id, vendor, guessed) in [
-            // Aliases and beginnings of ids as Chat Shell has them.
+            // Aliases and id prefixes of Chat Shell.
             ("", "gemini-2.0-flash", Google, false),
             ("openai", "claude-3-5-sonnet", OpenAi, false),
             ("gpt", "x", OpenAi, false),

@@ -1,4 +1,4 @@
-//! What is known of one model.
+//! Model info: limits, capabilities, price and deprecation.
 
 use std::sync::{Arc, LazyLock};
 
@@ -8,51 +8,51 @@ use quillet_core::chat::Usage;
 use super::price::{LongContextPrice, Price};
 use super::tokenizer::Tokenizer;
 
-/// Tokens that fit into a model of which nothing is known.
+/// Context window assumed for unknown models, in tokens.
 const UNKNOWN_CONTEXT: u64 = 128_000;
-/// Tokens of an answer of a model of which nothing is known.
+/// Output limit assumed for unknown models, in tokens.
 const UNKNOWN_OUTPUT: u64 = 4_096;
 
-/// The known facts of one model: window, output limit, abilities, price, end. A copy shares its
-/// texts with the table, so that no look-up allocates.
+/// Known properties of one model: context window, output limit, capabilities, price and shutdown
+/// date. A clone shares its strings with the table, so a lookup does not allocate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelInfo {
-    /// The entry that these are of; empty where there is none.
+    /// Id of the matching entry; empty if there is none.
     pub id: Arc<str>,
-    /// Whether there is an entry for the model, and not only for its family or none.
-    /// What follows is a guess then.
+    /// Whether an entry for the model itself exists. If only its family is known, or nothing, all
+    /// other fields are guesses.
     pub known: bool,
-    /// Tokens of a request and its answer together.
+    /// Maximum number of tokens of a request and its answer together.
     pub context_window: u64,
-    /// Most tokens of an answer.
+    /// Maximum number of tokens of an answer.
     pub max_output: u64,
-    /// How its tokens are counted.
+    /// The tokenizer of the model.
     pub tokenizer: Tokenizer,
-    /// What it can do.
+    /// The capabilities of the model.
     pub supports: ModelFeatures,
-    /// What it costs, where that is publicly known.
+    /// The price, if it is public.
     pub price: Option<Price>,
     pub(super) above: Option<LongContextPrice>,
-    /// The first day on which its provider no longer answers for it, where one is announced.
+    /// The first day on which the provider no longer serves the model, if one is announced.
     pub ends: Option<Date>,
-    /// A model to take in its place, where it ends.
+    /// The recommended replacement for a deprecated model.
     pub successor: Option<Arc<str>>,
 }
 
-/// The abilities of a model.
+/// Capabilities of a model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ModelFeatures {
-    /// Images in messages.
+    /// Accepts images in messages.
     pub images: bool,
-    /// Calls of tools.
+    /// Calls tools.
     pub tools: bool,
-    /// An effort or a budget of reasoning.
+    /// Accepts a reasoning effort or budget.
     pub reasoning: bool,
-    /// Answers held to a JSON Schema by the provider.
+    /// Supports answers that the provider validates against a JSON Schema.
     pub schema: bool,
 }
 
-/// Images and tools are tried, the rest is not.
+/// Images and tools are assumed to work; other capabilities are not.
 static UNKNOWN: LazyLock<ModelInfo> = LazyLock::new(|| ModelInfo {
     id: Arc::from(""),
     known: false,
@@ -71,13 +71,13 @@ static UNKNOWN: LazyLock<ModelInfo> = LazyLock::new(|| ModelInfo {
 });
 
 impl ModelInfo {
-    /// Of a model without an entry.
+    /// Returns the defaults for a model without an entry.
     pub(super) fn unknown() -> Self {
         UNKNOWN.clone()
     }
 
-    /// What of these facts also holds for another model of the family: not what it costs, and not
-    /// when it ends.
+    /// Keeps the properties that probably hold for another model of the family, which excludes the
+    /// price and the shutdown date.
     pub(super) fn of_family(self) -> Self {
         ModelInfo {
             price: None,
@@ -88,7 +88,7 @@ impl ModelInfo {
         }
     }
 
-    /// What an answer cost in US dollars, where the price is known.
+    /// Returns the cost of an answer in US dollars, if the price is known.
     ///
     /// # Examples
     ///
@@ -114,8 +114,8 @@ impl ModelInfo {
         Some(price.of(usage))
     }
 
-    /// The price of this many answers together. Where the price depends on how long a request is,
-    /// and the sum does not say how long each was, it is not known.
+    /// Returns the total cost of several answers. `None` if the price depends on the length of each
+    /// request, which the sum does not contain.
     #[must_use]
     pub fn cost_of_calls(&self, usage: &Usage, calls: u32) -> Option<f64> {
         let may_differ =

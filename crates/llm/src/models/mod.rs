@@ -1,5 +1,5 @@
-//! Models by their names: who offers one ([`detect`]), what fits into it, what it can do and costs,
-//! when it ends ([`ModelFacts`]), how to reach it ([`ModelConfig`]), and the router to all of them
+//! Models by name: provider detection ([`detect`]), limits, capabilities, prices and shutdown dates
+//! ([`ModelFacts`]), connection settings ([`ModelConfig`]), and a router to all providers
 //! ([`ModelRouter`]).
 //!
 //! ```

@@ -1,15 +1,15 @@
-//! What a model's name is made of: a provider, the model, its version. Nothing here allocates, and
-//! upper case does not matter.
+//! Parts of model names: provider, model and version. The functions do not allocate, and they
+//! ignore case.
 
 use std::cmp::Ordering;
 
-/// A name without what stands before the model: a provider and a slash (`anthropic/claude-…`,
-/// `models/gemini-…`), the prefixes of clouds before `claude-`, `ft:`.
+/// Returns the name without a provider prefix: a provider and a slash (`anthropic/claude-…`,
+/// `models/gemini-…`), a cloud prefix before `claude-`, or `ft:`.
 pub(super) fn bare(model: &str) -> &str {
     const CLAUDE: &[u8] = b"claude-";
     let mut windows = model.as_bytes().windows(CLAUDE.len());
     if let Some(at) = windows.position(|bytes| bytes.eq_ignore_ascii_case(CLAUDE)) {
-        // It is ASCII, and so begins where a character does.
+        // The match is ASCII, so the index is a character boundary.
         return &model[at..];
     }
     let name = model.rsplit('/').next().unwrap_or(model);
@@ -19,7 +19,7 @@ pub(super) fn bare(model: &str) -> &str {
     }
 }
 
-/// How a name in lower case stands to one that may be in any.
+/// Compares a lowercase name with one in any case.
 pub(super) fn compare(lower: &str, any: &str) -> Ordering {
     let both = lower.bytes().zip(any.bytes());
     for (lower, any) in both {
@@ -31,9 +31,9 @@ pub(super) fn compare(lower: &str, any: &str) -> Ordering {
     lower.len().cmp(&any.len())
 }
 
-/// The beginnings of a name at which an entry may end, the longest first, none longer than `most`.
-/// `gpt-4` is one of `gpt-4-0613`, but not of `gpt-4.1` or `gpt-4o`: a plain comparison of
-/// beginnings would give both its 8,192 tokens.
+/// Returns the prefixes of a name that may be an entry, the longest first, of at most `most` bytes.
+/// `gpt-4` is one of `gpt-4-0613`, but not of `gpt-4.1` or `gpt-4o`: a plain prefix comparison
+/// would give both models its 8,192 tokens.
 pub(super) fn beginnings(model: &str, most: usize) -> impl Iterator<Item = &str> {
     let bytes = model.as_bytes();
     let is_end = |at: &usize| {
@@ -41,12 +41,12 @@ pub(super) fn beginnings(model: &str, most: usize) -> impl Iterator<Item = &str>
         matches!(before, b'-' | b'.') || matches!(after, b'-' | b'@' | b':')
     };
     let ends = 1..bytes.len().min(most + 1);
-    // All of these bytes are ASCII, so that the cut is between characters.
+    // All of these bytes are ASCII, so the index is a character boundary.
     ends.rev().filter(is_end).map(|at| &model[..at])
 }
 
-/// Whether the rest of a name only says which version it is: a date, `latest`,
-/// `preview`, `001`. `scripts/facts/table.py` has the same rule.
+/// Whether the remainder of a name is only a version: a date, `latest`, `preview`, `001`.
+/// `scripts/facts/table.py` uses the same rule.
 pub(super) fn is_version(rest: &str) -> bool {
     let is_word = |part: &str| {
         let words = ["latest", "preview", "exp"];
@@ -65,12 +65,12 @@ pub(super) fn is_version(rest: &str) -> bool {
         && parts.all(|part| is_word(part) || is_number(part, 2))
 }
 
-/// Whether an id is that of a family, and no model's: `claude-`, `gpt-5.`.
+/// Whether an id is that of a family instead of a model: `claude-`, `gpt-5.`.
 pub(super) fn is_family(id: &str) -> bool {
     id.ends_with(['-', '.'])
 }
 
-/// Whether an id is what tuned models are made of, whose own names follow it.
+/// Whether an id is the base of fine-tuned models, whose names start with it.
 pub(super) fn is_tuned(id: &str) -> bool {
     id.starts_with("ft:")
 }

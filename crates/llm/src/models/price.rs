@@ -1,4 +1,4 @@
-//! What an answer costs.
+//! Prices of answers.
 
 use quillet_core::chat::Usage;
 use serde::Deserialize;
@@ -7,21 +7,19 @@ use serde::Deserialize;
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Price {
-    /// Tokens of the request.
+    /// Input tokens.
     pub input: f64,
-    /// Tokens of the request that came from the provider's cache; where it is not
-    /// known, as `input`.
+    /// Input tokens read from the provider's cache; the price of `input` if unknown.
     #[serde(default)]
     pub cache_read: Option<f64>,
-    /// Tokens of the request that were put into the provider's cache; where it is not
-    /// known, as `input`.
+    /// Input tokens written to the provider's cache; the price of `input` if unknown.
     #[serde(default)]
     pub cache_write: Option<f64>,
-    /// Tokens of the answer, reasoning included.
+    /// Output tokens, including reasoning.
     pub output: f64,
 }
 
-/// The price of requests with more input than this.
+/// Price of requests whose input exceeds a threshold.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 pub(super) struct LongContextPrice {
     pub(super) input_tokens: u64,
@@ -30,7 +28,7 @@ pub(super) struct LongContextPrice {
 }
 
 impl Price {
-    /// US dollars for this much.
+    /// Returns the price of this usage in US dollars.
     ///
     /// # Examples
     ///

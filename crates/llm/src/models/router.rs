@@ -1,5 +1,5 @@
-//! The router to many models: the name that a request asks for says which provider answers, with
-//! the keys of the settings.
+//! Routes requests to the providers of many models, by the name of the requested model and with the
+//! keys from the settings.
 
 use std::fmt;
 use std::sync::Arc;
@@ -27,62 +27,62 @@ use crate::retry::{Retry, RetryNotice, RetryPolicy};
 use crate::spending::{BudgetedModel, PricedModel, Spending};
 use crate::timeouts::Timeouts;
 
-/// The observer of every retry.
+/// Observer of retries.
 pub type RetryObserver = Arc<dyn Fn(&RetryNotice) + Send + Sync>;
 
-/// Keys and addresses of all providers.
+/// Keys, addresses and options of all providers.
 #[derive(Clone, Default)]
 pub struct ModelSettings {
-    /// OpenAI, and the one server that speaks its wire, if the base URL names one.
+    /// OpenAI, or the compatible server at its base URL.
     pub openai: VendorSettings,
     /// Anthropic.
     pub anthropic: VendorSettings,
     /// Google.
     pub google: VendorSettings,
-    /// The model of requests that name none.
+    /// Default model for requests that do not set one.
     pub default_model: Option<String>,
-    /// `responses`: OpenAI's models are asked over its newer wire.
+    /// `responses` selects OpenAI's Responses API for its models.
     pub api_format: Option<String>,
-    /// How long to wait for what.
+    /// Timeouts of calls.
     pub timeouts: Timeouts,
-    /// Whether OpenAI's chat wire asks for what a streamed answer cost; `None` is yes. Some servers
-    /// that copied it refuse the member `stream_options`.
+    /// Whether the Chat Completions API requests the usage of streamed answers; `None` means yes.
+    /// Some compatible servers reject the member `stream_options`.
     pub include_usage: Option<bool>,
-    /// When to ask again.
+    /// Retry policy.
     pub retries: RetryPolicy,
     /// The observer of retries.
     pub observer: Option<RetryObserver>,
-    /// How often providers and models are asked at most. What a request reaches with a key or an
-    /// address of its own does not count.
+    /// Rate limits of providers and models. Models that a request reaches with its own key or
+    /// address are exempt.
     pub rates: Option<Arc<RateLimits>>,
-    /// What may be spent. A model that a request reaches with a key or an address of its own counts
-    /// for its run, and for no day.
+    /// Budgets. A model that a request reaches with its own key or address counts toward the budget
+    /// of the run but not toward daily budgets.
     pub spending: Option<Arc<Spending>>,
-    /// What is known of models; `None` is what this program knows.
+    /// Model info; `None` for the built-in table.
     pub facts: Option<ModelFacts>,
-    /// The connections.
+    /// Connection pool.
     pub http: Http,
 }
 
-/// Settings of one provider: key, address, headers.
+/// Settings of one provider: key, address and headers.
 #[derive(Clone, Debug, Default)]
 pub struct VendorSettings {
-    /// Its key.
+    /// API key.
     pub api_key: Option<SecretString>,
-    /// Its address, where it is not its own one.
+    /// Base URL, unless it is the provider's own.
     pub base_url: Option<String>,
-    /// Headers besides the wire's own.
+    /// Additional headers.
     pub headers: Vec<(String, SecretString)>,
 }
 
 impl VendorSettings {
-    /// Whether there is something to reach it with.
+    /// Whether a key or a base URL is set.
     fn is_set(&self) -> bool {
         is_set(self.api_key.as_ref()) || self.base_url.is_some()
     }
 }
 
-/// Shows no key and no header.
+/// Omits keys and headers.
 impl fmt::Debug for ModelSettings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ModelSettings")
@@ -91,13 +91,13 @@ impl fmt::Debug for ModelSettings {
     }
 }
 
-/// Routes requests to many models. A request's `model` says which:
-/// - `provider/model`, where the provider is an alias (`anthropic/claude-…`);
-/// - else the beginning of its name (`claude-…`, `gpt-…`, `gemini-…`, `mock`);
-/// - else it is OpenAI's, or the server's that OpenAI's base URL names.
+/// Routes requests to many models. The `model` of a request determines the provider:
+/// - `provider/model`: the provider with this alias (`anthropic/claude-…`);
+/// - a known prefix (`claude-…`, `gpt-…`, `gemini-…`, `mock`): its provider;
+/// - any other name: OpenAI, or the server at OpenAI's base URL.
 ///
-/// A provider without key and address gives way to such a server, which gets the whole
-/// name: gateways call their models `anthropic/claude-…` too.
+/// If the provider has neither key nor address and OpenAI's base URL is set, that server receives
+/// the request with the full name, because gateways also use names such as `anthropic/claude-…`.
 pub struct ModelRouter {
     openai: Arc<dyn ChatModel>,
     responses: Arc<dyn ChatModel>,
@@ -105,24 +105,24 @@ pub struct ModelRouter {
     google: Arc<dyn ChatModel>,
     mock: Arc<dyn ChatModel>,
     settings: ModelSettings,
-    /// What servers said that they have.
+    /// Cached model lists of servers.
     listed: Mutex<Option<ModelListCache>>,
-    /// Models of whose end the log has a line.
+    /// Models whose deprecation was logged.
     told: WarnedModels,
 }
 
-/// Names of models, and when they were asked for.
+/// Names of models, with the time of the request for them.
 struct ModelListCache {
     at: Instant,
     names: Vec<(String, Vendor)>,
 }
 
 impl ModelRouter {
-    /// Makes the clients; connects to nothing yet. Keys may be missing: whoever asks such a
-    /// provider gets an error that names the one to set.
+    /// Creates the clients without connecting. Keys may be missing: a request to such a provider
+    /// fails with an error that names the missing setting.
     ///
     /// # Errors
-    /// A base URL, key or header that cannot be sent.
+    /// A base URL, a key or a header is invalid.
     pub fn new(settings: ModelSettings) -> Result<Self, ModelError> {
         let client = |vendor| -> Result<Arc<dyn ChatModel>, ModelError> {
             Ok(settings.with_retries(vendor, Arc::new(settings.provider(vendor)?)))
@@ -139,12 +139,12 @@ impl ModelRouter {
         })
     }
 
-    /// A model that a request describes itself, over the same connections. One that
-    /// brings neither key nor address is reached with those of the settings; an address
-    /// of the request's own never gets a key of theirs.
+    /// Creates a model that a request configures, using the same connections. Without a key and an
+    /// address, those of the settings are used; a request's own address never receives a key from
+    /// the settings.
     ///
     /// # Errors
-    /// As [`ModelConfig::connect`].
+    /// Same as [`ModelConfig::connect`].
     pub fn connect(&self, config: &ModelConfig) -> Result<Arc<dyn ChatModel>, ModelError> {
         let http = &self.settings.http;
         if config.has_key() || config.has_address() {
@@ -164,7 +164,7 @@ impl ModelRouter {
         Ok(self.budgeted(model, config, false))
     }
 
-    /// The model within the budgets of whoever asks it.
+    /// Wraps the model with the budgets of the caller.
     fn budgeted(
         &self,
         model: Arc<dyn ChatModel>,
@@ -192,32 +192,32 @@ impl ModelRouter {
         }
     }
 
-    /// What may be spent, if that is kept.
+    /// Returns the budgets, if any are set.
     #[must_use]
     pub fn spending(&self) -> Option<&Arc<Spending>> {
         self.settings.spending.as_ref()
     }
 
-    /// How often providers and models are asked at most, if that is limited.
+    /// Returns the rate limits, if any are set.
     #[must_use]
     pub fn rates(&self) -> Option<&Arc<RateLimits>> {
         self.settings.rates.as_ref()
     }
 
-    /// What is known of models.
+    /// Returns the model info.
     #[must_use]
     pub fn facts(&self) -> &ModelFacts {
         let own = self.settings.facts.as_ref();
         own.unwrap_or_else(|| ModelFacts::built_in())
     }
 
-    /// The model of requests that name none.
+    /// Returns the default model for requests that do not set one.
     #[must_use]
     pub fn default_model(&self) -> Option<&str> {
         self.settings.default_model.as_deref()
     }
 
-    /// The providers that have a key or an address.
+    /// Returns the providers with a key or an address.
     #[must_use]
     pub fn configured(&self) -> Vec<Vendor> {
         let vendors = [Vendor::OpenAi, Vendor::Anthropic, Vendor::Google];
@@ -225,8 +225,8 @@ impl ModelRouter {
         vendors.into_iter().filter(is_set).collect()
     }
 
-    /// Known names of models of the providers that have a key or an address, sorted, without those
-    /// that have ended.
+    /// Returns the known model names of the providers with a key or an address, sorted and without
+    /// models that have been shut down.
     #[must_use]
     pub fn names(&self) -> Vec<String> {
         let configured = self.configured();
@@ -240,9 +240,9 @@ impl ModelRouter {
             .collect()
     }
 
-    /// Names of models that can be asked, each with its provider, sorted by provider: those that
-    /// are known of providers at their own address, else what the server at the address says that
-    /// it has. Its answer is cached for a minute.
+    /// Returns the names of available models with their providers, sorted by provider. A provider
+    /// at its own address is represented by the known models; any other server is asked for its
+    /// list, which is cached for a minute.
     pub async fn list(&self) -> Vec<(String, Vendor)> {
         const KEPT: Duration = Duration::from_secs(60);
         let mut kept = self.listed.lock().await;
@@ -272,7 +272,7 @@ impl ModelRouter {
         match self.settings.provider(vendor) {
             Ok(provider) if !provider.is_at_home() => match provider.list().await {
                 Ok(names) => named(names),
-                // A server that speaks OpenAI's wire need not have OpenAI's models.
+                // A server with an OpenAI-compatible API need not offer OpenAI's models.
                 Err(_) if vendor == Vendor::OpenAi => Vec::new(),
                 Err(_) => named(known().collect()),
             },
@@ -280,11 +280,11 @@ impl ModelRouter {
         }
     }
 
-    /// The provider of a model's name, and the name that is sent to it.
+    /// Returns the provider for a model name, and the name to send to it.
     #[must_use]
     pub fn choose<'a>(&self, model: &'a str) -> (Vendor, &'a str) {
         let format = self.settings.api_format.as_deref();
-        // Others write a colon, which stands in names as well: `llama3:8b`.
+        // Other programs use a colon, which also occurs inside names: `llama3:8b`.
         let parts = model
             .split_once('/')
             .into_iter()
@@ -303,10 +303,10 @@ impl ModelRouter {
         }
     }
 
-    /// A provider of these settings, without retries; nothing connects yet.
+    /// Creates a provider with these settings, without retries and without connecting.
     ///
     /// # Errors
-    /// None that [`ModelRouter::new`] had not; the mock has no provider.
+    /// The mock has no provider; other errors are already reported by [`ModelRouter::new`].
     pub fn provider(&self, vendor: Vendor) -> Result<Provider, ModelError> {
         self.settings.provider(vendor)
     }
@@ -333,7 +333,7 @@ impl ModelRouter {
         self.warn_deprecated(name);
         request.model = Some(name.to_owned());
         let client = self.client(vendor);
-        // Without limits nothing is reserved, so an unlimited request costs no tokenization.
+        // Without limits nothing is reserved, so an unlimited request is never tokenized.
         let answer = match self.spending().filter(|spending| spending.limits()) {
             Some(spending) => {
                 let asked = self.priced_model(vendor, name, false);
@@ -436,7 +436,7 @@ impl ModelSettings {
     }
 }
 
-/// Shows no key and no header.
+/// Omits keys and headers.
 impl fmt::Debug for ModelRouter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Models")
@@ -477,12 +477,12 @@ impl ChatModel for ModelRouter {
         let named = request.model.as_deref().filter(|model| !model.is_empty());
         let model = named.or(self.default_model())?;
         let (vendor, name) = self.choose(model);
-        // The body is passed on as it is, so the name in it has to be the one that the provider
-        // knows.
+        // The body is passed through unchanged, so it must contain the provider's own name for the
+        // model.
         if request.model.as_deref() != Some(name) {
             return None;
         }
-        // What an answer cost is in its events only.
+        // The usage is only available in decoded events.
         if self.spending().is_some_and(|spending| spending.limits()) {
             return None;
         }

@@ -1,10 +1,10 @@
-//! The table of models: what LiteLLM knows, what is kept by hand, what a user adds.
+//! Table of models: entries from LiteLLM, manual entries, and entries of the user.
 //!
-//! A name is looked up exactly; else as the newest of its versions, where only those have entries
-//! (`gemini-3-flash` in `gemini-3-flash-preview`); else by the longest entry that it begins with. An
-//! entry that ends in `-` or `.` is a family (`claude-`): what its next model will have at least,
-//! and no more than a guess. A price and an end only hold for the entry's own name and its
-//! versions, since the next model of a family costs something else.
+//! A lookup tries the exact name, then the newest version of the name if only versions have entries
+//! (`gemini-3-flash` finds `gemini-3-flash-preview`), then the longest entry that is a prefix of
+//! the name. An entry that ends in `-` or `.` describes a family (`claude-`): its values are a
+//! guess at the minimum that a new model will support. Price and shutdown date apply only to the
+//! name of the entry and its versions, because the next model of a family costs something else.
 
 use std::sync::LazyLock;
 
@@ -17,30 +17,30 @@ use super::name;
 /// The table of known models.
 #[derive(Clone, Debug, Default)]
 pub struct ModelFacts {
-    /// Sorted by the name in lower case, which stands before each.
+    /// Sorted by the lowercase name before each entry.
     entries: Vec<(String, ModelInfo)>,
-    /// Bytes of the longest name: no longer beginning of a name is looked up.
+    /// Length of the longest name in bytes; longer prefixes are not looked up.
     longest: usize,
     source: Option<TableVersion>,
 }
 
-/// Where the table is from.
+/// Source of the table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableVersion {
-    /// The version of LiteLLM.
+    /// Version of LiteLLM.
     pub version: String,
-    /// The day of that version.
+    /// Release date of that version.
     pub day: Date,
 }
 
-/// Read when something is looked up for the first time.
+/// Parsed on the first lookup.
 static BUILT_IN: LazyLock<ModelFacts> = LazyLock::new(|| {
-    // A test reads the files; without them every model would be unknown, and nothing worse.
+    // A test checks that the files are valid. If they were not, every model would be unknown.
     ModelFacts::embedded().unwrap_or_default()
 });
 
 impl ModelFacts {
-    /// What this program knows.
+    /// Returns the built-in table.
     #[must_use]
     pub fn built_in() -> &'static Self {
         &BUILT_IN
@@ -57,7 +57,7 @@ impl ModelFacts {
             source: Some(source),
             ..ModelFacts::default()
         };
-        // What the table has is newer than what was kept of it.
+        // The generated table is newer, so it replaces manual entries.
         Ok(facts.and(kept).and(table.models))
     }
 
@@ -65,7 +65,7 @@ impl ModelFacts {
     /// `kept.json`; an entry replaces the existing entry with the same `id`.
     ///
     /// # Errors
-    /// The text is not such a list; says where.
+    /// The text is not a list in this format; the error contains the position.
     ///
     /// # Examples
     ///
@@ -83,7 +83,7 @@ impl ModelFacts {
 
     fn and(mut self, more: Vec<ModelEntry>) -> Self {
         self.entries.extend(more.into_iter().map(ModelEntry::named));
-        // The sort is stable, so that of equal names the last is the newest.
+        // The sort is stable, so the last of several equal names is the newest.
         self.entries.sort_by(|(one, _), (other, _)| one.cmp(other));
         self.entries.reverse();
         self.entries.dedup_by(|(one, _), (other, _)| one == other);
@@ -97,9 +97,8 @@ impl ModelFacts {
         self
     }
 
-    /// What is known of a model. Upper case, a provider before a slash
-    /// (`anthropic/claude-…`, `models/gemini-…`), `ft:` and the prefixes of clouds
-    /// before `claude-` do not matter.
+    /// Returns the info of a model. The lookup ignores case, a provider before a slash
+    /// (`anthropic/claude-…`, `models/gemini-…`), `ft:` and cloud prefixes before `claude-`.
     ///
     /// # Examples
     ///
@@ -118,25 +117,25 @@ impl ModelFacts {
         if let Some(facts) = found {
             return facts.clone();
         }
-        // What stands before a slash may begin like a family: `gemini-gateway/gpt-5.9`.
+        // A prefix before the slash may look like a family: `gemini-gateway/gpt-5.9`.
         let whole = self.longest_beginning(model).filter(|facts| facts.known);
         let found = whole.or_else(|| self.longest_beginning(bare));
         found.unwrap_or_else(ModelInfo::unknown)
     }
 
-    /// Where the table is from; what a user added is not.
+    /// Returns the source of the table; entries of a user have none.
     #[must_use]
     pub fn source(&self) -> Option<&TableVersion> {
         self.source.as_ref()
     }
 
-    /// Names of all entries, sorted.
+    /// Returns the names of all entries, sorted.
     #[must_use]
     pub fn ids(&self) -> Vec<&str> {
         self.entries.iter().map(|(_, facts)| &*facts.id).collect()
     }
 
-    /// Names that a model can be asked by on a day, sorted: no families, nothing that has ended.
+    /// Returns the model names available on a day, sorted, without families and shut-down models.
     #[must_use]
     pub fn names(&self, today: Date) -> Vec<&str> {
         let can_be_asked = |facts: &ModelInfo| {
@@ -147,8 +146,8 @@ impl ModelFacts {
         known.map(|facts| &*facts.id).collect()
     }
 
-    /// The known id that is most like a name: a few letters apart, or the last of those that begin
-    /// with it, as `claude-…` does with `claude`.
+    /// Returns the known id most similar to a name: one that differs by a few letters, or the last
+    /// id that starts with the name, such as `claude-…` for `claude`.
     ///
     /// # Examples
     ///
@@ -170,13 +169,13 @@ impl ModelFacts {
                 let rest = facts.id.strip_prefix(model);
                 rest.is_some_and(|rest| rest.starts_with('-'))
             };
-            // Nobody is led to a model that ends.
+            // A deprecated model is never suggested.
             let mut lasting = models.filter(|facts| facts.ends.is_none());
             lasting.rfind(begins).map(|facts| &*facts.id)
         })
     }
 
-    /// The entry of a name, else the last that is the name and a version.
+    /// Returns the entry of a name, or the last entry that adds a version to the name.
     fn itself(&self, model: &str) -> Option<&ModelInfo> {
         let mut newest = None;
         for (key, facts) in &self.entries[self.place(model)..] {
@@ -201,7 +200,7 @@ impl ModelFacts {
         key.eq_ignore_ascii_case(model).then_some(facts)
     }
 
-    /// Where a name stands, or would.
+    /// Returns the index of a name, or the index at which it would be inserted.
     fn place(&self, model: &str) -> usize {
         let is_before = |(key, _): &(String, ModelInfo)| name::compare(key, model).is_lt();
         self.entries.partition_point(is_before)
@@ -212,7 +211,7 @@ impl ModelFacts {
         let (length, facts) =
             beginnings.find_map(|begin| Some((begin.len(), self.exact(begin)?.clone())))?;
         let rest = &model[length..];
-        // The name of a tuned model stands behind what it was tuned from.
+        // The name of a fine-tuned model follows the name of its base model.
         let is_same = name::is_version(rest) || name::is_tuned(&facts.id) && rest.starts_with(':');
         Some(if is_same { facts } else { facts.of_family() })
     }
@@ -232,7 +231,7 @@ mod tests {
     #[test]
     fn the_longest_entry_counts_and_ends_at_a_boundary() {
         for (model, id) in [
-            // What a plain comparison of beginnings takes for gpt-4o and gpt-4.
+            // A plain prefix comparison would return gpt-4o and gpt-4.
             ("gpt-4o-mini", "gpt-4o-mini"),
             ("gpt-4o-mini-2024-07-18", "gpt-4o-mini"),
             ("gpt-4.1", "gpt-4.1"),
@@ -255,7 +254,7 @@ mod tests {
                 "ft:gpt-4o-mini-2024-07-18",
             ),
             ("ft:gpt-5.2:me::x", "gpt-5.2"),
-            // Only versions of these have entries.
+            // Only versions of these models have entries.
             ("gemini-3-flash", "gemini-3-flash-preview"),
             ("Mistral/Mistral-Large", "mistral-large-latest"),
             ("gpt-4o-audio-preview", "gpt-4o-audio-preview-2025-06-03"),

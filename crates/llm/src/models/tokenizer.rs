@@ -1,5 +1,4 @@
-//! How the tokens of a model are counted, by the beginning of its name: the source of the other
-//! facts does not say.
+//! Tokenizers by the prefix of the model name; LiteLLM does not contain this information.
 
 use serde::Deserialize;
 
@@ -7,22 +6,22 @@ use serde::Deserialize;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Tokenizer {
-    /// OpenAI's since gpt-4o.
+    /// OpenAI's tokenizer since gpt-4o.
     O200k,
-    /// OpenAI's before.
+    /// OpenAI's tokenizer before gpt-4o.
     Cl100k,
-    /// Anthropic's, which is not public: an estimate.
+    /// Anthropic's tokenizer, which is not public; an estimate.
     Claude,
-    /// Google's, which is not public: an estimate.
+    /// Google's tokenizer, which is not public; an estimate.
     Gemini,
-    /// The mock's: words.
+    /// Words, for the mock.
     Words,
-    /// Any other: an estimate.
+    /// Any other tokenizer; an estimate.
     #[default]
     Other,
 }
 
-/// Beginnings of names, the longer of two before the shorter.
+/// Prefixes of names; of two overlapping prefixes the longer one comes first.
 const FAMILIES: [(&str, Tokenizer); 14] = [
     ("gpt-3.5-", Tokenizer::Cl100k),
     ("gpt-4-", Tokenizer::Cl100k),
@@ -41,7 +40,7 @@ const FAMILIES: [(&str, Tokenizer); 14] = [
 ];
 
 impl Tokenizer {
-    /// Of a model's id, in lower case. The id may be the beginning itself: `gpt-4`, `o1`.
+    /// Returns the tokenizer for a lowercase model id. The id may equal the prefix: `gpt-4`, `o1`.
     pub(super) fn of(id: &str) -> Self {
         let id = id.strip_prefix("ft:").unwrap_or(id);
         let is_one = |(family, _): &&(&str, Tokenizer)| {

@@ -1,11 +1,11 @@
-//! What the calls of models in a trace took, and cost.
+//! Token usage and cost of model calls in a trace.
 
 use quillet_core::chat::Usage;
 use quillet_core::trace::{Span, SpanKind, Trace};
 
 use super::ModelFacts;
 
-/// The tokens of a span, where it says them.
+/// Returns the token usage of a span, if it has the attributes.
 ///
 /// # Examples
 ///
@@ -33,7 +33,7 @@ pub fn usage_of(span: &Span) -> Option<Usage> {
     })
 }
 
-/// What one call of a model cost in US dollars, where the price of the model is known.
+/// Returns the cost of a model call in US dollars, if the price of the model is known.
 #[must_use]
 pub fn cost_of(span: &Span) -> Option<f64> {
     let name = |key: &str| span.attributes.get(key)?.as_str();
@@ -41,7 +41,7 @@ pub fn cost_of(span: &Span) -> Option<f64> {
     ModelFacts::built_in().find(model).cost(&usage_of(span)?)
 }
 
-/// What all calls of models cost together, where the price of each is known; `None` if there are none.
+/// Returns the total cost of all model calls, if each price is known; `None` without any calls.
 #[must_use]
 pub fn cost_of_trace(trace: &Trace) -> Option<f64> {
     let calls = trace.spans.iter();

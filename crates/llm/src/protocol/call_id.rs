@@ -1,11 +1,11 @@
-//! Ids of calls that a provider would refuse because another one made them up.
+//! Replacement for call ids that a provider would reject because another provider created them.
 
-/// A digest of an id: always the same for the same id, so that a call and its
-/// result still belong together and the beginning of the conversation stays
-/// byte for byte what it was (prompt caches depend on it).
+/// Returns a digest of an id. It is deterministic, so a call and its result still match, and the
+/// beginning of the conversation stays byte-for-byte the same, as prompt caches require.
 pub(crate) fn digest(id: &str, length: usize) -> String {
     const DIGITS: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
-    // FNV-1a with 128 bits: not secret, only unlikely to collide in one conversation.
+    // 128-bit FNV-1a, which is not cryptographic but makes collisions within a conversation
+    // unlikely.
     let mut hash: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
     for byte in id.bytes() {
         hash ^= u128::from(byte);

@@ -1,4 +1,4 @@
-//! `data:` URLs: media that stand in the message itself (RFC 2397).
+//! `data:` URLs: media embedded in a message (RFC 2397).
 
 use std::borrow::Cow;
 
@@ -6,17 +6,17 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use percent_encoding::percent_decode_str;
 
-/// A medium that stands in the message itself.
+/// A medium embedded in a message.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct DataUrl<'a> {
-    /// `image/png` and so on; `text/plain` where the URL says nothing.
+    /// Media type such as `image/png`; `text/plain` if the URL contains none.
     pub(crate) media_type: &'a str,
-    /// Its bytes in base64.
+    /// Content in base64.
     pub(crate) base64: Cow<'a, str>,
 }
 
 impl<'a> DataUrl<'a> {
-    /// Reads a URL; `None` if it is another kind of address.
+    /// Parses a URL; `None` if it is not a `data:` URL.
     pub(crate) fn parse(url: &'a str) -> Option<Self> {
         let (head, data) = url.strip_prefix("data:")?.split_once(',')?;
         let mut words = head.split(';').map(str::trim);
@@ -33,18 +33,18 @@ impl<'a> DataUrl<'a> {
         })
     }
 
-    /// Its bytes as text, if they are one.
+    /// Returns the content as text, if it is valid UTF-8.
     pub(crate) fn text(&self) -> Option<String> {
         let bytes = STANDARD.decode(self.base64.as_bytes()).ok()?;
         String::from_utf8(bytes).ok()
     }
 
-    /// The URL of a medium.
+    /// Returns the URL of a medium.
     pub(crate) fn write(media_type: &str, base64: &str) -> String {
         format!("data:{media_type};base64,{base64}")
     }
 
-    /// The URL of a text.
+    /// Returns the URL of a text.
     pub(crate) fn write_text(media_type: &str, text: &str) -> String {
         DataUrl::write(media_type, &STANDARD.encode(text))
     }

@@ -46,16 +46,15 @@ use serde_json::Value;
 /// # Ok::<(), quillet_core::chat::ModelError>(())
 /// ```
 pub trait Protocol: Send + Sync + fmt::Debug {
-    /// Its name: `openai-chat`, `openai-responses`, `anthropic`, `gemini`; also the
-    /// name in [`quillet_core::NativeTurn::wire`].
+    /// Name of the API: `openai-chat`, `openai-responses`, `anthropic` or `gemini`. It is also
+    /// stored in [`quillet_core::NativeTurn::wire`].
     fn name(&self) -> &'static str;
 
-    /// Path and query of the method for streamed answers, below the normalized base URL (which ends
-    /// before `/chat/completions`, `/responses`, `/messages` or `/models/…`).
+    /// Path and query of the method for streamed answers, relative to the normalized base URL
+    /// (which ends before `/chat/completions`, `/responses`, `/messages` or `/models/…`).
     fn path(&self, model: &str) -> String;
 
-    /// Headers of the API in addition to the configured ones; the value of the key is treated as
-    /// secret.
+    /// Headers of the API in addition to the configured ones. All values are treated as secret.
     fn headers(&self, key: Option<&str>) -> Vec<(&'static str, String)>;
 
     /// Headers that depend on the request. They contain no secret; most APIs have none.
@@ -66,13 +65,14 @@ pub trait Protocol: Send + Sync + fmt::Debug {
     /// The body of a request for a streamed answer.
     ///
     /// # Errors
-    /// What the API cannot express, with its location in the conversation.
+    /// The API cannot express a part of the request; the error contains its location in the
+    /// conversation.
     fn write(&self, model: &str, request: &ChatRequest) -> Result<Value, ModelError>;
 
     /// Parses a request body of this API, as a client of the provider would send it.
     ///
     /// # Errors
-    /// The problem with its location.
+    /// The body is invalid; the error contains the location.
     fn read(&self, body: &Value) -> Result<ChatRequest, ModelError>;
 
     /// Returns the body for a request in the format of this API, if it is equivalent to what
@@ -104,7 +104,7 @@ pub trait Decoder: Send {
     /// Decodes an unstreamed answer.
     ///
     /// # Errors
-    /// As in [`Decoder::event`].
+    /// Same as [`Decoder::event`].
     fn decode_body(&mut self, body: &[u8], events: &mut Vec<ChatEvent>) -> Result<(), ModelError>;
 
     /// Ends the answer, after the last byte of the body.
@@ -117,12 +117,12 @@ pub trait Decoder: Send {
     fn is_done(&self) -> bool;
 
     /// Checks whether an event can be passed to the client unchanged. If so, it counts as decoded;
-    /// otherwise the state does not change, and the event must be decoded.
+    /// otherwise the state does not change, and the caller must decode the event.
     fn pass(&mut self, _name: Option<&str>, _data: &[u8]) -> PassthroughCheck {
         PassthroughCheck::No
     }
 
-    /// The same for an unstreamed answer.
+    /// Checks an unstreamed answer in the same way.
     fn accept_whole(&mut self, _body: &[u8]) -> bool {
         false
     }
@@ -133,28 +133,28 @@ pub trait Decoder: Send {
     }
 }
 
-/// Whether a piece of an answer has the exact format of the API's own provider, so decoding and
-/// encoding it would not change it.
+/// Whether a chunk has the exact format of the API's own provider, so decoding and encoding it
+/// would not change it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PassthroughCheck {
-    /// Yes.
+    /// The chunk can be passed through.
     Yes,
-    /// Yes, and it contains only the usage.
+    /// The chunk can be passed through and contains only the usage.
     Usage,
-    /// No, or unknown.
+    /// The chunk cannot be passed through, or this is unknown.
     No,
 }
 
 /// An error response of a provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProviderError {
-    /// What kind of failure it is.
+    /// The kind of error.
     pub kind: ModelErrorKind,
-    /// The provider's own text.
+    /// The provider's error message.
     pub message: String,
-    /// The provider's own code.
+    /// The provider's error code.
     pub code: Option<String>,
-    /// Wait time requested in the body.
+    /// The wait time requested in the body.
     pub retry_after: Option<Duration>,
 }
 
@@ -163,9 +163,9 @@ fn broken(cause: impl Into<String>) -> ModelError {
     ModelError::new(ModelErrorKind::Protocol, cause)
 }
 
-/// The JSON of an event.
+/// Parses the JSON of an event.
 fn parse<'d, T: Deserialize<'d>>(data: &'d [u8]) -> Result<T, ModelError> {
-    /// How much of what cannot be read an error repeats, in bytes.
+    /// Maximum number of bytes of invalid data in an error message.
     const MOST_SHOWN: usize = 80;
     serde_json::from_slice(data).map_err(|error| {
         let seen = String::from_utf8_lossy(data.get(..MOST_SHOWN).unwrap_or(data));
@@ -173,7 +173,7 @@ fn parse<'d, T: Deserialize<'d>>(data: &'d [u8]) -> Result<T, ModelError> {
     })
 }
 
-/// Error for what a provider API cannot express.
+/// Error for content that a provider API cannot express.
 fn unsupported(place: &str, cause: &str) -> ModelError {
     ModelError::new(ModelErrorKind::Refused, format!("{place}: {cause}"))
 }
@@ -183,7 +183,7 @@ fn member<T: DeserializeOwned>(name: &str, value: &Value) -> Result<T, ModelErro
     T::deserialize(value).map_err(|error| unsupported(name, &error.to_string()))
 }
 
-/// The native content that this API wrote into a message.
+/// Returns the native content of a message, if it came from this API.
 fn native<'m>(message: &'m Message, wire: &str) -> Option<&'m Vec<Value>> {
     let native = message.native.as_ref()?;
     let content = native.content.as_array();

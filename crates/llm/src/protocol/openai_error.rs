@@ -1,25 +1,25 @@
-//! What OpenAI and everybody who copied its wires mean by an error object: the
-//! text in whatever shape it comes, and what kind of failure that is. The status
-//! and the provider's code decide; words of the message only where neither does.
+//! Error objects of OpenAI and compatible servers: their message in any format, and their
+//! classification. The status and the provider's code take precedence over the wording of the
+//! message.
 
 use quillet_core::chat::{ModelError, ModelErrorKind as Kind};
 use serde_json::Value;
 
 use super::ProviderError;
 
-/// What an error object says.
+/// Fields of an error object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ErrorFields {
     pub(crate) message: String,
-    /// `code`, where it is not only a status.
+    /// `code`, unless it is an HTTP status.
     pub(crate) code: Option<String>,
     /// `type`.
     pub(crate) class: Option<String>,
-    /// A code that is a status, as gateways send it.
+    /// HTTP status in `code`, as gateways send it.
     pub(crate) status: Option<u16>,
 }
 
-/// Reads `error`: an object or a text. Without a text in it, it is its own.
+/// Reads `error`, an object or a text. If the object has no message, its JSON is used.
 pub(crate) fn error_fields(error: &Value) -> ErrorFields {
     let text = |name: &str| {
         let value = error.get(name)?;
@@ -41,7 +41,7 @@ pub(crate) fn error_fields(error: &Value) -> ErrorFields {
     let status = status.filter(|code| (400..600).contains(code));
     let message = text("message").or_else(|| text("detail"));
     ErrorFields {
-        // OpenRouter puts what the provider behind it said next to its own words.
+        // OpenRouter adds the message of the provider behind it.
         message: match error.pointer("/metadata/raw").and_then(Value::as_str) {
             Some(raw) => format!("{}: {raw}", message.unwrap_or_default()),
             None => message.unwrap_or_else(|| error.to_string()),
@@ -52,9 +52,9 @@ pub(crate) fn error_fields(error: &Value) -> ErrorFields {
     }
 }
 
-/// The error in the body of a refused request, if it has one.
+/// Returns the error in the body of an error response, if it has one.
 pub(crate) fn said_in(body: &Value) -> Option<ErrorFields> {
-    // Gemini's endpoint for this wire wraps the object in a list.
+    // Gemini's compatible endpoint wraps the object in a list.
     let body = body.get(0).unwrap_or(body);
     if let Some(error) = body.get("error").filter(|error| !error.is_null()) {
         let mut found = error_fields(error);
@@ -73,7 +73,7 @@ pub(crate) fn said_in(body: &Value) -> Option<ErrorFields> {
     }
 }
 
-/// What a refusal means.
+/// Converts an unsuccessful response.
 pub(crate) fn refusal(status: u16, body: &str) -> ProviderError {
     let parsed = serde_json::from_str::<Value>(body).ok();
     let found = parsed.as_ref().and_then(said_in);
@@ -89,7 +89,7 @@ pub(crate) fn refusal(status: u16, body: &str) -> ProviderError {
     }
 }
 
-/// An error inside an answer that had begun well.
+/// Converts an error inside a successful response.
 pub(crate) fn inside(found: &ErrorFields) -> ModelError {
     ModelError {
         status: found.status,
@@ -143,7 +143,7 @@ fn kind(status: Option<u16>, found: &ErrorFields) -> Kind {
     }
 }
 
-/// How OpenAI, vLLM, llama.cpp and Mistral say that a conversation is too long.
+/// Phrases in messages of OpenAI, vLLM, llama.cpp and Mistral for a conversation that is too long.
 const CONTEXT_WORDS: [&str; 5] = [
     "maximum context length",
     "context window",
@@ -159,7 +159,7 @@ fn kind_of_status(status: u16, is_overloaded: bool) -> Kind {
         408 | 504 => Kind::Timeout,
         429 => Kind::RateLimited,
         503 if is_overloaded => Kind::Overloaded,
-        // A conflict passes, as a failure of the provider may.
+        // A conflict is transient, like a failure of the provider.
         409 | 500.. => Kind::Provider,
         _ => Kind::Refused,
     }

@@ -1,14 +1,14 @@
-//! The form of a request that two are compared in, and what differs between two.
+//! Canonical form of requests for comparison, and the differences between two of them.
 
 use quillet_core::chat::ChatRequest;
 use serde_json::{Map, Value, json};
 
 use super::scrub;
 
-/// Characters of a value that a difference shows.
+/// Maximum number of characters of a value in a difference.
 const SHOWN: usize = 80;
 
-/// The request as JSON, its secrets taken out, members sorted by name.
+/// Returns the request as JSON without secrets, with members sorted by name.
 pub(super) fn form(request: &ChatRequest) -> Value {
     let messages = serde_json::to_value(&request.messages).unwrap_or_default();
     let options = serde_json::to_value(&request.options).unwrap_or_default();
@@ -17,7 +17,7 @@ pub(super) fn form(request: &ChatRequest) -> Value {
     sorted(form)
 }
 
-/// With the members of every object sorted by name.
+/// Sorts the members of every object by name.
 pub(super) fn sorted(value: Value) -> Value {
     match value {
         Value::Object(members) => {
@@ -33,12 +33,12 @@ pub(super) fn sorted(value: Value) -> Value {
     }
 }
 
-/// What differs between two requests.
+/// Differences between two requests.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Differences {
-    /// How much.
+    /// Number of differing values.
     pub(super) count: usize,
-    /// The first one: `messages[2].content: recorded "…", asked "…"`.
+    /// Description of the first difference: `messages[2].content: recorded "…", asked "…"`.
     pub(super) first: String,
 }
 
@@ -111,7 +111,7 @@ impl Differences {
     }
 }
 
-/// A value for people, from a little before the first difference on.
+/// Formats a value for an error message, starting shortly before the first difference.
 fn shown(value: Option<&Value>, common: usize) -> String {
     let Some(value) = value else {
         return "nothing".to_owned();

@@ -1,4 +1,4 @@
-//! The lines of a recording.
+//! Lines of a recording.
 
 use std::time::Duration;
 
@@ -6,17 +6,17 @@ use quillet_core::chat::{ChatEvent, ModelError, ModelErrorKind};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The first line.
+/// First line of a recording.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct RecordingHeader {
-    /// `exchange`.
+    /// Always `exchange`.
     pub(super) quillet: String,
     pub(super) version: u32,
-    /// In its canonical form.
+    /// The request in canonical form.
     pub(super) request: Value,
 }
 
-/// Every other line.
+/// A line after the header.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct RecordingLine {
     /// Milliseconds since the request.
@@ -25,7 +25,7 @@ pub(super) struct RecordingLine {
     pub(super) what: RecordedItem,
 }
 
-/// What happened.
+/// The recorded event.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum RecordedItem {
@@ -38,13 +38,13 @@ pub(super) enum RecordedItem {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum RecordedEnd {
-    /// It was whole.
+    /// The answer was complete.
     Done,
-    /// Nobody wanted the rest.
+    /// The caller dropped the stream.
     Cancelled,
 }
 
-/// [`ModelError`] in JSON.
+/// JSON form of [`ModelError`].
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct RecordedError {
     kind: String,
@@ -59,7 +59,7 @@ pub(super) struct RecordedError {
     request_id: Option<String>,
 }
 
-/// Every kind that a recording may name.
+/// All error kinds that a recording may contain.
 const KINDS: [ModelErrorKind; 20] = [
     ModelErrorKind::Connect,
     ModelErrorKind::Timeout,
@@ -93,13 +93,13 @@ impl RecordedItem {
 }
 
 impl RecordingLine {
-    /// What happened so long after the request.
+    /// Creates a line for an item that occurred this long after the request.
     pub(super) fn new(since: Duration, what: RecordedItem) -> Self {
         let ms = since.as_secs_f64() * 1000.0;
         RecordingLine { ms, what }
     }
 
-    /// When it happened.
+    /// Returns the time since the request.
     pub(super) fn since(&self) -> Duration {
         Duration::try_from_secs_f64(self.ms / 1000.0).unwrap_or_default()
     }
@@ -119,7 +119,7 @@ impl From<&ModelError> for RecordedError {
     }
 }
 
-/// A kind that this version does not know is a failure of the provider's.
+/// Converts a recorded error; a kind unknown to this version becomes a provider error.
 impl From<RecordedError> for ModelError {
     fn from(failure: RecordedError) -> Self {
         let kind = KINDS

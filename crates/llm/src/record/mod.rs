@@ -1,10 +1,10 @@
 //! Recording exchanges with models, and replaying them without a network.
 //!
-//! The boundary is the [`ChatModel`](quillet_core::chat::ChatModel): a recording holds
-//! the neutral request and the events of the answer with their times, in one file of
-//! JSON lines per exchange. It fits every provider and outlives changes of a wire. What
-//! looks like a secret is taken out before anything is written (module `scrub`); one that
-//! a model spells over several pieces of its stream is not recognized.
+//! Recording happens at the [`ChatModel`](quillet_core::chat::ChatModel) interface: a recording
+//! contains the provider-neutral request and the events of the answer with their times, in one JSON
+//! Lines file per exchange. It works for every provider and does not depend on changes of provider
+//! APIs. Text that looks like a secret is removed before anything is written (module `scrub`). A
+//! secret that the model splits across several chunks of its stream is not detected.
 //!
 //! ```json
 //! {"quillet":"exchange","version":1,"request":{"model":"gpt-6-sol","messages":[…],"options":{…}}}

@@ -1,4 +1,4 @@
-//! Plays recorded exchanges.
+//! Replays recorded exchanges.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -18,31 +18,31 @@ use tokio::time::Instant;
 use super::canonical::{self, Differences};
 use super::exchange::{RecordedEnd, RecordedItem, RecordingHeader, RecordingLine};
 
-/// Most bytes of a recording that are read.
+/// Maximum size of a recording in bytes.
 const MOST_BYTES: u64 = 128 << 20;
 
-/// How fast recordings are played.
+/// Speed of a replay.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ReplaySpeed {
-    /// Every event at its recorded time after the request.
+    /// Each event at its recorded time after the request.
     #[default]
     AsRecorded,
-    /// Without waiting.
+    /// All events immediately.
     AtOnce,
 }
 
-/// A model that answers what was recorded. A request that was recorded several times
-/// gets the recordings in order, and the last one from then on.
+/// A model that replays recordings. If a request was recorded several times, the recordings are
+/// used in order, and the last one is repeated.
 #[derive(Debug)]
 pub struct Replay {
     folder: PathBuf,
     pace: ReplaySpeed,
     tapes: Vec<ReplayIndex>,
-    /// Tapes of a request's canonical form, and the next one to play.
+    /// Indexes of the recordings by canonical request, and the position of the next one.
     by_request: Mutex<HashMap<String, (Vec<usize>, usize)>>,
 }
 
-/// One recording; its events are read when it is played.
+/// A recording; its events are read when it is replayed.
 #[derive(Debug)]
 struct ReplayIndex {
     path: PathBuf,
@@ -53,7 +53,7 @@ impl Replay {
     /// Opens a folder of recordings.
     ///
     /// # Errors
-    /// The folder or a recording in it cannot be read; names it.
+    /// The folder or a recording in it cannot be read; the error names it.
     pub fn open(folder: impl Into<PathBuf>) -> Result<Self, ModelError> {
         let folder = folder.into();
         let entries = fs::read_dir(&folder).map_err(|error| unreadable(&folder, &error))?;
@@ -64,7 +64,7 @@ impl Replay {
                     .is_some_and(|extension| extension == "jsonl")
             })
             .collect();
-        // Names begin with the time of the request.
+        // File names begin with the time of the request.
         paths.sort();
         let tapes: Vec<ReplayIndex> = paths
             .into_iter()
@@ -83,20 +83,20 @@ impl Replay {
         })
     }
 
-    /// Another pace.
+    /// Sets the speed.
     #[must_use]
     pub fn pace(mut self, pace: ReplaySpeed) -> Self {
         self.pace = pace;
         self
     }
 
-    /// How many recordings there are.
+    /// Number of recordings.
     #[must_use]
     pub fn len(&self) -> usize {
         self.tapes.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no recordings.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.tapes.is_empty()
@@ -122,7 +122,7 @@ impl Replay {
         Ok(Box::pin(stream::iter(first.map(Ok)).chain(rest)))
     }
 
-    /// The recording to play for this request.
+    /// Returns the next recording for this request.
     fn next(&self, form: &Value) -> Option<&ReplayIndex> {
         let mut known = lock(&self.by_request);
         let (tapes, next) = known.get_mut(&form.to_string())?;
@@ -166,7 +166,7 @@ impl ChatModel for Replay {
     }
 }
 
-/// The rest of a recording while it is played.
+/// Remaining part of a recording during a replay.
 struct ReplayStream {
     lines: std::vec::IntoIter<RecordingLine>,
     pace: ReplaySpeed,
@@ -187,7 +187,7 @@ async fn wait(pace: ReplaySpeed, begun: Instant, line: &RecordingLine) {
     }
 }
 
-/// What a line means; `None` for the end of an answer.
+/// Converts a line into an event or an error; `None` for the end of the answer.
 fn read(line: RecordingLine) -> Option<Result<ChatEvent, ModelError>> {
     match line.what {
         RecordedItem::Event(event) => Some(Ok(event)),

@@ -1,14 +1,13 @@
-//! Takes out what looks like a secret: the values of members with names such as
-//! `api_key`, every value below `headers`, and words that begin as keys of known
-//! services do, wherever they stand.
+//! Removes text that looks like a secret: values of members with names such as `api_key`, all
+//! values in `headers`, and words with the prefix of a known kind of API key.
 
 use std::borrow::Cow;
 
 use serde_json::Value;
 
-/// What stands in place of a secret.
+/// Replacement for a secret.
 const SCRUBBED: &str = "[scrubbed]";
-/// Parts of names whose text is a secret; in lower case, with `_`.
+/// Parts of member names with secret values, in lowercase and with `_`.
 const NAMES: [&str; 9] = [
     "api_key",
     "apikey",
@@ -20,7 +19,7 @@ const NAMES: [&str; 9] = [
     "cookie",
     "private_key",
 ];
-/// How keys of known services begin.
+/// Prefixes of known kinds of API keys.
 const PREFIXES: [&str; 10] = [
     "sk-",
     "AIza",
@@ -33,10 +32,10 @@ const PREFIXES: [&str; 10] = [
     "AKIA",
     "hf_",
 ];
-/// Words are no keys below this length.
+/// Minimum length of an API key.
 const SHORTEST: usize = 16;
 
-/// Takes the secrets out of a value.
+/// Removes the secrets from a value.
 pub(super) fn value(value: &mut Value) {
     match value {
         Value::String(given) => {
@@ -58,7 +57,7 @@ pub(super) fn value(value: &mut Value) {
     }
 }
 
-/// Every text of an object.
+/// Replaces every value of an object.
 fn all(headers: &mut Value) {
     let members = headers.as_object_mut().into_iter().flatten();
     for (_, member) in members {
@@ -71,7 +70,7 @@ fn is_secret(name: &str) -> bool {
     name == "token" || NAMES.iter().any(|part| name.contains(part))
 }
 
-/// Takes the secrets out of a text.
+/// Removes the secrets from a text.
 pub(super) fn text(given: &str) -> Cow<'_, str> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     let mut scrubbed = String::new();

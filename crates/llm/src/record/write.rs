@@ -1,4 +1,4 @@
-//! Writes down what a model is asked and answers.
+//! Records requests and answers of a model.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -17,16 +17,16 @@ use super::canonical;
 use super::exchange::{RecordedEnd, RecordedItem, RecordingHeader, RecordingLine};
 use super::scrub;
 
-/// Most bytes of a recording. A longer exchange is not recorded.
+/// Maximum size of a recording in bytes. A longer exchange is not recorded.
 const MOST_BYTES: usize = 64 << 20;
-/// Characters of the model's name in a file's name.
+/// Maximum length of the model name in a file name, in characters.
 const NAME_CHARACTERS: usize = 40;
 
-/// A model whose exchanges are written down, each in a file of its own. What is wrong
-/// with a recording (a full disk, more than 64 MiB) is logged and harms no answer.
+/// A model whose exchanges are recorded, one file each. A failed recording (a full disk, more than
+/// 64 MiB) is logged and does not affect the answer.
 ///
-/// Writes are small and buffered, but made where the answer is read: this is for
-/// development and tests, not for a busy server.
+/// Writes are small and buffered, but they block the task that reads the answer. Use it for
+/// development and tests instead of a busy server.
 #[derive(Debug)]
 pub struct Record {
     model: Arc<dyn ChatModel>,
@@ -34,10 +34,10 @@ pub struct Record {
 }
 
 impl Record {
-    /// Writes what this model answers into a folder, which is made if it is missing.
+    /// Records the answers of this model in a folder, which is created if it is missing.
     ///
     /// # Errors
-    /// The folder cannot be made.
+    /// The folder cannot be created.
     pub fn new(model: Arc<dyn ChatModel>, folder: impl Into<PathBuf>) -> Result<Self, ModelError> {
         let folder = folder.into();
         fs::create_dir_all(&folder).map_err(|error| {
@@ -71,7 +71,7 @@ impl ChatModel for Record {
     }
 }
 
-/// The same stream, written down as it is read.
+/// Records a stream while it is read.
 fn recorded(answer: ChatStream, recording: Recording) -> ChatStream {
     Box::pin(stream::unfold(
         (answer, recording),
@@ -86,15 +86,15 @@ fn recorded(answer: ChatStream, recording: Recording) -> ChatStream {
     ))
 }
 
-/// One exchange while it happens. Whoever drops it in the middle has cancelled it.
+/// Recording of one exchange. Dropping it before the end records a cancellation.
 struct Recording {
-    /// `None` when it is complete, or when it could not be written.
+    /// `None` when the recording is complete or has failed.
     file: Option<AtomicFile>,
     begun: Instant,
     finished: bool,
 }
 
-/// A file that gets its name when it is complete.
+/// A file that gets its final name when it is complete.
 struct AtomicFile {
     writer: BufWriter<File>,
     draft: PathBuf,
@@ -164,7 +164,7 @@ impl Recording {
     }
 }
 
-/// A reader that stops after the finish has seen the whole answer.
+/// A caller that stops after the finish event has read the whole answer.
 impl Drop for Recording {
     fn drop(&mut self) {
         if self.file.is_some() {
@@ -179,7 +179,7 @@ impl Drop for Recording {
 
 impl AtomicFile {
     fn create(folder: &Path, model: &str) -> io::Result<Self> {
-        // Sorted by time, also within one millisecond of one process.
+        // Version 7 UUIDs sort by time, even within one millisecond of one process.
         let id = uuid::Uuid::now_v7().simple();
         let name = format!("{id}-{}", safe(model));
         let draft = folder.join(format!(".{name}.part"));
@@ -215,7 +215,7 @@ fn complain(path: &Path, error: &io::Error) {
     tracing::warn!(target: "quillet::llm", "no recording {}: {error}", path.display());
 }
 
-/// A model's name as a part of a file's name.
+/// Replaces characters of a model name that are not safe in a file name.
 fn safe(model: &str) -> String {
     let keep = |c: char| match c {
         'a'..='z' | 'A'..='Z' | '0'..='9' | '-' | '_' => c,

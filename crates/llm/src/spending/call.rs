@@ -1,4 +1,4 @@
-//! What a call may cost at most, and what it did cost.
+//! Maximum and actual cost of a call.
 
 use quillet_core::budget::{Amount, NANO};
 use quillet_core::chat::{ChatOptions, ChatRequest, Usage};
@@ -6,37 +6,37 @@ use quillet_core::chat::{ChatOptions, ChatRequest, Usage};
 use crate::models::{ModelInfo, Vendor};
 use crate::tokens::counter;
 
-/// Tokens that a wire puts around a request.
+/// Tokens that a provider API adds to a request.
 const AROUND: u64 = 8;
-/// A tokenizer that is not known may make this much more than what is estimated: a quarter.
+/// Divisor of the safety margin for an inexact token estimate, which is a quarter.
 const MARGIN: u64 = 4;
 
-/// A model, as far as its costs go.
+/// A model and its price.
 #[derive(Clone, Debug)]
 pub(crate) struct PricedModel {
     pub(crate) name: String,
     pub(crate) vendor: Vendor,
     pub(crate) facts: ModelInfo,
-    /// Whether it is asked with a key that the request brings.
+    /// Whether the key came with the request.
     pub(crate) own_key: bool,
 }
 
-/// What tokens cost.
+/// Price of tokens.
 #[derive(Clone, Debug)]
 pub(super) enum TokenPrice {
-    /// Nothing: the mock.
+    /// No cost: the mock.
     Free,
-    /// What is known of the model.
+    /// The price from the model info.
     Known(Box<ModelInfo>),
-    /// US dollars per million, whichever they are.
+    /// US dollars per million tokens of any kind.
     Flat(f64),
-    /// Nobody knows.
+    /// The price is unknown.
     Unknown,
 }
 
 impl TokenPrice {
     pub(super) fn of(asked: &PricedModel, unpriced: Option<f64>) -> Self {
-        // Before the price lookup: the mock answers under any model name.
+        // Checked before the price lookup, because the mock answers under any model name.
         if asked.vendor == Vendor::Mock {
             return TokenPrice::Free;
         }
@@ -46,7 +46,7 @@ impl TokenPrice {
         unpriced.map_or(TokenPrice::Unknown, TokenPrice::Flat)
     }
 
-    /// What this much costs; a part of a billionth is a whole one.
+    /// Returns the amount for this usage, rounded up to billionths of a dollar.
     pub(super) fn amount(&self, usage: &Usage) -> Amount {
         let tokens = usage.total_tokens();
         let usd = match self {
@@ -56,18 +56,19 @@ impl TokenPrice {
         };
         Amount {
             tokens,
-            // A product such as 4.1 × 10 is a little off; that is no billionth more.
+            // Products such as 4.1 × 10 are slightly inexact, and the error must not round up to
+            // one more billionth.
             nano_usd: (usd * NANO - 1e-3).ceil().max(0.0) as u64,
         }
     }
 }
 
-/// The tokens of a call, as far as they are known before it is made.
+/// Estimated tokens of a call before it is sent.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CallEstimate {
-    /// Those of the request.
+    /// Tokens of the request.
     pub(super) input: u64,
-    /// Most of the answer.
+    /// Maximum tokens of the answer.
     pub(super) output: u64,
 }
 
@@ -84,7 +85,7 @@ impl CallEstimate {
             input += counter.count_text(&format.to_string());
         }
         input += AROUND;
-        // A counter that knows token ids has the model's real vocabulary.
+        // A counter that returns token ids uses the model's actual vocabulary.
         let is_exact = counter.token_ids("a").is_some() || asked.vendor == Vendor::Mock;
         if !is_exact {
             input += input / MARGIN;
@@ -105,8 +106,8 @@ impl CallEstimate {
         }
     }
 
-    /// What it costs at most: all of the request may be written into the provider's cache, which
-    /// may cost more than to read it.
+    /// Returns the maximum cost. All input may be written to the provider's cache, which may cost
+    /// more than uncached input.
     pub(super) fn max_cost(&self, tariff: &TokenPrice) -> Amount {
         let plain = Usage {
             input_tokens: self.input,
@@ -126,7 +127,7 @@ impl CallEstimate {
     }
 }
 
-/// Most tokens of an answer, where the request says so, under any of the names that clients use.
+/// Returns the token limit of the request, under any of the names that clients use.
 fn asked_tokens(options: &ChatOptions) -> Option<u64> {
     let named = ["max_completion_tokens", "max_output_tokens"];
     let mut others = named
@@ -178,7 +179,7 @@ mod tests {
             .insert("max_completion_tokens".into(), json!(9));
         assert_eq!(with(options).output, 9);
         let tariff = TokenPrice::of(&model, None);
-        // 2.50 and 10.00 dollars a million.
+        // 2.50 and 10.00 dollars per million tokens.
         let usd = 18.0 * 2.5e-6 + 100.0 * 10e-6;
         assert_eq!(
             plain.max_cost(&tariff).nano_usd,
@@ -194,7 +195,7 @@ mod tests {
             input: 1_000_000,
             output: 0,
         };
-        // Above 200,000 tokens, or not: never less than the plain price.
+        // Above 200,000 tokens or below, the estimate must not be less than the regular price.
         let most = call.max_cost(&TokenPrice::of(&model, None));
         assert!(most.usd() >= 3.75, "{most:?}");
     }

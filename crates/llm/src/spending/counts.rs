@@ -1,4 +1,4 @@
-//! What keys with budgets have spent in this process, for `/metrics`.
+//! Usage of keys with budgets in this process, for `/metrics`.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -6,19 +6,19 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use quillet_core::budget::{Amount, BudgetAccounts};
 use quillet_core::lock::lock;
 
-/// Who asks where there are no keys.
+/// Key name of requests without a key.
 const NOBODY: &str = "anonymous";
 
-/// What a key with a budget has spent in this process since it began.
+/// Usage of one key since the process started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct KeyCount {
-    /// Tokens and money.
+    /// Tokens and cost.
     pub spent: Amount,
-    /// Calls that were not made.
+    /// Number of rejected calls.
     pub refused: u64,
 }
 
-/// The counts of all keys. Keys are bounded by the configuration.
+/// Counters of all keys. The configuration bounds their number.
 #[derive(Debug, Default)]
 pub(super) struct KeyCounters(Mutex<BTreeMap<Arc<str>, KeyCount>>);
 

@@ -1,5 +1,4 @@
-//! What is said of a budget that has too little left: which it is, what was used, and when it is
-//! free again.
+//! Errors for exceeded budgets. They name the budget, its usage and the time of its reset.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +9,7 @@ use quillet_core::budget::{
 use quillet_core::chat::{ModelError, ModelErrorKind};
 use quillet_core::store::StoreError;
 
-/// A budget of a day.
+/// Error for an exceeded daily budget.
 pub(super) fn over_day(
     account: Option<&Account>,
     (unit, used): (BudgetUnit, AccountUsage),
@@ -40,7 +39,7 @@ pub(super) fn over_day(
     }
 }
 
-/// A budget of the run.
+/// Error for an exceeded budget of the run.
 pub(super) fn over_run(over: &RunBudgetExceeded, most: Amount) -> ModelError {
     if over.unit == BudgetUnit::Seconds {
         return out_of_time(&over.run);
@@ -52,7 +51,7 @@ pub(super) fn over_run(over: &RunBudgetExceeded, most: Amount) -> ModelError {
     ModelError::new(ModelErrorKind::Budget, message)
 }
 
-/// The time of the run.
+/// Error for an exceeded time limit of the run.
 pub(super) fn out_of_time(run: &Arc<RunBudget>) -> ModelError {
     let title = &run.title;
     let time = run.time.unwrap_or_default();
@@ -60,7 +59,7 @@ pub(super) fn out_of_time(run: &Arc<RunBudget>) -> ModelError {
     ModelError::new(ModelErrorKind::Budget, message)
 }
 
-/// A model that nobody knows the price of.
+/// Error for a model with an unknown price.
 pub(super) fn unpriced(model: &str) -> ModelError {
     let message = format!(
         "a money budget limits this call, and the price of {model} is unknown: use a model with a known price, or set budget.unpriced_usd to the price of a million of its tokens"
@@ -68,7 +67,7 @@ pub(super) fn unpriced(model: &str) -> ModelError {
     ModelError::new(ModelErrorKind::Unpriced, message)
 }
 
-/// The books cannot be had.
+/// Error for an unavailable budget store.
 pub(super) fn away(error: &StoreError) -> ModelError {
     let message = format!("cannot check the budget for this call: {error}");
     ModelError {
@@ -120,7 +119,7 @@ fn suffix(unit: BudgetUnit) -> &'static str {
     }
 }
 
-/// Dollars without needless zeros, two places at least.
+/// Formats dollars with at least two decimal places and without trailing zeros.
 fn usd(nano: u64) -> String {
     let text = format!("{}.{:09}", nano / 1_000_000_000, nano % 1_000_000_000);
     let short = text.trim_end_matches('0');
@@ -164,7 +163,7 @@ mod tests {
              reserved by running calls; it resets at 00:00 UTC, in 3 h 2 min"
         );
         assert_eq!(error.retry_after, Some(left));
-        // No day has room for it.
+        // The amount exceeds the limit of a whole day.
         let most = amount(1_000_000_001);
         let error = over_day(Some(&account), (BudgetUnit::Usd, used), most, left);
         assert_eq!(error.retry_after, None, "{}", error.message);

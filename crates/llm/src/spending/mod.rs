@@ -1,9 +1,9 @@
-//! Budgets: the maximum cost of a call is reserved before it, and the actual cost is recorded at
-//! its end. A call that would exceed a budget is rejected.
+//! Budgets. The maximum cost of a call is reserved before it is sent, and the actual cost is
+//! recorded at its end. A call that would exceed a budget is rejected.
 //!
-//! Budgets apply above retries: failed attempts cost nothing, and one reservation covers all. The
-//! accounts are those of the calling future ([`quillet_core::budget::current`]); without any, the
-//! call is a run of its own without a key.
+//! Budgets wrap retries: failed attempts cost nothing, and one reservation covers all attempts. The
+//! calling future determines the accounts ([`quillet_core::budget::current`]); without accounts the
+//! call is a run by itself, without a key.
 
 mod call;
 mod counts;
@@ -33,15 +33,15 @@ use reservation::{ActiveReservation, guarded};
 /// Options of budgets.
 #[derive(Clone, Debug)]
 pub struct SpendingOptions {
-    /// Limits of all keys together, and of each run.
+    /// Limits for all keys together, and for each run.
     pub all: BudgetLimits,
-    /// The limits of keys, by their names.
+    /// Limits by key name.
     pub keys: BTreeMap<String, BudgetLimits>,
-    /// When a reservation expires that is never settled. Default 20 minutes.
+    /// Time after which an unsettled reservation expires. Default 20 minutes.
     pub hold: Duration,
-    /// Tokens reserved for an answer that the request does not limit. Default 4096.
+    /// Tokens reserved for an answer if the request sets no limit. Default 4096.
     pub answer_tokens: u64,
-    /// Assumed US dollars per million tokens for models without a known price; if `None`, a money
+    /// Price in US dollars per million tokens for models without a known price. If `None`, a money
     /// budget rejects such models.
     pub unpriced_usd: Option<f64>,
 }
@@ -58,7 +58,7 @@ impl Default for SpendingOptions {
     }
 }
 
-/// The budgets of a process, with their store.
+/// Budgets of a process, and the store of their usage.
 #[derive(Debug)]
 pub struct Spending {
     options: SpendingOptions,
@@ -67,7 +67,7 @@ pub struct Spending {
 }
 
 impl Spending {
-    /// Creates budgets with a store.
+    /// Creates budgets that use this store.
     #[must_use]
     pub fn new(options: SpendingOptions, books: Arc<dyn Budgets>) -> Self {
         Spending {
@@ -77,20 +77,19 @@ impl Spending {
         }
     }
 
-    /// The store.
+    /// Returns the store.
     #[must_use]
     pub fn books(&self) -> &dyn Budgets {
         &*self.books
     }
 
-    /// Whether the books are those of all replicas, where they should be; always where nothing is
-    /// limited.
+    /// Whether usage is shared with all replicas, if it should be.
     #[must_use]
     pub fn health(&self) -> Health {
         self.books.health()
     }
 
-    /// Somebody with a key of this server, or without one, who begins a run.
+    /// Returns the accounts for a new run with this key, or without a key.
     #[must_use]
     pub fn payer(&self, key: Option<&str>) -> BudgetAccounts {
         let payer =
@@ -105,7 +104,7 @@ impl Spending {
         }
     }
 
-    /// The budgets of days: those of everybody, then those of keys, by name.
+    /// Returns the daily budgets: the one for all keys, then those of single keys, by name.
     #[must_use]
     pub fn accounts(&self) -> Vec<Account> {
         let all = ("all".to_owned(), self.options.all);
@@ -122,10 +121,10 @@ impl Spending {
             .collect()
     }
 
-    /// What accounts have seen of the day that it is, and the time until it is over.
+    /// Returns the usage of accounts on the current day, and the time until the next day.
     ///
     /// # Errors
-    /// The books cannot be had.
+    /// The store is unavailable.
     pub async fn used(
         &self,
         accounts: &[Account],
@@ -134,7 +133,7 @@ impl Spending {
         self.books.used(&names).await
     }
 
-    /// What keys with budgets have spent in this process, by name.
+    /// Returns the usage of keys with budgets in this process, by name.
     #[must_use]
     pub fn counts(&self) -> Vec<(Arc<str>, KeyCount)> {
         self.counts.all()
@@ -144,12 +143,12 @@ impl Spending {
         current_accounts().unwrap_or_else(|| self.payer(None))
     }
 
-    /// Whether what is asked here is limited.
+    /// Whether a budget limits the current caller.
     pub(crate) fn limits(&self) -> bool {
         self.payer_here().is_limited()
     }
 
-    /// Asks a model within the budgets of whoever pays here.
+    /// Calls a model within the budgets of the caller.
     pub(crate) async fn ask(
         self: &Arc<Self>,
         model: &dyn ChatModel,
@@ -168,14 +167,14 @@ impl Spending {
             }
         };
         // Set before the call: if this future is dropped during it, the provider may have received
-        // the request, so it is charged.
+        // the request, so its cost counts.
         holding.asked = true;
         let until = holding.deadline();
         let answer = match &until {
             None => model.stream(request).await,
             Some((until, error)) => {
                 let asking = tokio::time::timeout_at(*until, model.stream(request));
-                // The time limit of the run also ends a call that has not answered yet.
+                // The time limit of the run also ends a call without an answer.
                 asking.await.unwrap_or_else(|_| Err(error.clone()))
             }
         };
@@ -183,8 +182,8 @@ impl Spending {
             Ok(stream) => Ok(guarded(stream, holding, until)),
             Err(error) => {
                 // A failed call has generated nothing.
-                // After the time limit of the run the provider may still be generating; its cost
-                // counts.
+                // After the time limit of the run, the provider may still be generating, so the
+                // cost counts.
                 holding.asked = error.kind == ModelErrorKind::Budget;
                 holding.settle().await;
                 Err(error)
@@ -192,7 +191,7 @@ impl Spending {
         }
     }
 
-    /// Holds what a call may cost.
+    /// Reserves the maximum cost of a call.
     async fn hold(
         self: &Arc<Self>,
         payer: BudgetAccounts,
@@ -208,12 +207,13 @@ impl Spending {
         };
         let call = CallEstimate::of(request, asked, self.options.answer_tokens);
         let most = call.max_cost(&tariff);
-        // The run first: it is in memory, and an exhausted run needs no round trip to the store.
+        // The run is checked first: it is in memory, and an exhausted run needs no request to the
+        // store.
         let run = match payer.reserve(most) {
             Ok(run) => run,
             Err(over) => return Err((payer, message::over_run(&over, most))),
         };
-        // The owner of a key from the request pays for it.
+        // The owner of a key that came with the request pays for it.
         let accounts = if asked.own_key { &[] } else { payer.accounts() };
         let mut held = None;
         if !accounts.is_empty() {
@@ -247,9 +247,9 @@ impl Spending {
     }
 }
 
-/// What is asked by a provider's batch API, where many calls are held as one.
+/// Budgets for a provider's batch API, where many calls share one reservation.
 impl Spending {
-    /// What one call may cost at most, at a part of the price.
+    /// Returns the maximum cost of one call at a fraction of the regular price.
     pub(crate) fn max_call_cost(
         &self,
         payer: &BudgetAccounts,
@@ -266,17 +266,17 @@ impl Spending {
         }
     }
 
-    /// What a call did cost, at a part of the price.
+    /// Returns the actual cost of a call at a fraction of the regular price.
     pub(crate) fn call_cost(&self, asked: &PricedModel, usage: &Usage, part: f64) -> Amount {
         let tariff = TokenPrice::of(asked, self.options.unpriced_usd);
         reduced(tariff.amount(usage), part)
     }
 
-    /// Holds an amount in the budgets of days of whoever pays, for a time; nothing where none limits
-    /// them.
+    /// Reserves an amount in the daily budgets of the caller for some time. Returns `None` if no
+    /// budget applies.
     ///
     /// # Errors
-    /// One of them has too little left, or the books cannot be had.
+    /// A budget is exceeded, or the store is unavailable.
     pub async fn hold_batch(
         &self,
         payer: &BudgetAccounts,
@@ -302,7 +302,7 @@ impl Spending {
         Err(error)
     }
 
-    /// Counts what was spent of what was held.
+    /// Records the actual cost of a reservation.
     pub async fn settle_batch(&self, payer: &BudgetAccounts, hold: &Reservation, spent: Amount) {
         self.counts.change(payer, |count| count.spent += spent);
         if let Err(error) = self.books.settle(hold, spent).await {
@@ -311,7 +311,7 @@ impl Spending {
     }
 }
 
-/// The same tokens at a part of the price.
+/// Reduces the cost to a fraction of the price; the tokens stay the same.
 fn reduced(amount: Amount, part: f64) -> Amount {
     Amount {
         // Rounded up, so many small calls cannot slip below a budget.
@@ -320,9 +320,9 @@ fn reduced(amount: Amount, part: f64) -> Amount {
     }
 }
 
-/// An id of a reservation that no other has.
+/// Returns a unique id for a reservation.
 fn new_id() -> String {
-    // `RandomState` is seeded by the system. It makes ids unique among replicas without another
+    // `RandomState` is seeded by the system, so ids are unique among replicas without another
     // dependency.
     static PROCESS: LazyLock<String> = LazyLock::new(|| {
         use std::hash::{BuildHasher, RandomState};
@@ -334,7 +334,7 @@ fn new_id() -> String {
     format!("{}-{count:x}", *PROCESS)
 }
 
-/// A model within budgets.
+/// A model with budgets.
 pub(crate) struct BudgetedModel {
     pub(crate) model: Arc<dyn ChatModel>,
     pub(crate) spending: Arc<Spending>,

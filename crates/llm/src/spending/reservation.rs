@@ -1,4 +1,4 @@
-//! A reservation while its call is under way.
+//! Reservation of a running call.
 
 use std::sync::Arc;
 
@@ -12,19 +12,20 @@ use super::call::TokenPrice;
 use super::counts::KeyCounters;
 use super::message;
 
-/// Bytes that are a token where a provider does not say what an answer cost.
+/// Bytes per token if a provider does not report the usage.
 const BYTES_PER_TOKEN: usize = 4;
 
-/// What is held for a call, and what it has cost so far. Dropping it counts that, and lets go.
+/// Reservation of a call and its cost so far. Dropping it records the cost and releases the
+/// reservation.
 pub(super) struct ActiveReservation {
     books: Arc<dyn Budgets>,
     counts: Arc<KeyCounters>,
     payer: BudgetAccounts,
     held: Option<(Option<Reservation>, RunReservation)>,
     tariff: TokenPrice,
-    /// Tokens of the request.
+    /// Estimated tokens of the request.
     input: u64,
-    /// Whether the provider has the request: then that costs, whatever is heard.
+    /// Whether the request was sent. From then on it costs money, even without an answer.
     pub(super) asked: bool,
     usage: Option<Usage>,
     heard_bytes: usize,
@@ -51,7 +52,7 @@ impl ActiveReservation {
         }
     }
 
-    /// When the time of the run is over, and what is said then.
+    /// Returns the deadline of the run, and the error after it.
     pub(super) fn deadline(&self) -> Option<(Instant, ModelError)> {
         let (left, run) = self.payer.time_left()?;
         Some((Instant::now() + left, message::out_of_time(run)))
@@ -68,7 +69,8 @@ impl ActiveReservation {
         }
     }
 
-    /// What the provider says that it cost, else what is known to have been sent and heard.
+    /// Returns the cost reported by the provider, or an estimate from the request and the received
+    /// text.
     fn spent(&self) -> Amount {
         let heard = self.usage.unwrap_or(Usage {
             input_tokens: self.input,
@@ -82,7 +84,8 @@ impl ActiveReservation {
         }
     }
 
-    /// Counts what was spent in the budgets of the run; what is left to do for those of the day.
+    /// Records the cost in the budgets of the run, and returns a future that does so for the daily
+    /// budgets.
     fn close(&mut self) -> Option<impl Future<Output = ()> + Send + 'static> {
         let (hold, run) = self.held.take()?;
         let spent = self.spent();
@@ -97,10 +100,10 @@ impl ActiveReservation {
         })
     }
 
-    /// Counts what was spent, and lets go of the rest.
+    /// Records the cost and releases the reservation.
     pub(super) async fn settle(mut self) {
         if let Some(work) = self.close() {
-            // A task of its own, so that a caller who leaves does not leave it half done.
+            // Spawned, so it completes even if the caller is cancelled.
             let _ = tokio::spawn(work).await;
         }
     }
@@ -109,14 +112,14 @@ impl ActiveReservation {
 impl Drop for ActiveReservation {
     fn drop(&mut self) {
         let Some(work) = self.close() else { return };
-        // Where the runtime has ended, the reservation ends by its time.
+        // Without a runtime, the reservation expires after its time limit.
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(work);
         }
     }
 }
 
-/// The stream, at whose end is counted what it cost, and which ends with the time of its run.
+/// Returns a stream that records the cost at its end and fails at the deadline of its run.
 pub(super) fn guarded(
     stream: ChatStream,
     holding: ActiveReservation,
@@ -139,7 +142,7 @@ pub(super) fn guarded(
                 Some((Ok(event), (stream, Some(holding), until)))
             }
             Some(Err(error)) => {
-                // The connection ends before anything else is done.
+                // Closes the connection before anything else.
                 drop(stream);
                 holding.settle().await;
                 let nothing: ChatStream = Box::pin(futures_util::stream::empty());

@@ -1,16 +1,16 @@
-//! OpenAI's tokenizers, by tiktoken-rs.
+//! OpenAI's tokenizers, implemented by tiktoken-rs.
 //!
-//! A text goes to it in pieces, cut where its pattern ends a token anyway, so that
-//! one hostile run of letters or spaces neither takes quadratic time nor exhausts the
-//! backtracking of its regular expression, which would panic.
+//! A text is tokenized in chunks, split where a token ends in any case. A long run of letters or
+//! spaces could otherwise take quadratic time, or exhaust the backtracking limit of the regular
+//! expression, which would panic.
 
 use quillet_core::chat::TokenCounter;
 use tiktoken_rs::{CoreBPE, cl100k_base_singleton, o200k_base_singleton};
 
-/// Longest piece in bytes.
+/// Maximum length of a chunk in bytes.
 const PIECE: usize = 4 << 10;
 
-/// One of OpenAI's tokenizers.
+/// A tokenizer of OpenAI.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Bpe {
     O200k,
@@ -31,19 +31,21 @@ impl TokenCounter for Bpe {
         if text.is_empty() {
             return 0;
         }
-        // What looks like a special token is text: `encode_ordinary` knows none.
+        // Text that looks like a special token is counted as text: `encode_ordinary` ignores
+        // special tokens.
         count(text, PIECE, |piece| {
             self.tokenizer().encode_ordinary(piece).len()
         })
     }
 
-    /// Of one piece only: longer texts have no bias, and would be cut at places that change ids.
+    /// Only for texts of one chunk: `logit_bias` needs no longer ones, and splitting could change
+    /// the ids.
     fn token_ids(&self, text: &str) -> Option<Vec<u32>> {
         (text.len() <= PIECE).then(|| self.tokenizer().encode_ordinary(text))
     }
 }
 
-/// The sum over pieces of at most so many bytes (and four, so that a character fits).
+/// Returns the sum over chunks of at most `most` bytes, but at least four, so any character fits.
 fn count(text: &str, most: usize, count: impl Fn(&str) -> usize) -> u64 {
     let mut rest = text;
     let mut sum = 0;
@@ -55,8 +57,8 @@ fn count(text: &str, most: usize, count: impl Fn(&str) -> usize) -> u64 {
     sum
 }
 
-/// Where to cut: at the last boundary that changes nothing, else wherever a
-/// character ends. Never 0.
+/// Returns the position of the split: the last token boundary, or otherwise a character boundary.
+/// Never 0.
 fn cut(text: &str, most: usize) -> usize {
     if text.len() <= most {
         return text.len();
@@ -78,8 +80,8 @@ fn cut(text: &str, most: usize) -> usize {
     end
 }
 
-/// Whether both tokenizers always begin a new token before `at`: at a single space
-/// between words, after a line, before a Chinese mark after a Chinese character.
+/// Whether both tokenizers always start a new token at `at`: a single space between words, the
+/// character after a line break, or Chinese punctuation after a Chinese character.
 fn is_boundary(before: char, at: char, after: char) -> bool {
     let is_chinese = |character| matches!(character, '\u{4e00}'..='\u{9fff}');
     match (before, at) {
@@ -98,18 +100,18 @@ mod tests {
 
     #[test]
     fn counts_are_those_of_openais_own_tokenizer() {
-        // As OpenAI's own package counts.
+        // The counts of OpenAI's own package.
         for (text, o200k, cl100k) in [
             ("", 0, 0),
             ("Hello, world!", 4, 4),
             ("tiktoken is great!", 6, 6),
-            // Text, not the one token that ends a document.
+            // Counted as text instead of the single token that ends a document.
             ("<|endoftext|>", 7, 7),
         ] {
             assert_eq!(Bpe::O200k.count_text(text), o200k, "{text}");
             assert_eq!(Bpe::Cl100k.count_text(text), cl100k, "{text}");
         }
-        // Fewer tokens for Chinese is what o200k was made for.
+        // o200k was designed to need fewer tokens for Chinese.
         let chinese = "今天天气很好，我们去公园散步吧。";
         assert!(Bpe::O200k.count_text(chinese) < Bpe::Cl100k.count_text(chinese));
     }

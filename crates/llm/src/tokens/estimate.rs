@@ -1,28 +1,28 @@
-//! Estimates where a tokenizer is not public: so many tokens for each kind of
-//! character. The factors err on the side of too many, since a request that is too
-//! long is refused. Those of Claude and Gemini were fitted to the usage that the
-//! providers report for answers in English and Markdown (within a third, mostly
-//! above); those of other scripts follow what both document for Chinese.
+//! Token estimates for tokenizers that are not public. Each kind of character has a fixed number of
+//! tokens. The factors tend to overestimate, because providers reject requests that are too long.
+//! Those of Claude and Gemini were fitted to reported usage for English and Markdown (within a
+//! third, mostly above); those of other scripts follow the documentation of both providers for
+//! Chinese.
 
 use quillet_core::chat::TokenCounter;
 
 /// Thousandths of a token for one character of each kind.
 #[derive(Debug)]
 pub(super) struct Factors {
-    /// a to z.
+    /// Letters a to z.
     letter: u64,
-    /// 0 to 9.
+    /// Digits 0 to 9.
     digit: u64,
-    /// Other signs of ASCII.
+    /// Other ASCII characters.
     sign: u64,
-    /// A space after a space, a tabulator, the end of a line. The space between two
-    /// words is part of the next word.
+    /// A tab, a line break, or a space after another space. A single space between two words is
+    /// part of the next word.
     space: u64,
-    /// Chinese, Japanese, Korean.
+    /// Chinese, Japanese and Korean.
     cjk: u64,
     /// Letters of other scripts.
     foreign: u64,
-    /// Emoji and everything else.
+    /// Emoji and all other characters.
     other: u64,
 }
 
@@ -56,7 +56,7 @@ pub(super) static OTHER: Factors = Factors {
     other: 2000,
 };
 
-/// Counts by these factors.
+/// Counter that uses these factors.
 #[derive(Debug)]
 pub(super) struct Estimate(pub(super) &'static Factors);
 
@@ -80,7 +80,7 @@ impl Factors {
             ' ' if !before.is_whitespace() => 0,
             ' ' | '\t' | '\n' | '\r' => self.space,
             '\0'..='\x7f' => self.sign,
-            // From kana to ideographs, Hangul, full-width signs, rare ideographs.
+            // From kana to ideographs, Hangul, full-width symbols, rare ideographs.
             '\u{2e80}'..='\u{9fff}'
             | '\u{ac00}'..='\u{d7a3}'
             | '\u{f900}'..='\u{faff}'
@@ -92,7 +92,7 @@ impl Factors {
     }
 }
 
-/// The mock's tokens are words.
+/// Counter of the mock, whose tokens are words.
 #[derive(Debug)]
 pub(super) struct WordTokenizer;
 
@@ -110,7 +110,7 @@ mod tests {
     fn estimates_are_near_what_providers_report() {
         let prose = "Rust is a systems programming language designed for performance, reliability, and memory safety without a garbage collector, using an ownership model to enforce safe memory access at compile time. Memory safety matters because violations—like buffer overflows, use-after-free, and null pointer dereferences—are among the leading causes of security vulnerabilities and crashes in software.";
         let gemini = "Rust is a systems programming language focused on performance, reliability, and concurrency, known for guaranteeing memory safety without a garbage collector. Memory safety is crucial as it prevents common programming errors like buffer overflows and null pointer dereferences, which can lead to crashes, data corruption, or security vulnerabilities.";
-        // Texts and counts of recorded answers.
+        // Texts and token counts of recorded answers.
         for (factors, text, reported) in [(&CLAUDE, prose, 75), (&GEMINI, gemini, 57)] {
             let estimate = Estimate(factors).count_text(text);
             assert!(

@@ -1,9 +1,8 @@
-//! Counting tokens: exactly for OpenAI's models, by estimate for all others, whose
-//! tokenizers are not public or not known here.
+//! Token counting: exact for OpenAI models, estimated for all others, whose tokenizers are not
+//! public or not included here.
 //!
-//! An exact counter loads its vocabulary when it counts for the first time (about 0.1 s and 45 MB,
-//! once per process); whoever only has to know that a conversation is short asks
-//! `TokenCounter::most` and loads nothing.
+//! An exact counter loads its vocabulary on first use (about 0.1 s and 45 MB, once per process). To
+//! check only that a conversation is short, use `TokenCounter::most`, which loads nothing.
 
 mod bpe;
 mod estimate;
@@ -16,7 +15,7 @@ use crate::models::{ModelFacts, Tokenizer};
 use bpe::Bpe;
 use estimate::{CLAUDE, Estimate, GEMINI, OTHER, WordTokenizer};
 
-/// The counter of a model, by its name alone.
+/// Returns the counter for a model name.
 ///
 /// # Examples
 ///
@@ -31,7 +30,7 @@ pub fn counter_for(model: &str) -> Arc<dyn TokenCounter> {
     counter(ModelFacts::built_in().find(model).tokenizer)
 }
 
-/// The counter of a family of models.
+/// Returns the counter for a tokenizer.
 #[must_use]
 pub fn counter(tokenizer: Tokenizer) -> Arc<dyn TokenCounter> {
     match tokenizer {

@@ -1,5 +1,5 @@
-//! Where requests go and with what: addresses that are refused, keys in the right
-//! header, ids and waits that come back.
+//! Destinations and headers of requests: rejected addresses, the header of the key, request ids and
+//! wait times.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -48,7 +48,7 @@ async fn many_providers_share_one_connection() {
         let wire = Arc::new(OpenAiChat::default());
         let model = Provider::new(http.clone(), wire, config).unwrap();
         assert!(ask(&model).await.1.is_none());
-        // The end of the body comes a moment after the end of the answer.
+        // The end of the body arrives shortly after the end of the answer.
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     let seen = server.seen();

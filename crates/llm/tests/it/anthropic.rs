@@ -1,4 +1,4 @@
-//! Anthropic's answers, beyond the transcripts and the recorded ones.
+//! Anthropic answers that the transcripts and recordings do not cover.
 
 use quillet_core::chat::{ChatRequest, FinishReason};
 use quillet_llm::{Anthropic, Protocol};

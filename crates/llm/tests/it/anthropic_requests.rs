@@ -1,4 +1,4 @@
-//! Requests in Anthropic's words.
+//! Requests in the format of Anthropic's API.
 
 use quillet_core::chat::{ChatRequest, ModelError};
 use quillet_llm::{Anthropic, Protocol};

@@ -1,4 +1,4 @@
-//! Whoever drops the answer ends the call, before the first byte too.
+//! Dropping the answer ends the call, even before the first byte.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Vectors of texts, in order and over several requests.
+//! Embeddings are returned in order, also if they need several requests.
 
 use std::time::Duration;
 

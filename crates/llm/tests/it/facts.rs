@@ -1,4 +1,4 @@
-//! The table of models: what it still has to know, and how `scripts/models` makes it.
+//! The model table: models that it must contain, and its generation by `scripts/models`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::process::Command;
 
 use quillet_llm::models::ModelFacts;
 
-/// The models of the first table, which was written by hand, and what fits into them.
+/// Models of the first table, which was written manually, with their limits.
 #[test]
 fn what_was_known_is_known() {
     for (model, context, output) in [
@@ -110,10 +110,10 @@ fn what_is_gone_has_an_end_and_a_successor_without_one() {
     }
 }
 
-/// A row of LiteLLM's list, and the line that the table has for it.
+/// Rows of LiteLLM's list with the resulting line of the table, if any.
 const ROWS: &[(&str, &str, Option<&str>)] = &[
     ("sample_spec", r#"{"mode": "one of: chat, …"}"#, None),
-    // Prices are per token, what is cheaper than a cent is not rounded away.
+    // Prices are per token, and values below a cent are not rounded to zero.
     (
         "claude-house-5",
         r#"{"litellm_provider": "anthropic", "mode": "chat", "max_input_tokens": 200000, "max_output_tokens": 64000,
@@ -125,8 +125,8 @@ const ROWS: &[(&str, &str, Option<&str>)] = &[
             r#"{"id":"claude-house-5","context":200000,"output":64000,"supports":["images","tools","reasoning","schema"],"price":{"input":3,"cache_read":0.003,"cache_write":3.75,"output":15}}"#,
         ),
     ),
-    // The window is more than the bound on the request; a successor that ends too is passed over; a
-    // version of which nothing else is known needs no line.
+    // The context window is larger than the input limit. A successor that also ends is skipped. A
+    // version without additional info needs no line.
     (
         "gpt-house",
         r#"{"litellm_provider": "openai", "mode": "responses", "max_input_tokens": 272000, "max_output_tokens": 128000,
@@ -149,7 +149,7 @@ const ROWS: &[(&str, &str, Option<&str>)] = &[
             r#"{"id":"gpt-house-2024-01-01","context":128000,"output":4096,"supports":[],"ends":"2026-12-01","successor":"gpt-new"}"#,
         ),
     ),
-    // A price above a threshold; the prices of batches are others.
+    // A price above a threshold; prices of batches are ignored.
     (
         "gemini/gemini-house",
         r#"{"litellm_provider": "gemini", "mode": "chat", "max_input_tokens": 1048576, "max_output_tokens": 65536,
@@ -160,7 +160,7 @@ const ROWS: &[(&str, &str, Option<&str>)] = &[
             r#"{"id":"gemini-house","context":1048576,"output":65536,"supports":[],"price":{"input":1.25,"output":10},"above":{"input_tokens":200000,"input":2.5,"output":15}}"#,
         ),
     ),
-    // With its provider before it the name is the provider's own; another host's row says nothing.
+    // The name with its provider is the provider's own. The row of another host is ignored.
     (
         "gemini-house",
         r#"{"litellm_provider": "gemini", "mode": "chat", "max_input_tokens": 1, "max_output_tokens": 1}"#,
@@ -171,8 +171,8 @@ const ROWS: &[(&str, &str, Option<&str>)] = &[
         r#"{"litellm_provider": "vertex_ai", "mode": "chat", "max_input_tokens": 1, "max_output_tokens": 1}"#,
         None,
     ),
-    // Two prices by the length of the request are a threshold, three are no price of this form, nor
-    // is one for thoughts alone.
+    // Two prices by request length become a threshold. Three prices, or a separate price for
+    // reasoning, cannot be represented.
     (
         "dashscope/qwen-two",
         r#"{"litellm_provider": "dashscope", "mode": "chat", "max_input_tokens": 997952, "max_output_tokens": 32768,
@@ -198,7 +198,8 @@ const ROWS: &[(&str, &str, Option<&str>)] = &[
             "input_cost_per_token": 1e-06, "output_cost_per_token": 1e-06, "output_cost_per_reasoning_token": 4e-06}"#,
         Some(r#"{"id":"qwen-thoughts","context":1000,"output":10,"supports":[]}"#),
     ),
-    // A model of others at this host, and what DeepSeek refuses whatever the list says.
+    // Another vendor's model at this host, and a feature that DeepSeek rejects although the list
+    // contains it.
     (
         "dashscope/deepseek-house",
         r#"{"litellm_provider": "dashscope", "mode": "chat", "max_input_tokens": 1, "max_output_tokens": 1}"#,
@@ -210,7 +211,7 @@ const ROWS: &[(&str, &str, Option<&str>)] = &[
             "supports_response_schema": true, "supports_function_calling": true}"#,
         Some(r#"{"id":"deepseek-house","context":1000,"output":10,"supports":["tools"]}"#),
     ),
-    // What is no chat, makes no text, or says no window.
+    // Models that are not chat models, do not produce text, or have no context window.
     (
         "text-embedding-house",
         r#"{"litellm_provider": "openai", "mode": "embedding", "max_input_tokens": 1, "max_output_tokens": 1}"#,
@@ -230,7 +231,8 @@ const ROWS: &[(&str, &str, Option<&str>)] = &[
     ("gpt-latest", r#"{"alias_of": "gpt-new"}"#, None),
 ];
 
-/// The table before: of what the list has no more, that with an end stays.
+/// The previous table. Of the models that the list no longer contains, only those with a shutdown
+/// date are preserved.
 const BEFORE: &str = r#"{"litellm":"0.9.0","day":"2026-10-01","models":[
 {"id":"claude-gone","context":9,"output":9,"supports":[],"ends":"2026-10-20"},
 {"id":"claude-house-5","context":9,"output":9,"supports":[],"ends":"2026-10-20"},
@@ -257,7 +259,7 @@ fn the_table_is_made_of_the_list() {
     assert_eq!(table, format!("{head}\n{}\n]}}\n", lines.join(",\n")));
 }
 
-/// A folder that has what the script reads of a wheel.
+/// A folder with the files that the script reads from a wheel.
 struct Wheel(PathBuf);
 
 impl Wheel {

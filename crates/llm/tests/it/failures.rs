@@ -1,5 +1,4 @@
-//! What goes wrong gets an error that names the provider, the cause and the fix, and that holds no
-//! secret.
+//! Errors name the provider, the cause and the fix, and never contain a secret.
 
 use std::time::Duration;
 
@@ -372,7 +371,7 @@ async fn a_connection_serves_one_answer_after_the_other() {
     for _ in 0..3 {
         let (_, error) = ask(&model).await;
         assert!(error.is_none());
-        // The end of the body comes a moment after the end of the answer.
+        // The end of the body arrives shortly after the end of the answer.
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     let connections: Vec<usize> = server.seen().iter().map(|seen| seen.connection).collect();

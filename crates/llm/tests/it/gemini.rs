@@ -1,4 +1,4 @@
-//! Gemini's answers, beyond the transcripts and the recorded ones.
+//! Gemini answers that the transcripts and recordings do not cover.
 
 use quillet_core::chat::{ChatEvent, FinishReason};
 use quillet_llm::{Gemini, Protocol};

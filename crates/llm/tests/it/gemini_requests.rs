@@ -1,4 +1,4 @@
-//! Requests in Gemini's words.
+//! Requests in the format of Gemini's API.
 
 use quillet_core::chat::{ChatRequest, ModelError};
 use quillet_llm::{Gemini, Protocol};

@@ -1,4 +1,4 @@
-//! What a provider may send back: `conformance/hostile/upstream.jsonl`.
+//! Hostile answers of a provider: `conformance/hostile/upstream.jsonl`.
 
 use std::fs;
 use std::path::Path;
@@ -65,7 +65,7 @@ fn script(vector: &Value) -> ResponseScript {
     for segment in response["segments"].as_array().into_iter().flatten() {
         let text = segment[0].as_str().unwrap();
         let times = usize::try_from(segment[1].as_u64().unwrap()).unwrap();
-        // One write for each thousand repeats.
+        // One write per thousand repetitions.
         script.push(ServerAction::Repeat(text.repeat(1000).into(), times / 1000));
         script.push(ServerAction::Send(text.repeat(times % 1000).into()));
     }
@@ -73,7 +73,7 @@ fn script(vector: &Value) -> ResponseScript {
     script
 }
 
-/// Resident memory in MB; 0 where the system does not tell.
+/// Resident memory in MB; 0 if the system does not report it.
 fn resident() -> u64 {
     let statm = fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let pages = statm

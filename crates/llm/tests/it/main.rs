@@ -1,4 +1,4 @@
-//! The model client against a provider that can be told to do anything.
+//! Tests of the model client with a scripted provider.
 
 #![allow(clippy::unwrap_used)]
 
@@ -35,7 +35,7 @@ use quillet_core::{Message, Role};
 use quillet_llm::{Http, OpenAiChat, Provider, ProviderConfig};
 use quillet_test_support::scripted::ScriptedServer;
 
-/// The secret that no message and no debug text may show.
+/// A secret that must not appear in any message or debug output.
 const CANARY: &str = "sk-canary-5f1d";
 
 fn config(server: &ScriptedServer) -> ProviderConfig {
@@ -62,7 +62,7 @@ fn request() -> ChatRequest {
     }
 }
 
-/// Everything that came, and the error that ended it.
+/// Returns the reply, and the error that ended it.
 async fn ask(model: &dyn ChatModel) -> (Reply, Option<ModelError>) {
     let mut reply = Reply::default();
     let mut stream = match model.stream(request()).await {

@@ -1,4 +1,4 @@
-//! The router to many models: who answers, over which wire, with which key.
+//! The model router: the selected provider, its API and the key.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -198,7 +198,7 @@ async fn a_request_can_describe_its_own_model() {
             model_id: id.to_owned(),
             model_type: Some(kind.to_owned()),
             api_format: Some(format.to_owned()),
-            // A dummy key is fine with a base URL, and so is none.
+            // With a base URL, a dummy key is allowed, and so is a missing one.
             api_key: Some("".into()),
             base_url: Some(provider.base_url(wire)),
             headers: vec![("x-own".to_owned(), "yes".into())],

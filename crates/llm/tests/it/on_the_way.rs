@@ -1,4 +1,5 @@
-//! What stands between a provider and us: packing, pings, and whose key it was.
+//! Effects between the provider and the client: compression, pings, and whether the key came with
+//! the request.
 
 use std::io::Write as _;
 use std::time::Duration;
@@ -21,7 +22,7 @@ fn packed(text: &str) -> Vec<u8> {
     packer.finish().unwrap()
 }
 
-/// A body in pieces of so many bytes, with this encoding.
+/// A compressed body in chunks of `size` bytes.
 fn encoded(status: &str, encoding: &str, body: &[u8], size: usize) -> ResponseScript {
     let head = format!(
         "HTTP/1.1 {status}\r\ncontent-type: text/event-stream\r\ncontent-encoding: {encoding}\r\nconnection: close\r\n\r\n"
@@ -54,7 +55,7 @@ async fn what_a_proxy_packed_is_read() {
             assert_eq!(reply.choices[0].text, said);
         }
     }
-    // Half of it is a cut, as of any other.
+    // A truncated body is reported as such, also if it is compressed.
     let half = &body[..body.len() / 2];
     let server = ScriptedServer::start(vec![encoded("200 OK", "gzip", half, 64)]);
     let (_, error) = ask(&model(&server)).await;

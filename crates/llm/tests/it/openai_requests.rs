@@ -1,5 +1,4 @@
-//! What OpenAI's two wires make of a request, and of histories that another
-//! provider wrote.
+//! Requests in the formats of OpenAI's two APIs, also with histories from other providers.
 
 use quillet_core::chat::{ChatEvent, ChatRequest, FinishReason, ModelErrorKind as Kind};
 use quillet_core::{Message, NativeTurn, Role, ToolCall};
@@ -207,7 +206,7 @@ fn a_body_says_what_is_wrong_with_it_and_where() {
     }
 }
 
-/// A turn with a thought, a text and a call, as another wire wrote it.
+/// A turn with reasoning, a text and a call; `wire` is the API that it came from.
 fn turn(wire: Option<&str>, id: &str) -> Message {
     let mut turn = Message::new(Role::Assistant, "Looking.");
     turn.reasoning = Some("Rome it is.".into());

@@ -1,4 +1,4 @@
-//! Messages with media: what is sent, and what the mock says of them.
+//! Messages with media: the encoded request, and the reply of the mock.
 
 use futures_util::StreamExt;
 use quillet_core::chat::{ChatModel, ChatRequest, Reply};

@@ -1,5 +1,5 @@
-//! Answers as real providers send them, through the pure path and over a socket,
-//! fed whole and in pieces; recorded exchanges where they are at hand.
+//! Answers of real providers, decoded directly and over a socket, whole and in chunks. Recorded
+//! exchanges are included if they are present.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::transcripts::{self, Read, Report, transcript};
 use crate::{config, request};
 
-/// The wires, and the least number of transcripts for each.
+/// The provider APIs, with the minimum number of transcripts for each.
 const WIRES: [(&str, usize); 4] = [
     ("anthropic", 10),
     ("gemini", 9),
@@ -22,7 +22,7 @@ const WIRES: [(&str, usize); 4] = [
     ("openai-responses", 8),
 ];
 
-/// The wires whose recorded exchanges are run here.
+/// The provider APIs whose recorded exchanges are tested here.
 const RECORDED: [&str; 4] = ["anthropic", "gemini", "openai-chat", "openai-responses"];
 
 fn beside(path: &str) -> PathBuf {

@@ -1,5 +1,5 @@
-//! Requests within rates: what they draw, how they wait, what they are told, and what is settled.
-//! The buckets answer what a test says; real ones are tested where they are kept.
+//! Requests with rate limits: their draws, waits, errors and corrections. The buckets return
+//! scripted decisions; the stores test the real buckets.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -15,7 +15,7 @@ use quillet_llm::models::{ModelConfig, ModelRouter, ModelSettings, VendorSetting
 use quillet_llm::{Rate, RateLimits};
 use quillet_test_support::scripted::{ResponseScript, ScriptedServer, answer, good};
 
-/// Buckets that answer in turn, and write down what they were asked for.
+/// Buckets that return scripted decisions and log all calls.
 #[derive(Debug, Default)]
 struct Told {
     turns: Mutex<VecDeque<RateDecision>>,
@@ -47,7 +47,7 @@ impl Told {
         std::mem::take(&mut self.log.lock().unwrap())
     }
 
-    /// Waits until there is a line that begins so.
+    /// Waits for a line with this prefix, and returns the log.
     async fn wait_for(&self, beginning: &str) -> Vec<String> {
         for _ in 0..2000 {
             let found = |line: &String| line.starts_with(beginning);
@@ -103,7 +103,7 @@ impl Rates for Told {
     }
 }
 
-/// Models of a server, within these rates.
+/// Models of a server, with these rate limits.
 fn models(
     server: &ScriptedServer,
     told: &Arc<Told>,
@@ -151,7 +151,7 @@ const LONG: Duration = Duration::from_secs(60);
 async fn a_request_draws_for_its_provider_and_its_model() {
     let server = ScriptedServer::start(vec![good("a")]);
     let told = Arc::new(Told::default());
-    // An alias stands for the provider.
+    // An alias stands for its provider.
     let rates = [
         ("gpt", Some(500), None),
         ("gpt-5.4", Some(60), None),
@@ -166,13 +166,13 @@ async fn a_request_draws_for_its_provider_and_its_model() {
             "openai/gpt-5.4",
             format!("{provider}, gpt-5.4:requests/60 1"),
         ),
-        // A gateway's name for it is another.
+        // A gateway uses a different name for the model.
         ("x/gpt-5.4", provider.to_owned()),
     ] {
         ask(&models, name).await.unwrap();
         assert_eq!(told.log(), [format!("take openai [{draws}]")], "{name}");
     }
-    // The mock has no rate.
+    // The mock has no rate limit.
     ask(&models, "mock").await.unwrap();
     assert_eq!(told.log(), Vec::<String>::new());
 }
@@ -225,7 +225,7 @@ async fn a_request_waits_for_its_turn_or_is_told_when_to_come_back() {
         error.message,
         "rate limit of openai: this request would wait 61.5s, and the limit is 60s (model.rate_wait_ms): model.requests_per_minute permits 500 requests a minute, or the provider asked to wait"
     );
-    // It was not asked again, and has no place to give up.
+    // The decision was not requested again, and there is no queue position to give up.
     assert_eq!(told.log(), [take]);
     assert_eq!(server.seen().len(), 1);
     let counts = models.rates().unwrap().counts();
@@ -260,7 +260,7 @@ async fn a_429_holds_all_back_and_is_outlasted_if_there_is_time() {
     let models = models(&server, &told, &rates, LONG);
     ask(&models, "gpt-5.4").await.unwrap();
     let both = "[openai:requests/500 1, gpt-5.4:requests/60 1]";
-    // Limits of models are the models' own.
+    // The limit of a model is paused without that of its provider.
     assert_eq!(
         told.log(),
         [
@@ -303,7 +303,7 @@ async fn tokens_are_estimated_first_and_settled_at_the_end() {
     let models = models(&server, &told, &[("openai", Some(500), Some(9000))], LONG);
     ask(&models, "gpt-4o").await.unwrap();
     let log = told.wait_for("settle").await;
-    // Four around the message, one for its text; and the rest of a hundred.
+    // Four tokens for the message, one for its text, and the remainder of one hundred.
     assert_eq!(
         log,
         [
@@ -336,7 +336,7 @@ async fn words_that_are_passed_through_draw_too() {
         log,
         [take, "hold openai [openai:requests/500 1] 10ms", take]
     );
-    // Where tokens count, the answer is read.
+    // With a token limit, the answer is decoded.
     let tokens = models(&server, &told, &[("openai", None, Some(9000))], LONG);
     assert!(tokens.pass(&words).is_none());
     assert_eq!(told.log(), Vec::<String>::new());

@@ -1,4 +1,4 @@
-//! What is recorded is played again, event for event.
+//! Recordings replay all events unchanged.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use tokio::time::Instant;
 
 use crate::CANARY;
 
-/// A folder that goes when it is no longer needed.
+/// A temporary folder, removed on drop.
 struct Folder(PathBuf);
 
 impl Folder {

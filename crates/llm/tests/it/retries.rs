@@ -1,4 +1,4 @@
-//! Retries: what is asked again, how often, and what never is.
+//! Retries: which errors are retried, and how often.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -165,7 +165,7 @@ async fn waits_double_with_jitter() {
     }
 }
 
-/// What passes by itself is known by its status on every wire, whatever the body says or lacks.
+/// Transient errors are recognized by their status in every API, whatever the body contains.
 #[test]
 fn the_same_statuses_pass_on_every_wire() {
     for name in ["openai-chat", "openai-responses", "anthropic", "gemini"] {

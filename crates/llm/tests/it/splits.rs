@@ -1,10 +1,10 @@
-//! However an answer is cut into pieces, it means the same.
+//! Answers mean the same however they are split into chunks.
 
 use proptest::prelude::*;
 
 use crate::transcripts::{read, wire};
 
-/// Pieces of streams, good and odd, of every wire.
+/// Valid and unusual stream chunks of every provider API.
 const PIECES: [&str; 14] = [
     "data: {\"id\":\"c\",\"choices\":[{\"delta\":{\"content\":\"h\u{e9}\u{1f30d}\u{2028}\"}}]}\n\n",
     "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\r\n\r\n",
@@ -32,7 +32,7 @@ proptest! {
         for name in ["anthropic", "gemini", "openai-chat", "openai-responses"] {
             let wire = wire(name).unwrap();
             let whole = read(&*wire, "m", body.as_bytes(), &[body.len()]);
-            // What is taken has a reason for its end, so that nobody has to judge it again.
+            // An accepted answer has finish reasons, so callers need not check it again.
             let choices = &whole.reply.choices;
             let has_end = !choices.is_empty() && choices.iter().all(|c| c.finish_reason.is_some());
             prop_assert!(whole.error.is_some() || has_end, "{}: {:?}", name, body);
@@ -46,7 +46,7 @@ proptest! {
     }
 }
 
-/// Found by fuzzing: white space before everything was skipped or not, as it was cut.
+/// Found by fuzzing: leading white space was skipped or not, depending on the split.
 #[test]
 fn white_space_before_an_answer_is_nothing_however_it_is_cut() {
     let body = "\x0c \n\x0cdata: {\"id\":\"c\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"a\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";

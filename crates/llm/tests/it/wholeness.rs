@@ -1,5 +1,5 @@
-//! What an answer is taken for: whole, cut, refused, with calls or without. Bytes in, events
-//! out, on every wire.
+//! Classification of answers in every provider API: complete, truncated, refused, with or without
+//! calls.
 
 use quillet_core::chat::{FinishReason, ModelErrorKind};
 
@@ -9,7 +9,7 @@ fn of(name: &str, body: &str) -> Read {
     let wire = wire(name).unwrap();
     let whole = read(&*wire, "m", body.as_bytes(), &[body.len()]);
     let bytes = read(&*wire, "m", body.as_bytes(), &[1]);
-    // Ids that the provider did not give are made anew.
+    // Calls and ids are not compared, because missing ids are generated.
     assert_eq!(whole.runs, bytes.runs, "{body}");
     assert_eq!(whole.reply.usage, bytes.reply.usage, "{body}");
     whole
@@ -23,7 +23,7 @@ fn frames(events: &[&str]) -> String {
         .collect()
 }
 
-/// What a row of a table expects: the reason, or the kind of the error.
+/// Expected result: the finish reason, or the kind of the error.
 type Expected = Result<FinishReason, ModelErrorKind>;
 
 #[track_caller]
@@ -52,7 +52,7 @@ fn a_chat_stream_is_whole_with_its_reason_and_its_cost_or_with_done() {
         (&[TEXT, STOP, USAGE], Ok(Stop)),
         (&[TEXT, DONE], Ok(Stop)),
         (&[TEXT, NO_REASON, USAGE, DONE], Ok(Stop)),
-        // What a cut leaves after the last piece of text.
+        // The remainder if the answer is truncated after its last text.
         (&[TEXT, STOP], cut),
         (&[TEXT, NO_REASON], cut),
         (&[TEXT, USAGE], cut),
@@ -191,7 +191,7 @@ fn an_answer_inside_another_is_not_taken_for_one() {
     let body = frames(&[start, block, start, block, end, stop]);
     let read = of("anthropic", &body);
     same(&read, &Err(ModelErrorKind::Cut), &body);
-    // Nothing had been said yet: it is only told twice that an answer begins.
+    // The first answer was still empty, so only its start is repeated.
     let body = frames(&[start, start, block, end, stop]);
     same(&of("anthropic", &body), &Ok(FinishReason::Stop), &body);
 }

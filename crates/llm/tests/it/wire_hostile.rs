@@ -1,4 +1,4 @@
-//! Answers and bodies that try to break the readers of Anthropic's and Gemini's wires.
+//! Malicious answers and requests in the formats of Anthropic and Gemini.
 
 use proptest::prelude::*;
 use quillet_llm::{Anthropic, Gemini, Protocol};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::transcripts::play;
 
-/// Deeper than any stack that walks by recursion, without a bound, survives.
+/// Deep enough to overflow the stack of any unbounded recursion.
 const DEEP: usize = 200_000;
 
 const PROTOCOLS: [&dyn Protocol; 2] = [&Anthropic, &Gemini];
@@ -29,7 +29,7 @@ fn read_all(protocol: &dyn Protocol, pieces: &[Vec<u8>]) {
     }
 }
 
-/// What could be read can be written, or is refused with a reason.
+/// Any accepted request can be encoded or is rejected with a reason.
 fn read_and_write(protocol: &dyn Protocol, body: &Value) {
     if let Ok(request) = protocol.read(body) {
         let _ = protocol.write("claude-opus-4-8", &request);
@@ -97,7 +97,7 @@ fn numbers_that_are_no_sizes_take_no_memory() {
     );
 }
 
-/// Words that the readers look for, so that random bodies get somewhere.
+/// Words that the decoders look for, so random bodies reach more code.
 const WORDS: [&str; 34] = [
     "type",
     "message_start",
@@ -161,7 +161,7 @@ fn json_of_words() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Real answers and bodies, to be damaged.
+/// Real answers and bodies to be damaged.
 fn seeds() -> Vec<Value> {
     vec![
         json!({"type": "message_start", "message": {"id": "m", "usage": {"input_tokens": 1}}}),
@@ -180,7 +180,7 @@ fn seeds() -> Vec<Value> {
     ]
 }
 
-/// Takes one place of a value for another value.
+/// Replaces one part of a value.
 fn damage(value: &mut Value, mut place: usize, with: &Value) {
     let mut stack = vec![value];
     while let Some(value) = stack.pop() {

@@ -1,4 +1,4 @@
-//! Histories that one provider wrote and another goes on with.
+//! Histories of one provider that are continued with another.
 
 use proptest::prelude::*;
 use quillet_core::chat::{ChatRequest, ToolOffer};
@@ -27,7 +27,7 @@ fn call(id: &str, city: &str) -> ToolCall {
     }
 }
 
-/// A turn with a thought, a text and two calls, as each provider's answer becomes one.
+/// A turn with reasoning, a text and two calls, as decoded from each provider.
 fn turn_of(wire: &str) -> Message {
     let mut turn = match wire {
         "anthropic" => answer_of(
@@ -75,7 +75,7 @@ fn answer_of(protocol: &dyn Protocol, body: &Value) -> Message {
     outcome.reply.choices[0].clone().into_message()
 }
 
-/// A conversation in the middle of its calls; the results come in the wrong order.
+/// A conversation with open calls; the results are in the wrong order.
 fn in_the_middle(wire: &str) -> Vec<Message> {
     let turn = turn_of(wire);
     let ids: Vec<String> = turn.tool_calls.iter().map(|call| call.id.clone()).collect();
@@ -90,7 +90,7 @@ fn in_the_middle(wire: &str) -> Vec<Message> {
     ]
 }
 
-/// The same after the answer, with another question.
+/// The same conversation after the answer, with another question.
 fn later(wire: &str) -> Vec<Message> {
     let mut messages = in_the_middle(wire);
     messages.push(Message::new(Role::Assistant, "Sunny in Rome."));
@@ -139,7 +139,7 @@ fn anthropic_goes_on_with_every_history() {
         let at = blocks.len();
         for (number, city) in ["Rome", "Oslo"].into_iter().enumerate() {
             let id = &calls[at + number]["id"];
-            // Gemini's made-up ids differ from turn to turn.
+            // The ids generated for Gemini differ from turn to turn.
             if wire != "gemini" && number == 0 {
                 assert_eq!(
                     id.as_str(),
@@ -276,7 +276,7 @@ fn a_result_without_its_call_is_refused() {
     }
 }
 
-/// What Anthropic's service checks.
+/// Applies the checks of Anthropic's service.
 fn check_anthropic(body: &Value) {
     let turns = body["messages"].as_array().unwrap();
     let mut asked: Vec<&str> = Vec::new();
@@ -323,7 +323,7 @@ fn check_anthropic(body: &Value) {
     }
 }
 
-/// What Google's service checks.
+/// Applies the checks of Google's service.
 fn check_gemini(body: &Value, strict: bool) {
     let turns = body["contents"].as_array().unwrap();
     let is_said = |turn: &&Value| {
@@ -359,7 +359,7 @@ fn check_gemini(body: &Value, strict: bool) {
     }
 }
 
-/// Conversations in which every call has its result, by any providers.
+/// Conversations of any providers in which every call has a result.
 fn conversations() -> impl Strategy<Value = Vec<Message>> {
     let text = prop_oneof![Just(String::new()), Just(" \n".to_owned()), "[a-z]{1,5}"];
     let said = prop_oneof![Just(Role::User), Just(Role::Assistant), Just(Role::System)];
@@ -384,7 +384,7 @@ fn conversations() -> impl Strategy<Value = Vec<Message>> {
     })
 }
 
-/// Makes ids differ from step to step, except those that are in a provider's own words.
+/// Makes ids unique per step, unless they are in Anthropic's native content.
 fn renumber(step: &mut [Message], number: usize) {
     let own = step[0].native.as_ref().map(|native| native.wire.as_str());
     if own == Some("anthropic") {

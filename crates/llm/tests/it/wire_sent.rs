@@ -1,4 +1,4 @@
-//! What Anthropic and Gemini are really sent: path, headers and body over a socket.
+//! Requests to Anthropic and Gemini over a socket: path, headers and body.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ const SAID: &str =
 const GENERATED: &str =
     r#"{"candidates":[{"content":{"parts":[{"text":"hi"}]},"finishReason":"STOP"}]}"#;
 
-/// Asks once, and compares request line, headers and body.
+/// Sends one request and compares its request line, headers and body.
 async fn check(wire: Arc<dyn Protocol>, said: &str, line: &str, headers: &[&str], sent: Value) {
     let server = ScriptedServer::start(vec![answer(200, "application/json", &[], said)]);
     let model = Provider::new(Http::default(), wire, config(&server)).unwrap();

@@ -1,4 +1,4 @@
-//! An archive that lives and dies with the process.
+//! In-memory archive.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
@@ -11,7 +11,7 @@ use quillet_core::store::{StoreError, StoreErrorKind};
 
 use super::{ArchiveOptions, accepted, among, name};
 
-/// An archive of what was learned about databases, in memory.
+/// In-memory archive of database catalogues, values and queries.
 ///
 /// # Examples
 ///
@@ -36,24 +36,24 @@ pub struct MemoryArchive {
 #[derive(Debug, Default)]
 struct ArchiveState {
     databases: HashMap<Arc<str>, DatabaseRecords>,
-    /// The number of the last record.
+    /// Number of the last record.
     last: u64,
     uses: u64,
     bytes: usize,
 }
 
-/// What is known of one database.
+/// Records of one database.
 #[derive(Debug, Default)]
 struct DatabaseRecords {
     catalogue: Option<Arc<[u8]>>,
     values: Option<Arc<[u8]>>,
-    /// Records that are accepted, by number, each with its size.
+    /// Accepted records by number, with their sizes.
     accepted: BTreeMap<u64, (QueryRecord, usize)>,
-    /// Oldest first, each with its size.
+    /// Records from oldest to newest, with their sizes.
     records: VecDeque<(Arc<QueryRecord>, usize)>,
-    /// Bytes of all records.
+    /// Total size of all records in bytes.
     bytes: usize,
-    /// Its place in the order of use.
+    /// Position in the order of use.
     used: u64,
 }
 
@@ -79,8 +79,8 @@ impl DatabaseRecords {
 }
 
 impl ArchiveState {
-    /// Changes what is known of a database, which is the last one used from now on, and
-    /// makes room for it.
+    /// Modifies the records of a database, marks it as most recently used and removes old data if
+    /// necessary.
     fn change(&mut self, database: &str, most: usize, work: impl FnOnce(&mut DatabaseRecords)) {
         self.uses += 1;
         let known = self.databases.entry(database.into()).or_default();
@@ -93,14 +93,15 @@ impl ArchiveState {
         while self.bytes > most && self.make_room() {}
     }
 
-    /// Forgets the database used longest ago, or the oldest record of the only one.
+    /// Removes the least recently used database, or the oldest record if there is only one
+    /// database.
     fn make_room(&mut self) -> bool {
         let oldest = self.databases.iter().min_by_key(|(_, known)| known.used);
         let Some(oldest) = oldest.map(|(name, _)| name.clone()) else {
             return false;
         };
-        // Whole databases go first, least recently used. A history with gaps would be more
-        // confusing than none.
+        // Whole databases are removed first, least recently used. A history with gaps would be more
+        // confusing than no history.
         if self.databases.len() > 1 {
             self.forget(&oldest);
             return true;
@@ -108,8 +109,8 @@ impl ArchiveState {
         let Some(only) = self.databases.get_mut(&oldest) else {
             return false;
         };
-        // Only one database is left, so its oldest records go. Accepted queries are dropped last:
-        // users confirmed them.
+        // Only one database is left, so its oldest records are removed. Accepted queries are
+        // dropped last, because users have confirmed them.
         let dropped = only.drop_oldest() || only.accepted.pop_first().is_some();
         self.bytes = only.size();
         dropped
@@ -123,7 +124,7 @@ impl ArchiveState {
 }
 
 impl MemoryArchive {
-    /// Nothing is known yet.
+    /// Creates an empty archive.
     #[must_use]
     pub fn new(options: ArchiveOptions) -> Self {
         MemoryArchive {
@@ -132,7 +133,7 @@ impl MemoryArchive {
         }
     }
 
-    /// No method panics while it holds the lock, so a poisoned one is sound.
+    /// No method panics while it holds the lock, so a poisoned lock is still consistent.
     fn with<T>(&self, work: impl FnOnce(&mut ArchiveState) -> T) -> T {
         work(&mut lock(&self.kept))
     }

@@ -1,5 +1,5 @@
-//! What was learned about databases, stored: in memory, in SQLite, in Redis. All three keep the
-//! same bounds and find the same queries, so that a service may move from one to the other.
+//! Database catalogues and queries, stored in memory, SQLite or Redis. All stores enforce the same
+//! limits and return the same search results, so a service can switch between them.
 
 mod memory;
 mod sqlite;
@@ -14,19 +14,18 @@ use crate::{ids, tokenize};
 pub use memory::MemoryArchive;
 pub use sqlite::SqliteArchive;
 
-/// Bounds of what is stored about databases.
+/// Limits of the data stored for databases.
 #[derive(Clone, Debug)]
 pub struct ArchiveOptions {
-    /// Most queries of a database; 10,000. The oldest make room.
+    /// Maximum number of queries per database; 10,000. The oldest are removed.
     pub max_records: usize,
-    /// Most bytes of the queries of a database, as JSON; 16 MiB. The oldest make room.
+    /// Maximum size of a database's queries as JSON; 16 MiB. The oldest are removed.
     pub max_history_bytes: usize,
-    /// Most bytes of a catalogue; 64 MiB. A larger one is refused.
+    /// Maximum size of a catalogue in bytes; 64 MiB. A larger one is rejected.
     pub max_catalogue_bytes: usize,
-    /// Most queries of a database that are accepted; 500. The oldest make room.
+    /// Maximum number of accepted queries per database; 500. The oldest are removed.
     pub max_accepted: usize,
-    /// Most bytes of everything in memory; 256 MiB. The databases that were used longest
-    /// ago are forgotten.
+    /// Maximum memory for all databases; 256 MiB. The least recently used databases are removed.
     pub max_memory_bytes: usize,
 }
 
@@ -43,13 +42,13 @@ impl Default for ArchiveOptions {
 }
 
 impl ArchiveOptions {
-    /// A record as it is stored: JSON, its number left open.
+    /// Returns the JSON of a record without its number.
     ///
     /// # Errors
-    /// `Refused` for one that is larger than a history may be.
+    /// `Refused` for a record that exceeds the limit of a history.
     pub(crate) fn text(&self, record: &QueryRecord) -> Result<String, StoreError> {
-        // Number and acceptance are kept outside of the text, so accepting a record does not
-        // rewrite it.
+        // Number and acceptance are stored separately, so accepting a record does not rewrite its
+        // text.
         let open = QueryRecord {
             id: 0,
             accepted: false,
@@ -72,10 +71,10 @@ impl ArchiveOptions {
         Ok(text)
     }
 
-    /// Passes a catalogue or values that may be stored.
+    /// Checks the size of a catalogue or of values.
     ///
     /// # Errors
-    /// `Refused` for what is too large.
+    /// `Refused` if the data is too large.
     pub(crate) fn fits(&self, what: &str, database: &str, bytes: &[u8]) -> Result<(), StoreError> {
         let (length, limit) = (bytes.len(), self.max_catalogue_bytes);
         if length <= limit {
@@ -88,12 +87,12 @@ impl ArchiveOptions {
     }
 }
 
-/// Passes the name of a database.
+/// Checks the name of a database.
 pub(crate) fn name(database: &str) -> Result<&str, StoreError> {
     ids::checked("database", database)
 }
 
-/// A record that was stored as accepted, with its number.
+/// Marks a stored record as accepted and sets its number.
 pub(crate) fn accepted(id: u64, record: QueryRecord) -> QueryRecord {
     QueryRecord {
         id,
@@ -102,14 +101,14 @@ pub(crate) fn accepted(id: u64, record: QueryRecord) -> QueryRecord {
     }
 }
 
-/// A record's words for an index.
+/// Returns the words of a record for the index.
 fn indexed(record: &QueryRecord) -> String {
     let question = record.question.as_deref().unwrap_or_default();
     tokenize::indexed(&format!("{} {question}", record.sql))
 }
 
-/// The records that have every word of a search, newest first as they come. A search
-/// without a letter or a digit finds nothing.
+/// Returns the records that contain every word of a search, newest first. A search without letters
+/// and digits finds nothing.
 pub(crate) async fn among(
     records: Vec<Arc<QueryRecord>>,
     search: &str,
@@ -119,7 +118,7 @@ pub(crate) async fn among(
     if phrases.is_empty() {
         return Ok(QueryPage::default());
     }
-    // A long history takes a while, and other requests are waiting.
+    // Searching a long history takes time, so it runs on a separate thread.
     let looking = tokio::task::spawn_blocking(move || page(&records, &phrases, limit));
     looking.await.map_err(|error| {
         let message = format!("cannot search the query history: {error}");

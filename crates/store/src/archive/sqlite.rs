@@ -1,4 +1,4 @@
-//! An archive in an SQLite file.
+//! Archive in an SQLite file.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,9 +14,8 @@ use super::{ArchiveOptions, accepted, indexed, name};
 use crate::sqlite::{Database, SchemaModule};
 use crate::tokenize;
 
-/// A catalogue lies apart, so that keeping a query never writes it again. The index holds
-/// words that are cut already, and no copy of the texts; its `ascii` tokenizer splits
-/// at spaces and leaves all other characters alone.
+/// The catalogue is a separate table, so storing a query does not rewrite it. The index contains
+/// preprocessed words and no copy of the texts; its `ascii` tokenizer splits only at spaces.
 static PART: SchemaModule = SchemaModule {
     name: "archive",
     steps: &[
@@ -53,7 +52,7 @@ const VALUES: &str = "SELECT content FROM column_values WHERE database = ?1";
 const KEEP_VALUES: &str = "INSERT INTO column_values VALUES (?1, ?2)
     ON CONFLICT (database) DO UPDATE SET content = excluded.content";
 
-/// An archive of what was learned about databases, in a file.
+/// SQLite archive of database catalogues, values and queries.
 #[derive(Debug)]
 pub struct SqliteArchive {
     options: Arc<ArchiveOptions>,
@@ -61,11 +60,11 @@ pub struct SqliteArchive {
 }
 
 impl SqliteArchive {
-    /// Opens the file, or makes it. `:memory:` is one that lives and dies with the value.
+    /// Opens or creates the file. `:memory:` creates a database that is deleted on drop.
     ///
     /// # Errors
-    /// `Configuration` for a place where no file can be, or a file of a newer
-    /// version; `Corrupt` for a file that is none of SQLite's.
+    /// `Configuration` for an invalid path or a file of a newer version; `Corrupt` for a file that
+    /// is not an SQLite database.
     pub async fn open(path: &Path, options: ArchiveOptions) -> Result<Self, StoreError> {
         Ok(SqliteArchive {
             options: Arc::new(options),
@@ -205,7 +204,7 @@ fn insert(file: &Connection, database: &str, text: &str, words: &str) -> rusqlit
     Ok(number.unsigned_abs())
 }
 
-/// Removes the oldest queries of a database until the others fit.
+/// Removes the oldest queries of a database until the limits are met.
 fn make_room(file: &Connection, options: &ArchiveOptions, database: &str) -> rusqlite::Result<()> {
     let sums = "SELECT count(*), coalesce(sum(bytes), 0) FROM queries WHERE database = ?1";
     let sums = file.query_row(sums, [database], |row| Ok((row.get(0)?, row.get(1)?)));
@@ -265,7 +264,7 @@ fn found(
     page(rows, total, limit)
 }
 
-/// A page of records of which one more was asked for than belongs on it.
+/// Converts rows into a page; one additional row tells whether there are more.
 fn page(
     rows: impl Iterator<Item = rusqlite::Result<QueryRecord>>,
     total: u64,
@@ -287,8 +286,8 @@ fn record(row: &Row<'_>) -> rusqlite::Result<QueryRecord> {
     })
 }
 
-/// All of the phrases; `None` for none. They have letters, digits and spaces only, and the quotes
-/// keep those that are words of the index's language, such as `near`, from being that.
+/// Returns a query that requires all phrases; `None` without phrases. They consist of letters,
+/// digits and spaces; the quotes prevent words such as `near` from being parsed as FTS5 operators.
 fn all_of(phrases: &[String]) -> Option<String> {
     let quoted: Vec<String> = phrases
         .iter()
@@ -297,7 +296,7 @@ fn all_of(phrases: &[String]) -> Option<String> {
     (!quoted.is_empty()).then(|| quoted.join(" AND "))
 }
 
-/// SQLite's numbers are signed.
+/// SQLite integers are signed.
 fn number(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }

@@ -1,4 +1,5 @@
-//! Files and batches: in an SQLite file, or one in memory, for one machine; in Redis for many.
+//! Files and batches: in SQLite (a file or in memory) for one machine, in Redis for several.
+//! in-memory databases.
 
 mod rows;
 mod sqlite;

@@ -1,7 +1,7 @@
-//! The tables of batches, and what is done to them in one transaction.
+//! Tables of batches and their transactions.
 //!
-//! A piece lies under one number made of its file's and its own, so that the pieces of a file lie
-//! in the order in which they are read.
+//! The key of a chunk combines the number of its file and its own number, so the chunks of a file
+//! are stored in reading order.
 
 use quillet_core::batch::{
     Batch, BatchChunk, BatchOrder, BatchTransition, FileChunk, FileChunkPage, FileInfo, Report,
@@ -58,17 +58,17 @@ pub(super) static PART: SchemaModule = SchemaModule {
             PRIMARY KEY (batch, number)) STRICT, WITHOUT ROWID;"],
 };
 
-/// Numbers of pieces stay below this.
+/// Exclusive upper bound of chunk numbers.
 // File number and line share one 63-bit key: 2^40 lines and 2^23 files.
 const PLACES: i64 = 1 << 40;
 
-/// Most pieces that are read at once.
+/// Maximum number of chunks in one read.
 const PAGE: usize = 512;
 
-/// Pieces that are forgotten in one transaction, so that nobody waits long behind it.
+/// Number of chunks deleted in one transaction, which limits how long other writers wait.
 const PORTION: i64 = 5_000;
 
-/// The number of a file, which is made if there is none.
+/// Returns the number of a file, which is created if it is missing.
 fn file_number(file: &Connection, id: &str, expires: u64) -> rusqlite::Result<i64> {
     file.query_row(
         "INSERT INTO batch_files (id, expires) VALUES (?1, ?2)
@@ -155,16 +155,16 @@ pub(super) fn pieces(
     Ok(page)
 }
 
-/// Forgets that a file is known; its pieces go with the next sweep.
+/// Removes the entry of a file; the next sweep deletes its chunks.
 pub(super) fn hide_file(file: &Connection, id: &str) -> rusqlite::Result<bool> {
     let hide = "UPDATE batch_files SET info = NULL, owner = NULL, expires = 0
                 WHERE id = ?1 AND info IS NOT NULL";
     Ok(file.execute(hide, [id])? > 0)
 }
 
-/// Forgets some of what has expired; whether more is left.
+/// Deletes some expired data and returns whether more is left.
 pub(super) fn sweep(file: &Connection, now: u64) -> rusqlite::Result<bool> {
-    // One file at a time, so a transaction stays short.
+    // One file at a time, so transactions remain short.
     let old = "SELECT number FROM batch_files WHERE expires < ?1 LIMIT 1";
     let old = file.query_row(old, [now], |row| row.get::<_, i64>(0));
     if let Some(number) = old.optional()? {
@@ -175,7 +175,7 @@ pub(super) fn sweep(file: &Connection, now: u64) -> rusqlite::Result<bool> {
              WHERE place >= ?1 AND place < ?2 LIMIT ?3)",
             [place(number, 0), place(number + 1, 0), PORTION],
         )?;
-        // The row of the file goes last: it is what later sweeps find the chunks by.
+        // The row of the file is deleted last, because later sweeps need it to find the chunks.
         if gone == 0 {
             file.execute("DELETE FROM batch_files WHERE number = ?1", [number])?;
         }
@@ -267,7 +267,7 @@ pub(super) fn step(file: &Connection, id: &str, step: &BatchTransition) -> rusql
     if let Some((total, units)) = step.counted {
         let set = "UPDATE batches SET total = ?2, units = ?3 WHERE number = ?1";
         file.execute(set, params![number, total, units])?;
-        // Unit 0 stands for checking the input, which is done.
+        // Unit 0 stands for validating the input, which is complete.
         let looked_at = "DELETE FROM batch_units WHERE batch = ?1 AND number = 0";
         file.execute(looked_at, [number])?;
     }
@@ -294,7 +294,7 @@ pub(super) fn claim(
     worker: &str,
     (now, until): (u64, u64),
 ) -> rusqlite::Result<Option<BatchChunk>> {
-    // While the input is looked at, its units wait for the end of that.
+    // The units of a batch are not available until its input has been validated.
     let first = "SELECT u.number, u.batch FROM batches b JOIN batch_units u ON u.batch = b.number
          WHERE b.id = ?1 AND u.until <= ?2 AND (b.status IN ('in_progress', 'expiring')
              OR (b.status = 'validating' AND u.number = 0))
@@ -413,7 +413,7 @@ pub(super) fn report(
             done
         ],
     )?;
-    // `units` was read before the update, so 1 means that this was the last one.
+    // `units` was read before the update, so 1 means that this was the last unit.
     if done > 0 && units <= 1 && stands == Status::InProgress {
         let last = BatchTransition::new(&[Status::InProgress], Status::Finalizing, at);
         step(file, id, &last)?;

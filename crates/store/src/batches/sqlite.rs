@@ -1,4 +1,4 @@
-//! Batches in an SQLite file, which several processes of a machine may share.
+//! Batches in an SQLite file, which several processes on one machine can share.
 
 use std::path::Path;
 use std::time::Duration;
@@ -15,10 +15,10 @@ use rusqlite::Connection;
 use super::rows;
 use crate::sqlite::Database;
 
-/// What those in memory may take.
+/// Size limit of in-memory databases.
 const MEMORY: &str = "PRAGMA max_page_count = 65536";
 
-/// Batches in a file, or in memory.
+/// Batches in SQLite, in a file or in memory.
 #[derive(Debug)]
 pub struct SqliteBatches {
     database: Database,
@@ -26,12 +26,12 @@ pub struct SqliteBatches {
 }
 
 impl SqliteBatches {
-    /// Opens the file, or makes it. `:memory:` is one that lives and dies with the value, and takes
-    /// 256 MiB at most.
+    /// Opens or creates the file. `:memory:` creates a database of at most 256 MiB that is deleted
+    /// on drop.
     ///
     /// # Errors
-    /// `Configuration` for a place where no file can be, or a file of a newer version; `Corrupt` for
-    /// a file that is none of SQLite's.
+    /// `Configuration` for an invalid path or a file of a newer version; `Corrupt` for a file that
+    /// is not an SQLite database.
     pub async fn open(path: &Path) -> Result<Self, StoreError> {
         let database = Database::open(path, &rows::PART).await?;
         let is_in_memory = path == Path::new(":memory:");
@@ -45,7 +45,7 @@ impl SqliteBatches {
         })
     }
 
-    /// Forgets what expired before a time, in portions between which others get their turn.
+    /// Deletes data that expired before a time, in portions, so other writers can run in between.
     async fn forget(&self, now: u64) -> Result<(), StoreError> {
         while self
             .database
@@ -56,7 +56,7 @@ impl SqliteBatches {
     }
 }
 
-/// The end of a lease that begins now, and now, in milliseconds.
+/// Returns the end of a lease that begins now, and the current time, in milliseconds.
 fn lease_from_now(lease: Duration) -> (u64, u64) {
     let now = clock::millis();
     let lease = u64::try_from(lease.as_millis()).unwrap_or(u64::MAX);

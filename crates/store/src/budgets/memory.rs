@@ -1,4 +1,4 @@
-//! Books of one process.
+//! Budget usage in memory, for one process.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -12,7 +12,7 @@ use quillet_core::lock::lock;
 use quillet_core::store::StoreError;
 use quillet_core::{BoxFuture, clock};
 
-/// Books in memory.
+/// Budget usage in memory.
 ///
 /// # Examples
 ///
@@ -53,13 +53,13 @@ impl fmt::Debug for MemoryBudgets {
 }
 
 impl MemoryBudgets {
-    /// Books in which nothing was spent.
+    /// Creates a store without any usage.
     #[must_use]
     pub fn new() -> Self {
         MemoryBudgets::at(clock::millis)
     }
 
-    /// The same by another clock, which tells milliseconds since 1970.
+    /// Creates a store with another clock, which returns milliseconds since 1970.
     #[must_use]
     pub fn at(clock: fn() -> u64) -> Self {
         MemoryBudgets {
@@ -72,7 +72,7 @@ impl MemoryBudgets {
         lock(&self.ledger)
     }
 
-    /// Takes over what others say that accounts have seen.
+    /// Adopts the usage of accounts that another store reported.
     pub(super) fn adopt_usage(&self, hold: &Reservation, seen: &[AccountUsage]) {
         self.ledger().adopt_usage(hold, seen, (self.clock)());
     }

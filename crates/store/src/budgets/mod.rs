@@ -1,5 +1,5 @@
-//! Daily budget usage: in memory for one process, in SQLite for the processes of one machine, in
-//! Redis for all replicas. All follow [`quillet_core::budget::Ledger`].
+//! Daily budget usage: in memory for one process, in SQLite for the processes on one machine, in
+//! Redis for all replicas. All stores use [`quillet_core::budget::Ledger`].
 
 mod memory;
 mod shared;

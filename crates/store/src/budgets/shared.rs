@@ -1,4 +1,5 @@
-//! Books of many processes, and those of this one while the others cannot be had.
+//! Budget usage shared by several processes, with a local fallback while the shared store is
+//! unavailable.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,17 +14,17 @@ use quillet_core::store::{Health, StoreError};
 
 use super::MemoryBudgets;
 
-/// A day, and the accounts that were drawn from together.
+/// A day, and the accounts that were charged together.
 type DayAccounts = (u64, Arc<[Arc<str>]>);
 
-/// Keeps the shared books; while they do not answer, its own, which begin with what the shared ones
-/// said last. What was spent until they answer again is written into them then.
+/// Uses the shared store. While it is unavailable, a local store continues from the last reported
+/// usage. Costs recorded in that time are added to the shared store when it is available again.
 #[derive(Debug)]
 pub(crate) struct SharedBudgets<B> {
     shared: B,
     own: MemoryBudgets,
     alone: AtomicBool,
-    /// What the shared books lack, by day and accounts.
+    /// Costs missing in the shared store, by day and accounts.
     owed: Mutex<HashMap<DayAccounts, Amount>>,
 }
 
@@ -37,8 +38,8 @@ impl<B: Budgets> SharedBudgets<B> {
         }
     }
 
-    /// What was answered; `None` if nothing was. Says so when that changes, and then writes down
-    /// what is owed.
+    /// Returns the answer, or `None` after an error. Logs when the availability changes, and
+    /// records the missing costs after an outage.
     async fn log_outage<T>(&self, answer: Result<T, StoreError>) -> Option<T> {
         // `swap` makes exactly one of the concurrent calls log the change.
         let was_alone = self.alone.swap(answer.is_err(), Ordering::Relaxed);
@@ -70,7 +71,8 @@ impl<B: Budgets> SharedBudgets<B> {
     }
 
     async fn settle_deferred(&self) {
-        // Taken out under the lock and sent without it, since sending waits for the network.
+        // Removed while holding the lock and sent without it, because sending waits for the
+        // network.
         let owed = std::mem::take(&mut *lock(&self.owed));
         for ((day, accounts), spent) in owed {
             let hold = Reservation {
@@ -105,8 +107,8 @@ impl<B: Budgets> Budgets for SharedBudgets<B> {
             match self.log_outage(reserved).await {
                 Some(reserved) => {
                     if let ReserveResult::Held { hold, seen } = &reserved {
-                        // Keeps the local copy current, so an outage continues from the last known
-                        // usage and not from zero.
+                        // Updates the local copy, so an outage continues from the last known usage
+                        // instead of zero.
                         self.own.adopt_usage(hold, seen);
                     }
                     Ok(reserved)
@@ -128,8 +130,8 @@ impl<B: Budgets> Budgets for SharedBudgets<B> {
                 Some(()) => {}
                 None => self.defer_settlement(hold, spent),
             }
-            // Also while the shared store answers: the local copy must be right if the next call
-            // fails.
+            // Also while the shared store is available: the local copy must be correct if the next
+            // call fails.
             self.own.settle(hold, spent).await
         }
         .boxed()

@@ -1,4 +1,4 @@
-//! Books in an SQLite file, which several processes of a machine may share.
+//! Budget usage in an SQLite file, which several processes on one machine can share.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -35,23 +35,23 @@ static PART: SchemaModule = SchemaModule {
         CREATE INDEX budget_holds_account ON budget_holds (account);"],
 };
 
-/// Books in a file.
+/// Budget usage in an SQLite file.
 #[derive(Debug)]
 pub struct SqliteBudgets {
     path: PathBuf,
-    /// Opened with the first call that a budget limits.
+    /// Opened by the first call that a budget limits.
     database: OnceCell<Database>,
     clock: fn() -> u64,
 }
 
 impl SqliteBudgets {
-    /// Books in a file that is opened, or made, when they are asked for first.
+    /// Creates a store in a file that is opened or created on first use.
     #[must_use]
     pub fn new(path: &Path) -> Self {
         SqliteBudgets::at(path, clock::millis)
     }
 
-    /// The same by another clock, which tells milliseconds since 1970.
+    /// Creates a store with another clock, which returns milliseconds since 1970.
     #[must_use]
     pub fn at(path: &Path, clock: fn() -> u64) -> Self {
         SqliteBudgets {
@@ -72,9 +72,9 @@ impl SqliteBudgets {
     }
 }
 
-/// Lets go of what has been held for too long, or on a day that is over.
+/// Deletes expired reservations and those of past days.
 fn forget(file: &Connection, now: u64) -> rusqlite::Result<()> {
-    // Reservations of another day do not count, whichever way the clock moved.
+    // Reservations of another day do not count, in whichever direction the clock was changed.
     let old = "DELETE FROM budget_holds WHERE until <= ?1 OR day <> ?2";
     file.prepare(old)?.execute(params![now, day_of(now)])?;
     Ok(())
@@ -121,7 +121,7 @@ fn reserve(
         }
         seen.push(used);
     }
-    // Replace and not insert: reserving twice under one id counts once.
+    // Replaces instead of inserting, so reserving twice with the same id counts once.
     let hold = "INSERT OR REPLACE INTO budget_holds VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
     let mut hold = file.prepare(hold)?;
     for account in accounts {
@@ -179,7 +179,8 @@ impl Budgets for SqliteBudgets {
     ) -> BoxFuture<'a, Result<ReserveResult, StoreError>> {
         let (id, accounts, clock) = (id.to_owned(), accounts.to_vec(), self.clock);
         let time = i64::try_from(time.as_millis()).unwrap_or(i64::MAX / 2);
-        // The clock is read inside of the transaction: two that cross midnight come in its order.
+        // The clock is read inside the transaction, so two transactions around midnight see its
+        // times in order.
         let work = move |file: &Connection| {
             let now = clock();
             let until = now.saturating_add(time.unsigned_abs());

@@ -1,4 +1,4 @@
-//! What files may look like inside, and how each becomes JSON.
+//! File formats of definitions, and their conversion to JSON.
 
 use std::borrow::Cow;
 
@@ -6,45 +6,46 @@ use quillet_core::store::{EntryKey, EntryKind, StoreEntry};
 use quillet_core::{Diagnostic, Span, Value, json};
 use quillet_yaml::{Options, Tags};
 
-/// How a file's content is written.
+/// Format of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FileFormat {
     Json,
     Yaml,
-    /// A bare template: the text of a prompt in the named format.
+    /// A plain template: the text of a prompt in the named format.
     Template(&'static str),
-    /// A prompt file, which has a reader of its own: dotprompt, prompty, Semantic Kernel.
+    /// A prompt file with its own parser: dotprompt, prompty, Semantic Kernel.
     Prompt,
-    /// A script: the text of a prompt that is run.
+    /// A script: the text of an executable prompt.
     Script,
 }
 
-/// The text of Semantic Kernel's folder form of a function; the folder has the name.
+/// File with the text of a Semantic Kernel function that is a folder; the folder has its name.
 pub(crate) const FOLDER_TEXT: &str = "skprompt.txt";
 
-/// What that text's settings are in.
+/// File with the configuration of such a function.
 pub(crate) const FOLDER_CONFIG: &str = "config.json";
 
-/// Values of one file, and levels that they nest; its bytes are bounded where it is read.
+/// Maximum number of values in one file, and their maximum depth. The size of the file is limited
+/// where it is read.
 // Aliases in YAML can expand a small file to billions of nodes.
 const MOST_NODES: usize = 250_000;
 const MOST_LEVELS: usize = 120;
 
-/// Endings of the tests of a script, which lie beside it, and of the folder that holds what its
-/// requests looked like. They are no definitions.
+/// Suffixes of script tests, which are stored next to the script, and of the folder with their
+/// recorded requests. They are not definitions.
 const TESTS: [&str; 2] = [".fixture.yaml", ".fixture.yml"];
 const SNAPSHOTS: &str = ".snapshots";
 
-/// Whether a file or a folder among the prompts belongs to the tests of a script.
+/// Whether a file or folder among the prompts belongs to the tests of a script.
 pub(crate) fn is_of_tests(kind: EntryKind, name: &str) -> bool {
     let is_test = name.ends_with(SNAPSHOTS) || TESTS.iter().any(|ending| name.ends_with(ending));
     kind == EntryKind::Prompt && is_test
 }
 
-/// What files of scripts that are written here end in.
+/// Extension of script files that this store writes.
 const SCRIPT_ENDING: &str = ".ai.yaml";
 
-/// Endings of template files and their formats. The only list: other crates read it.
+/// Extensions of template files with their formats. Other crates use this list.
 ///
 /// # Examples
 ///
@@ -70,10 +71,10 @@ pub const TEMPLATE_ENDINGS: &[(&str, &str)] = &[
     (".fstr", "f-string"),
 ];
 
-/// Endings of prompt files. The only list: other crates read it.
+/// Extensions of prompt files. Other crates use this list.
 pub const PROMPT_FILE_ENDINGS: &[&str] = &[".prompty", ".prompt"];
 
-/// Other endings. Scripts come first: `.yaml` ends their names, too.
+/// Other extensions. Scripts come first, because their names also end in `.yaml`.
 const ENDINGS: [(&str, FileFormat); 5] = [
     (SCRIPT_ENDING, FileFormat::Script),
     (".ai.yml", FileFormat::Script),
@@ -82,7 +83,8 @@ const ENDINGS: [(&str, FileFormat); 5] = [
     (".yml", FileFormat::Yaml),
 ];
 
-/// All endings with their formats. Templates, prompt files and scripts count among prompts only.
+/// Returns all extensions with their formats. Templates, prompt files and scripts are only valid
+/// for prompts.
 fn endings() -> impl Iterator<Item = (&'static str, FileFormat)> {
     let templates = TEMPLATE_ENDINGS.iter();
     let templates = templates.map(|(ending, format)| (*ending, FileFormat::Template(format)));
@@ -91,7 +93,7 @@ fn endings() -> impl Iterator<Item = (&'static str, FileFormat)> {
     ENDINGS.into_iter().chain(templates).chain(prompts)
 }
 
-/// The stem and the form of a file name; `None` for a file that is no definition.
+/// Returns the stem and the format of a file name; `None` if the file is not a definition.
 pub(crate) fn form_of(kind: EntryKind, file_name: &str) -> Option<(&str, FileFormat)> {
     let fits = |form: &FileFormat| {
         kind == EntryKind::Prompt || matches!(form, FileFormat::Json | FileFormat::Yaml)
@@ -105,8 +107,8 @@ pub(crate) fn form_of(kind: EntryKind, file_name: &str) -> Option<(&str, FileFor
     (!stem.is_empty()).then_some((stem, form))
 }
 
-/// What a text that is put under a key becomes: how its file ends, and what is in it. A
-/// script stays a file that people can read; everything else is written as it stands.
+/// Returns the extension and the content of a new file for a text. A script is stored as a readable
+/// script file, any other text unchanged.
 pub(crate) fn written(kind: EntryKind, text: &str) -> (&'static str, Cow<'_, str>) {
     match (kind == EntryKind::Prompt)
         .then(|| script_of(text))
@@ -117,20 +119,20 @@ pub(crate) fn written(kind: EntryKind, text: &str) -> (&'static str, Cow<'_, str
     }
 }
 
-/// The text of the script that a definition is, if it says nothing else.
+/// Returns the script text of a definition without any other members.
 fn script_of(text: &str) -> Option<String> {
     let Value::Map(definition) = json::parse(text).ok()? else {
         return None;
     };
     let is_script = definition.get("format")?.as_str() == Some("script");
     let source = definition.get("source")?.as_str()?;
-    // With other members the text would lose something as a plain script file.
+    // A plain script file cannot represent any other members.
     (is_script && definition.len() == 2).then(|| source.to_owned())
 }
 
-/// The entry of a file's content. JSON is passed on as it stands, whatever is in
-/// it; the reader of the entry knows better what is wrong with it. Broken YAML becomes
-/// a broken entry that says where.
+/// Converts the content of a file into an entry. JSON is not checked here, because the parser of
+/// the entry reports better errors. Invalid YAML becomes an invalid entry with the location of the
+/// error.
 pub(crate) fn entry(key: EntryKey, origin: &str, form: FileFormat, content: &str) -> StoreEntry {
     // Editors on Windows add a byte order mark, which JSON parsers reject.
     let content = content.strip_prefix('\u{feff}').unwrap_or(content);
@@ -140,7 +142,7 @@ pub(crate) fn entry(key: EntryKey, origin: &str, form: FileFormat, content: &str
         FileFormat::Prompt => StoreEntry::new(key, content, origin),
         FileFormat::Script => StoreEntry::new(key, script(content), origin),
         FileFormat::Yaml => match yaml(origin, content) {
-            // As it stands, so that its reader can name places in it.
+            // Unchanged, so its parser can report locations in it.
             Ok(value) if is_function(&value) => StoreEntry::new(key, content, origin),
             Ok(value) => StoreEntry::new(key, json::to_string(&value), origin),
             Err(problem) => StoreEntry::invalid(key, content, *problem),
@@ -148,8 +150,8 @@ pub(crate) fn entry(key: EntryKey, origin: &str, form: FileFormat, content: &str
     }
 }
 
-/// Whether this is a function of Semantic Kernel: a `template` with what only
-/// such functions have.
+/// Whether this is a Semantic Kernel function: a `template` with members that only such functions
+/// have.
 fn is_function(value: &Value) -> bool {
     let has = |key: &str| value.as_map().is_some_and(|map| map.get(key).is_some());
     has("template") && (has("template_format") || has("input_variables"))
@@ -163,13 +165,13 @@ fn script(text: &str) -> String {
     serde_json::json!({ "format": "script", "source": text }).to_string()
 }
 
-/// The value of a file of YAML, or the first thing that is wrong with it. Tags say nothing here.
+/// Parses a YAML file into a value without tags, or returns the first error.
 fn yaml(origin: &str, content: &str) -> Result<Value, Box<Diagnostic>> {
     let options = Options {
         code: "store.yaml",
         most_nodes: MOST_NODES,
         most_depth: MOST_LEVELS,
-        // Tags mean something to prompt files of other tools and must survive the conversion.
+        // Accepted, because prompt files of other tools contain tags.
         tags: Tags::Keep,
         ..Options::default()
     };

@@ -1,4 +1,4 @@
-//! Histories of the definitions in a folder.
+//! Version histories of the definitions in a folder.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -20,11 +20,11 @@ use super::stable_read::{is_moving, read_stable};
 use super::{FolderInner, FolderStore, in_background, key_path};
 use crate::history::{apply_moves, committed, imported, stored};
 
-/// The file of the log.
+/// File name of the audit log.
 const LOG: &str = "log.jsonl";
 
 impl FolderInner {
-    /// The files that claim a key, as they are now.
+    /// Reads the files that currently claim a key.
     pub(super) fn claims(
         &self,
         kind: EntryKind,
@@ -36,7 +36,7 @@ impl FolderInner {
         })
     }
 
-    /// The same, once nobody writes the first of them.
+    /// Reads the claims after the first file is no longer being written.
     pub(super) fn settled_claims(
         &self,
         kind: EntryKind,
@@ -48,10 +48,10 @@ impl FolderInner {
         read_stable(|| self.claims(kind, key), is_moving)
     }
 
-    /// What stands in the folder.
+    /// Returns the current content of a definition.
     ///
     /// # Errors
-    /// `Corrupt` for a file that could not be read: nobody knows what it holds.
+    /// `Corrupt` if the file cannot be read, because its content is unknown.
     pub(super) fn current_content(
         &self,
         kind: EntryKind,
@@ -60,7 +60,7 @@ impl FolderInner {
         content(self.claims(kind, key)?)
     }
 
-    /// The labels of a definition, as they are stored.
+    /// Returns the stored labels of a definition.
     pub(super) fn label_text(
         &self,
         kind: EntryKind,
@@ -76,7 +76,7 @@ impl FolderInner {
         self.fits_bytes(key, beside.map_or(0, |(_, text)| text.len()))
     }
 
-    /// What a commit is about to do, and what it answers then.
+    /// Computes the plan of a commit, and its result.
     pub(super) fn planned(
         &self,
         commit: &Commit,
@@ -114,9 +114,8 @@ impl FolderInner {
         if let Some(content) = &commit.content {
             self.fits(key, content)?;
         }
-        // A trial run without the lock, which would create the folder.
+        // A trial run without the lock, because locking would create the folder.
         if !self.roots.history.is_dir() {
-            // A commit that fails must not create the folder.
             self.planned(commit)?;
         }
         let done = self.with_write_lock(true, || {
@@ -141,8 +140,8 @@ impl FolderInner {
             let now = self.current_content(*kind, key)?;
             let mut chain = self.history(*kind, key)?.chain()?;
             let last = chain.last();
-            // An unrecorded edit becomes a version first, or the import would overwrite it without
-            // a trace.
+            // An unrecorded edit becomes a version first, so the import does not overwrite it
+            // without a trace.
             chain.observe(now.as_ref(), STORE);
             let added = chain.extend(key, &import.versions)?;
             let before = self.label_text(*kind, key)?;
@@ -161,7 +160,7 @@ impl FolderInner {
         added
     }
 
-    /// Whether the newest version is what stands in the folder, as it was read last.
+    /// Whether the newest version equals the current content at the last scan.
     fn is_known(&self, kind: EntryKind, key: &EntryKey) -> Result<bool, StoreError> {
         let place = (kind, key.clone());
         let entry = self.with(|snapshot| Some(snapshot.documents.get(&place)?.entry.clone()))?;
@@ -186,7 +185,7 @@ impl FolderInner {
     ) -> Result<Vec<(EntryKey, Version)>, StoreError> {
         match keys {
             [key] => self.refresh_settled(&places(kind, key)),
-            // One scan is cheaper than many single reads.
+            // One scan is cheaper than many separate reads.
             _ => self.rescan(),
         }
         // Usually nothing is new, and a read-only check does not block writers.
@@ -209,7 +208,7 @@ impl FolderInner {
         })
     }
 
-    /// Keeps what stands in the folder as a version, unless that is known.
+    /// Records the current content as a version, unless the newest version already has it.
     fn observe_one(
         &self,
         kind: EntryKind,
@@ -235,7 +234,7 @@ impl FolderInner {
         Ok(Some(version))
     }
 
-    /// Drops the oldest versions over the bound.
+    /// Deletes the oldest versions above the limit.
     fn prune(&self, kind: EntryKind, key: &EntryKey, labels: &Labels) -> Result<(), StoreError> {
         let mut opened = self.history(kind, key)?;
         if opened.book.chain.versions().count() <= self.max_versions {
@@ -244,7 +243,7 @@ impl FolderInner {
         let mut chain = opened.book.chain.clone();
         let dropped = chain.collect(self.max_versions, labels);
         // Usually a line that lists the dropped versions is enough; the file is rewritten only when
-        // much of it is dead.
+        // much of it is obsolete.
         if opened.book.is_worn(dropped.len()) {
             return self.rewrite(kind, key, &mut opened, &chain);
         }
@@ -306,7 +305,7 @@ impl FolderInner {
         wanted.iter().map(one).collect()
     }
 
-    /// The keys of the files of histories.
+    /// Returns the keys of all history files.
     fn known_keys(&self, kind: EntryKind) -> Result<Vec<EntryKey>, StoreError> {
         let folder = self.history_path(Path::new(kind.word()))?;
         let mut keys = BTreeSet::new();
@@ -329,7 +328,7 @@ impl FolderInner {
             let Some(name) = name.to_str().filter(|name| !name.starts_with('.')) else {
                 continue;
             };
-            // Links are not followed: whatever they lead to is not of this store.
+            // Symbolic links are not followed, because their targets do not belong to this store.
             let is_folder = entry.file_type().is_ok_and(|it| it.is_dir());
             if let Some(stem) = name.strip_suffix(".jsonl") {
                 keys.insert(EntryKey::new(format!("{prefix}{stem}")));
@@ -389,7 +388,7 @@ impl FolderInner {
     }
 }
 
-/// A definition and its labels.
+/// Locations of a definition and its labels.
 fn places(kind: EntryKind, key: &EntryKey) -> [(EntryKind, EntryKey); 2] {
     [
         (kind, key.clone()),
@@ -397,7 +396,7 @@ fn places(kind: EntryKind, key: &EntryKey) -> [(EntryKind, EntryKey); 2] {
     ]
 }
 
-/// What the first of the files that claim a key holds.
+/// Returns the content of the first file that claims a key.
 fn content(claims: Vec<FolderEntry>) -> Result<Option<DefinitionContent>, StoreError> {
     let Some(document) = claims.into_iter().next() else {
         return Ok(None);
@@ -412,17 +411,17 @@ fn content(claims: Vec<FolderEntry>) -> Result<Option<DefinitionContent>, StoreE
     }
 }
 
-/// Whether an entry is of a file that could not be read. It holds nothing that could be kept.
+/// Whether the file of an entry cannot be read, so there is no content to store.
 fn is_unreadable(entry: &StoreEntry) -> bool {
     entry.problem.is_some() && entry.text.is_empty()
 }
 
-/// Labels as they are stored in a file that people edit.
+/// Returns the text of a label file, which users may edit.
 fn label_text(labels: &Labels) -> Option<Arc<str>> {
     if labels.0.is_empty() {
         return None;
     }
-    // Pretty, with a final line break: people edit this file and keep it in Git.
+    // Pretty-printed with a final line break, because users edit this file and commit it to Git.
     let text = serde_json::to_string_pretty(labels).unwrap_or_default();
     Some((text + "\n").into())
 }
@@ -523,7 +522,7 @@ impl HistoryStore for FolderStore {
 }
 
 impl FolderStore {
-    /// Does some work on files where it may block.
+    /// Runs file operations where they may block.
     fn run_in_background<T: Send + 'static>(
         &self,
         work: impl FnOnce(&FolderInner) -> Result<T, StoreError> + Send + 'static,

@@ -1,5 +1,5 @@
-//! The folder of histories beside the store's folder: one writer at a time, whatever process it is
-//! in, and the files of single histories.
+//! The history folder next to the store's folder: the lock that allows one writer among all
+//! processes, and the files of the histories.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -16,10 +16,10 @@ use super::write::make_private;
 use super::{FolderInner, lines, scan};
 use crate::history::VersionChain;
 
-/// The file that a writer holds locked.
+/// File that a writer locks.
 const LOCK: &str = ".lock";
 
-/// A history as it is now: what is in its file, and the file.
+/// An open history: its index and its file.
 pub(super) struct HistoryFile {
     pub(super) book: Arc<HistoryIndex>,
     file: Option<File>,
@@ -27,7 +27,7 @@ pub(super) struct HistoryFile {
 }
 
 impl HistoryFile {
-    /// A version with what it holds.
+    /// Returns a version with its content.
     pub(super) fn version_record(
         &mut self,
         version: &Version,
@@ -42,7 +42,7 @@ impl HistoryFile {
         })
     }
 
-    /// All versions; only the newest with what it holds.
+    /// Returns all versions; only the newest has its content.
     pub(super) fn chain(&mut self) -> Result<VersionChain, StoreError> {
         let mut chain = self.book.chain.clone();
         if let Some(head) = chain.head().cloned() {
@@ -61,9 +61,9 @@ fn broken(name: &str, error: &io::Error) -> StoreError {
 }
 
 impl FolderInner {
-    /// Does some work alone among all writers, in other processes too, after what one of them has
-    /// left unfinished was finished. `make` says whether the folder is made if it is not there:
-    /// where there are no histories, there are no writers to be kept off.
+    /// Runs `work` with the lock that excludes all other writers, also in other processes, after
+    /// completing any interrupted write. `make` tells whether to create a missing folder; without
+    /// histories there are no other writers.
     pub(super) fn with_write_lock<T>(
         &self,
         make: bool,
@@ -75,41 +75,41 @@ impl FolderInner {
         if make {
             key_path::make_root(&self.roots.history)?;
         } else if !self.roots.history.is_dir() {
-            // Without histories there is nothing to coordinate, and creating the folder for a plain
-            // write would surprise users.
+            // Without histories there is nothing to coordinate, and a plain write should not create
+            // the folder.
             return work();
         }
         let _lock = self.lock()?;
-        // The previous writer may have crashed. Its plan must be completed before anything is read.
+        // The previous writer may have crashed. Its plan must be completed before any read.
         self.finish()?;
         work()
     }
 
-    /// Finishes what a process has left unfinished that was killed. The next writer does so as
-    /// well, if this one may not write here.
+    /// Completes the interrupted write of a killed process. If this process cannot write here, the
+    /// next writer completes it.
     pub(super) fn finish_at_last(&self) {
         if let Err(error) = self.with_write_lock(false, || Ok(())) {
             tracing::debug!(%error, "cannot write the history folder");
         }
     }
 
-    /// The lock goes with the file.
+    /// Acquires the lock. Closing the returned file releases it.
     fn lock(&self) -> Result<File, StoreError> {
         let path = self.history_path(Path::new(LOCK))?;
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true);
         let file = options.open(&path).and_then(|file| {
-            // Released by the system when the process dies, so a crash never leaves a stale lock.
+            // The system releases it when the process dies, so a crash never leaves a stale lock.
             file.lock()?;
             Ok(file)
         });
         file.map_err(|error| refused(format!("{}: {error}", path.display())))
     }
 
-    /// A place in the folder of histories.
+    /// Returns a path in the history folder.
     ///
     /// # Errors
-    /// `Refused` for a link that leads out.
+    /// `Refused` for a symbolic link that leads out of the folder.
     pub(super) fn history_path(&self, relative: &Path) -> Result<PathBuf, StoreError> {
         let root = &self.roots.history;
         let path = root.join(relative);
@@ -126,7 +126,7 @@ impl FolderInner {
         }
     }
 
-    /// Opens a file there; `None` if there is none.
+    /// Opens a file in the history folder; `None` if it does not exist.
     pub(super) fn open_beside(&self, relative: &Path) -> Result<Option<File>, StoreError> {
         let path = self.history_path(relative)?;
         if fs::symlink_metadata(&path).is_err() {
@@ -136,14 +136,14 @@ impl FolderInner {
         scan::open(&path).map(Some).map_err(wrong)
     }
 
-    /// The file of a history; `None` for a key that is no path, which has none.
+    /// Returns the path of a history file; `None` for a key that is not a valid path.
     fn book_path(kind: EntryKind, key: &EntryKey) -> Option<PathBuf> {
         let mut path = key_path::below(kind.word(), key).ok()?.into_os_string();
         path.push(".jsonl");
         Some(path.into())
     }
 
-    /// The newest version, without a look at the others.
+    /// Returns the newest version without reading the others.
     pub(super) fn newest(
         &self,
         kind: EntryKind,
@@ -158,10 +158,10 @@ impl FolderInner {
         newest(&mut file).map_err(|error| broken(&self.shown(&path), &error))
     }
 
-    /// The history of a definition.
+    /// Opens the history of a definition.
     ///
     /// # Errors
-    /// `Corrupt` for a file that somebody has written wrongly.
+    /// `Corrupt` if a user has made the file invalid.
     pub(super) fn history(
         &self,
         kind: EntryKind,
@@ -198,7 +198,7 @@ impl FolderInner {
         })
     }
 
-    /// Appends lines to the file of a history.
+    /// Appends lines to a history file.
     pub(super) fn add(
         &self,
         kind: EntryKind,
@@ -222,8 +222,8 @@ impl FolderInner {
         Ok(())
     }
 
-    /// Keeps only these versions of a history, in a file of their own that takes the place of the
-    /// one that was.
+    /// Rewrites a history file with only these versions. The new file replaces the old one
+    /// atomically.
     pub(super) fn rewrite(
         &self,
         kind: EntryKind,
@@ -244,7 +244,7 @@ impl FolderInner {
         let written = options.open(&temporary).and_then(|new| {
             let mut out = io::BufWriter::new(new);
             opened.book.copy(file, chain, &mut out)?;
-            // On disk before the rename, or a power failure could leave an empty file under the old
+            // Synced before the rename, or a power failure could leave an empty file under the old
             // name.
             out.into_inner()?.sync_data()?;
             fs::rename(&temporary, &path)
@@ -252,15 +252,15 @@ impl FolderInner {
         written.map_err(|error| broken(&opened.name, &error))
     }
 
-    /// As a user knows it.
+    /// Returns the path as error messages show it.
     fn shown(&self, relative: &Path) -> String {
         self.roots.history.join(relative).display().to_string()
     }
 
-    /// A line holds a text and a second one, and each byte of them takes six at most.
+    /// A line contains at most two texts, and each of their bytes becomes at most six.
     fn longest_line(&self) -> u64 {
         let most = u64::try_from(self.max_file_bytes).unwrap_or(u64::MAX);
-        // Two texts per version, and JSON escapes make up to six bytes of one.
+        // JSON escapes use up to six bytes for one byte of text.
         most.saturating_mul(12).saturating_add(1 << 20)
     }
 }

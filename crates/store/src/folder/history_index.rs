@@ -1,7 +1,7 @@
-//! The file of one history: a line for each version, in the order in which they were made.
+//! Index of a history file, which has one line per version, oldest first.
 //!
-//! A line is `{"version": {…}, "content": {…}}`, and has no content where an earlier line has it. A
-//! line `{"dropped": [1, 2]}` says that these versions are kept no longer.
+//! A line is `{"version": {…}, "content": {…}}`; it has no content if an earlier line has the same.
+//! A line `{"dropped": [1, 2]}` marks these versions as deleted.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, Metadata};
@@ -17,15 +17,15 @@ use serde::{Deserialize, Serialize};
 use super::lines::{self, ReverseLines};
 use crate::history::VersionChain;
 
-/// A file with fewer lines of dropped versions than these is left as it is.
+/// Minimum number of deleted versions before a file is rewritten.
 // Rewriting a small file saves nothing.
 const FEWEST_DEAD: usize = 100;
 
-/// Books that are remembered; all are forgotten when there are more.
+/// Maximum number of cached indexes; the cache is cleared when it is full.
 // Clearing everything is simpler than tracking use, and reading an index again is cheap.
 const MOST_BOOKS: usize = 4096;
 
-/// One line of the file.
+/// A line of the file.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct HistoryLine {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -36,7 +36,7 @@ struct HistoryLine {
     dropped: Vec<u64>,
 }
 
-/// What shows that a file is another one than it was.
+/// Properties that identify a state of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct FileIdentity {
     bytes: u64,
@@ -62,21 +62,21 @@ impl FileIdentity {
 /// Index of a history file: the versions without their content.
 #[derive(Clone, Debug, Default)]
 pub(super) struct HistoryIndex {
-    /// Of the file as it was read.
+    /// Identity of the file when it was indexed.
     stamp: FileIdentity,
-    /// The versions that are kept.
+    /// The versions that still exist.
     pub(super) chain: VersionChain,
-    /// How many lines are of versions that are not.
+    /// Number of lines for deleted versions.
     dead: usize,
-    /// Where the line begins that has the content of a digest.
+    /// Offset of the line with the content of each digest.
     places: BTreeMap<Digest, u64>,
 }
 
 impl HistoryIndex {
-    /// Reads a file. `most` is how many bytes a line has at most.
+    /// Indexes a file whose lines have at most `most` bytes.
     ///
     /// # Errors
-    /// `InvalidData` with the line that cannot be understood.
+    /// `InvalidData` with the number of the invalid line.
     pub(super) fn read(file: &mut File, most: u64) -> io::Result<Self> {
         let mut book = HistoryIndex {
             stamp: FileIdentity::of(&file.metadata()?),
@@ -110,10 +110,10 @@ impl HistoryIndex {
         self.chain.forget(&line.dropped);
     }
 
-    /// What a version holds.
+    /// Reads the content of a version.
     ///
     /// # Errors
-    /// The file cannot be read, or has it no more.
+    /// The file cannot be read, or no longer contains the version.
     pub(super) fn content(
         &self,
         file: &mut File,
@@ -131,7 +131,7 @@ impl HistoryIndex {
         line.content.ok_or_else(lost).map(Some)
     }
 
-    /// The lines of some more versions.
+    /// Returns the lines for additional versions.
     pub(super) fn lines(&self, versions: &[VersionRecord]) -> String {
         let mut new = BTreeSet::new();
         let lines = versions.iter().map(|kept| {
@@ -147,10 +147,10 @@ impl HistoryIndex {
         lines.collect()
     }
 
-    /// The book once these lines stand in the file, which begin at a byte of it.
+    /// Returns the index after these lines were appended at a file offset.
     ///
     /// # Errors
-    /// As [`HistoryIndex::read`].
+    /// Same as [`HistoryIndex::read`].
     pub(super) fn with(mut self, at: u64, text: &str, stamp: FileIdentity) -> io::Result<Self> {
         let mut at = at;
         for line in text.split_inclusive('\n') {
@@ -161,10 +161,10 @@ impl HistoryIndex {
         Ok(self)
     }
 
-    /// Writes a file that has only the versions of a chain, which are versions of this one.
+    /// Writes a file with only the versions of `chain`, whose content is in `file`.
     ///
     /// # Errors
-    /// One of the two files fails, or this one has lost what it had.
+    /// Reading or writing fails, or `file` no longer has the content.
     pub(super) fn copy(
         &self,
         file: &mut File,
@@ -189,8 +189,8 @@ impl HistoryIndex {
         Ok(())
     }
 
-    /// Whether more of the file would be of versions that are dropped than of those that are kept,
-    /// once so many more are dropped.
+    /// Whether deleting `more` versions would leave more lines of deleted versions than of existing
+    /// ones.
     pub(super) fn is_worn(&self, more: usize) -> bool {
         self.dead + more > self.chain.versions().count().max(FEWEST_DEAD)
     }
@@ -199,25 +199,25 @@ impl HistoryIndex {
 /// In-memory indexes of the version histories in a folder.
 #[derive(Debug, Default)]
 pub(super) struct HistoryCache {
-    /// Held by the one that writes.
+    /// Held while writing.
     pub(super) writing: Mutex<()>,
-    /// As they were read.
+    /// Cached indexes.
     books: Mutex<BTreeMap<(EntryKind, EntryKey), Arc<HistoryIndex>>>,
 }
 
 impl HistoryCache {
-    /// A book that was read from the same file.
+    /// Returns the cached index, if the file has not changed.
     pub(super) fn find(
         &self,
         at: &(EntryKind, EntryKey),
         stamp: FileIdentity,
     ) -> Option<Arc<HistoryIndex>> {
         let books = lock(&self.books);
-        // Another process may have appended or rewritten the file since.
+        // Another process may have appended to the file or rewritten it since.
         books.get(at).filter(|book| book.stamp == stamp).cloned()
     }
 
-    /// Remembers a book.
+    /// Caches an index.
     pub(super) fn keep(&self, at: (EntryKind, EntryKey), book: Arc<HistoryIndex>) {
         let mut books = lock(&self.books);
         if books.len() >= MOST_BOOKS {
@@ -227,10 +227,10 @@ impl HistoryCache {
     }
 }
 
-/// The newest version that a file has, without a look at all the others.
+/// Returns the newest version in a file without reading the others.
 ///
 /// # Errors
-/// The file cannot be read, or its last lines cannot be understood.
+/// The file cannot be read, or its last lines are invalid.
 pub(super) fn newest(file: &mut File) -> io::Result<Option<Version>> {
     // The newest version is at the end, so a long history is not read from the start.
     let mut lines = ReverseLines::new(file)?;
@@ -243,7 +243,7 @@ pub(super) fn newest(file: &mut File) -> io::Result<Option<Version>> {
     Ok(None)
 }
 
-/// The line that drops versions.
+/// Returns the line that marks versions as deleted.
 pub(super) fn dropping(numbers: &[u64]) -> String {
     line(&HistoryLine {
         dropped: numbers.to_vec(),

@@ -1,34 +1,34 @@
-//! Keys as places inside the folder, and the guard that no key and no link leads out.
+//! Conversion of keys to paths, with checks that no key or symbolic link leads out of the folder.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use quillet_core::store::{EntryKey, EntryKind, StoreError, StoreErrorKind};
 
-/// What is added to the name of a store's folder for that of the histories beside it.
+/// Suffix of the history folder, which is next to the store's folder.
 const HISTORY: &str = ".history";
 
-/// The folder of the labels among the histories.
+/// Folder of the labels in the history folder.
 pub(crate) const LABELS: &str = "labels";
 
-/// The folders of a store.
+/// Folders of a store.
 #[derive(Debug)]
 pub(crate) struct Roots {
-    /// Of the definitions. Absolute; may be a link.
+    /// Folder of the definitions. Absolute; may be a symbolic link.
     pub(crate) definitions: PathBuf,
-    /// Of their histories, and of the labels. Beside the other, so that it can be committed with it
-    /// or left out; not there before the first version.
+    /// Folder of histories and labels. It is a separate folder, so it can be committed together
+    /// with the definitions or excluded. Created with the first version.
     pub(crate) history: PathBuf,
 }
 
 impl Roots {
-    /// The folders of the store at a path.
+    /// Determines the folders of the store at a path.
     ///
     /// # Errors
-    /// There is no folder that the path could begin at.
+    /// The path cannot be made absolute or resolved.
     pub(crate) fn new(path: &Path) -> io::Result<Self> {
         let definitions = std::path::absolute(path)?;
-        // `..` has no name; what it leads to has one.
+        // A path that ends in `..` has no file name, so it is resolved.
         let named = match definitions.file_name() {
             Some(_) => definitions.clone(),
             None => fs::canonicalize(&definitions)?,
@@ -39,7 +39,7 @@ impl Roots {
                 name.push(HISTORY);
                 named.with_file_name(name)
             }
-            // Nothing is beside the root of all folders.
+            // The root of the file system has no siblings.
             None => named.join(HISTORY),
         };
         Ok(Roots {
@@ -48,7 +48,7 @@ impl Roots {
         })
     }
 
-    /// The one that the entries of a kind are in.
+    /// Returns the folder with the entries of a kind.
     pub(crate) fn of(&self, kind: EntryKind) -> &Path {
         match kind {
             EntryKind::Label => &self.history,
@@ -57,7 +57,7 @@ impl Roots {
     }
 }
 
-/// The folders of a kind in a folder store; new files go to the first.
+/// Returns the subfolders for a kind in a folder store; new files are created in the first.
 ///
 /// # Examples
 ///
@@ -81,33 +81,32 @@ pub fn folders(kind: EntryKind) -> &'static [&'static str] {
     }
 }
 
-/// The kind whose entries are in a folder of this name.
+/// Returns the kind with a subfolder of this name.
 pub(crate) fn kind_of(folder: &str) -> Option<EntryKind> {
     let holds = |kind: &EntryKind| folders(*kind).contains(&folder);
     EntryKind::ALL.into_iter().find(holds)
 }
 
-/// Longest segment of a key that becomes a file name, in bytes: file systems take
-/// 255, and an ending and a temporary name must fit too.
+/// Maximum length of a key segment that becomes a file name, in bytes.
 // File systems allow 255 bytes; this leaves room for an ending and the temporary suffix.
 const MAX_SEGMENT: usize = 200;
 
-/// How deep folders may be nested below a kind's folder.
+/// Maximum depth of folders below the folder of a kind.
 pub(crate) const MAX_DEPTH: usize = 16;
 
-/// The path of a key below the root, without an ending.
+/// Returns the path of a key relative to the root, without an extension.
 ///
 /// # Errors
-/// `Refused` for a key with a segment that is no portable file name.
+/// `Refused` for a key with a segment that is not a portable file name.
 pub(crate) fn path_of(kind: EntryKind, key: &EntryKey) -> Result<PathBuf, StoreError> {
     let first = folders(kind).first().copied().unwrap_or_default();
     below(first, key)
 }
 
-/// The path of a key below a folder, without an ending.
+/// Returns the path of a key below a folder, without an extension.
 ///
 /// # Errors
-/// As [`path_of`].
+/// Same as [`path_of`].
 pub(crate) fn below(folder: &str, key: &EntryKey) -> Result<PathBuf, StoreError> {
     if key.segments().count() > MAX_DEPTH + 1 {
         let key = key.as_str();
@@ -128,7 +127,7 @@ pub(crate) fn below(folder: &str, key: &EntryKey) -> Result<PathBuf, StoreError>
     Ok(path)
 }
 
-/// What keeps a text from being a file name on every system we know.
+/// Returns the reason why a text is not a valid file name on all known systems.
 fn wrong_name(segment: &str) -> Option<String> {
     if segment.is_empty() {
         return Some("it has an empty segment".to_owned());
@@ -136,13 +135,13 @@ fn wrong_name(segment: &str) -> Option<String> {
     if segment.len() > MAX_SEGMENT {
         return Some(format!("a segment is longer than {MAX_SEGMENT} bytes"));
     }
-    // A leading dot hides a file; Windows drops trailing dots and spaces.
+    // A leading dot hides a file, and Windows drops trailing dots and spaces.
     if segment.starts_with('.') || segment.ends_with(['.', ' ']) {
         return Some(format!(
             "{segment:?} starts with a dot, or ends with a dot or a space"
         ));
     }
-    // Also what Windows forbids, so a folder can be copied to any system.
+    // Includes the characters that Windows forbids, so a folder can be copied to any system.
     let bad = |c: &char| c.is_control() || r#"/\*?"<>|%"#.contains(*c);
     let found = segment.chars().find(bad)?;
     Some(format!(
@@ -154,16 +153,16 @@ pub(crate) fn refused(message: String) -> StoreError {
     StoreError::new(StoreErrorKind::Refused, message)
 }
 
-/// Where a link or a file really is, if that is inside of the root, which is canonical.
+/// Resolves symbolic links; `None` if the result is outside the root, which must be canonical.
 pub(crate) fn inside(root: &Path, path: &Path) -> Option<PathBuf> {
     let real = fs::canonicalize(path).ok()?;
     real.starts_with(root).then_some(real)
 }
 
-/// Makes the folder of the histories, if it is not there.
+/// Creates the history folder if it is missing.
 ///
 /// # Errors
-/// `Refused` with the system's reason.
+/// `Refused` with the reason of the operating system.
 pub(crate) fn make_root(root: &Path) -> Result<(), StoreError> {
     match fs::create_dir(root) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
@@ -176,11 +175,11 @@ pub(crate) fn make_root(root: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// Makes the folders of a relative path, one by one, so that none is made behind a
-/// link that leads out.
+/// Creates the folders of a relative path one at a time, so none is created behind a symbolic link
+/// that leads out of the root.
 ///
 /// # Errors
-/// `Refused` with the system's reason, or for a link that leads out.
+/// `Refused` with the reason of the operating system, or for a symbolic link out of the root.
 pub(crate) fn make_folders(root: &Path, relative: &Path) -> Result<PathBuf, StoreError> {
     let wrong = |error| refused(format!("{}: {error}", root.display()));
     let root = &fs::canonicalize(root).map_err(wrong)?;
@@ -188,13 +187,13 @@ pub(crate) fn make_folders(root: &Path, relative: &Path) -> Result<PathBuf, Stor
     for part in relative.components() {
         folder.push(part);
         match fs::create_dir(&folder) {
-            // Another process may create the same folder at this moment.
+            // Another process may create the same folder concurrently.
             Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
                 return Err(refused(format!("{}: {error}", folder.display())));
             }
             _ => {}
         }
-        // Checked at each level after it exists: one of the parents may be a link.
+        // Checked at each level after it exists, because any parent may be a symbolic link.
         if inside(root, &folder).is_none() {
             let folder = folder.display();
             return Err(refused(format!(

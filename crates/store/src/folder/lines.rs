@@ -1,7 +1,7 @@
-//! Files of one JSON text a line, which are only appended to.
+//! Append-only files with one JSON text per line.
 //!
-//! A process that is killed while it appends leaves a line that does not end. Readers take no
-//! notice of it, and the next one to append cuts it off.
+//! A process that is killed during an append leaves an incomplete line. Readers ignore it, and the
+//! next append removes it.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
@@ -9,15 +9,15 @@ use std::path::Path;
 
 use super::write::make_private;
 
-/// Bytes that are read at once from the end of a file.
+/// Number of bytes per read from the end of a file.
 // Usually holds the last few lines, so reading the newest entry takes one read.
 const PIECE: u64 = 16 << 10;
 
-/// Reads the whole lines of a file from its beginning: each with the byte that it begins at.
-/// Gives the byte where the last one ends.
+/// Reads the complete lines of a file from its beginning, each with its offset. Returns the offset
+/// after the last one.
 ///
 /// # Errors
-/// The file cannot be read, a line is longer than `most` bytes, or `take` fails.
+/// The file cannot be read, a line exceeds `most` bytes, or `take` fails.
 pub(crate) fn each(
     file: &mut File,
     most: u64,
@@ -41,7 +41,7 @@ pub(crate) fn each(
     }
 }
 
-/// The line that begins at a byte.
+/// Reads the line at an offset.
 ///
 /// # Errors
 /// The file cannot be read.
@@ -52,8 +52,8 @@ pub(crate) fn at(file: &mut File, byte: u64) -> io::Result<Vec<u8>> {
     Ok(line)
 }
 
-/// Appends whole lines behind the last whole one, and waits until they rest on the disk; gives the
-/// byte that they begin at, and what the file is then.
+/// Appends complete lines after the last complete one, and syncs the file. Returns the offset of
+/// the new lines and the metadata of the file.
 ///
 /// # Errors
 /// The file cannot be written.
@@ -64,7 +64,7 @@ pub(crate) fn append(path: &Path, lines: &str, private: bool) -> io::Result<(u64
     let mut file = options.open(path)?;
     let length = file.metadata()?.len();
     let end = ReverseLines::new(&mut file)?.whole;
-    // A crashed process left an incomplete line. Appending to it would corrupt the new one.
+    // A crashed process left an incomplete line. Appending to it would corrupt the new line.
     if end < length {
         file.set_len(end)?;
     }
@@ -75,19 +75,19 @@ pub(crate) fn append(path: &Path, lines: &str, private: bool) -> io::Result<(u64
     Ok((end, file.metadata()?))
 }
 
-/// The whole lines of a file, from the last to the first.
+/// Iterates over the complete lines of a file from the last to the first.
 pub(crate) struct ReverseLines<'a> {
     file: &'a mut File,
-    /// Where what was read begins in the file.
+    /// File offset at which the buffer begins.
     begin: u64,
-    /// What was read and not given out.
+    /// Bytes that were read and not returned yet.
     read: Vec<u8>,
-    /// Where the last whole line ends.
+    /// File offset after the last complete line.
     whole: u64,
 }
 
 impl<'a> ReverseLines<'a> {
-    /// Begins at the end.
+    /// Starts at the end of the file.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -99,8 +99,8 @@ impl<'a> ReverseLines<'a> {
             read: Vec::new(),
             whole: 0,
         };
-        // What does not end is no line.
-        // An incomplete last line may be longer than one piece.
+        // An incomplete last line is ignored.
+        // It may be longer than one read.
         while !lines.read.contains(&b'\n') && lines.more()? {}
         let ends = lines.read.iter().rposition(|byte| *byte == b'\n');
         lines.read.truncate(ends.map_or(0, |last| last + 1));
@@ -110,7 +110,7 @@ impl<'a> ReverseLines<'a> {
         Ok(lines)
     }
 
-    /// Reads a piece more; `false` at the beginning of the file.
+    /// Reads more bytes; `false` at the beginning of the file.
     fn more(&mut self) -> io::Result<bool> {
         let size = self.begin.min(PIECE);
         if size == 0 {
@@ -125,7 +125,7 @@ impl<'a> ReverseLines<'a> {
         Ok(true)
     }
 
-    /// The line before the one that was given last.
+    /// Returns the previous line.
     ///
     /// # Errors
     /// The file cannot be read.

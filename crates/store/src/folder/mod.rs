@@ -1,15 +1,16 @@
 //! A watched folder of definitions.
 //!
-//! Subfolders are the kinds: `extensions/`, `prompts/` (or `templates/`), `environs/`, `tools/`,
-//! `agents/`, `databases/`. Nested folders and the file's stem are the segments of the key:
-//! `environs/vscode/lang.json` is `vscode:lang`. Files are JSON or YAML; among prompts also bare
-//! templates (`.gotmpl` and `.tmpl` for Go's format, `.jinja`, `.hbs`, `.mustache`, `.liquid`,
-//! `.sk`, `.fstring` and so on), prompt files (`.prompt`, `.prompty`, a folder with `skprompt.txt`)
-//! and scripts (`.ai.yaml`, `.ai.yml`).
+//! The subfolders are the kinds: `extensions/`, `prompts/` (or `templates/`), `environs/`,
+//! `tools/`, `agents/`, `databases/`. Nested folders and the stem of the file form the segments of
+//! the key: `environs/vscode/lang.json` is `vscode:lang`. Files are JSON or YAML. Prompts can also
+//! be plain templates (`.gotmpl` and `.tmpl` for Go's format, `.jinja`, `.hbs`, `.mustache`,
+//! `.liquid`, `.sk`, `.fstring` and so on), prompt files (`.prompt`, `.prompty`, a folder with
+//! `skprompt.txt`) and scripts (`.ai.yaml`, `.ai.yml`).
 //!
-//! Histories rest beside it, in a folder of its name with `.history` behind it: a file
-//! `prompt/greet/hello.jsonl` for each definition, `labels/prompt/greet/hello.json`, which people
-//! may edit as well, and `log.jsonl`. It is there from the first version on.
+//! Histories are in a sibling folder whose name has the suffix `.history`. It contains a file
+//! `prompt/greet/hello.jsonl` for each definition, the labels in `labels/prompt/greet/hello.json`,
+//! which users may edit, and the audit log `log.jsonl`. The folder is created with the first
+//! version.
 
 pub(crate) mod document;
 mod history;
@@ -59,38 +60,37 @@ pub struct FolderStore {
     _watcher: AbortOnDropHandle<()>,
 }
 
-/// What the store and its watcher share.
+/// State shared by the store and its watcher.
 #[derive(Debug)]
 struct FolderInner {
     roots: Roots,
-    /// As the user wrote it.
+    /// The path as the user wrote it.
     name: String,
     max_file_bytes: usize,
     max_versions: usize,
-    /// What the folder held when it was read last, or why it could not be read.
+    /// Result of the last scan, or the reason for its failure.
     snapshot: ArcSwap<Result<FolderSnapshot, String>>,
-    /// Held while the folder is read or written, so that one looks at a time.
+    /// Held during a scan or update, so only one runs at a time.
     looking: Mutex<()>,
     shelf: HistoryCache,
     hub: ChangeBus,
 }
 
 impl FolderStore {
-    /// Opens a folder, reads it, and watches it from now on. Must be called inside
-    /// a Tokio runtime.
+    /// Opens a folder, reads it and watches it. Must be called inside a Tokio runtime.
     ///
     /// # Errors
-    /// `Configuration` if there is no such folder, or it cannot be read.
+    /// `Configuration` if the folder does not exist or cannot be read.
     pub async fn open(path: &Path, options: &StoreOptions) -> Result<Self, StoreError> {
         let (path, options) = (path.to_owned(), options.clone());
         let opening = spawn_blocking(move || FolderInner::open(&path, &options));
         let folder = opening.await.map_err(|error| failed(&error))??;
-        // The watch starts before the second look, so no change falls between the two.
+        // The watch starts before the second scan, so no change is missed in between.
         let watcher = tokio::spawn(look_again(folder.clone(), Watch::new(&folder.roots)));
-        // Catches what was written between the first look and the watch.
+        // Finds files that were written between the first scan and the start of the watch.
         in_background(&folder, FolderInner::rescan).await?;
-        // A process may have been killed during a write. Its plan is completed before anything is
-        // served.
+        // A process may have been killed during a write. Its plan is completed before the store is
+        // used.
         in_background(&folder, FolderInner::finish_at_last).await?;
         Ok(FolderStore {
             folder,
@@ -98,10 +98,10 @@ impl FolderStore {
         })
     }
 
-    /// Writes a definition as a file in the form that it was kept in, and makes no version of it.
+    /// Writes a definition in its existing file format, without creating a version.
     ///
     /// # Errors
-    /// `Refused` for a key that is no path, and where the system refuses.
+    /// `Refused` for a key that is not a valid path, and for errors of the operating system.
     pub async fn write_file(
         &self,
         kind: EntryKind,
@@ -127,14 +127,14 @@ async fn look_again(folder: Arc<FolderInner>, mut watch: Watch) {
     }
 }
 
-/// Runs file work where it may block.
+/// Runs file operations where they may block.
 async fn in_background<T: Send + 'static>(
     folder: &Arc<FolderInner>,
     work: impl FnOnce(&FolderInner) -> T + Send + 'static,
 ) -> Result<T, StoreError> {
     let folder = folder.clone();
-    // File work that has started is not cancelled with its future, so a write is never left half-
-    // done by a cancelled request.
+    // A started operation is not cancelled with its future, so a cancelled request never leaves an
+    // incomplete write.
     let done = spawn_blocking(move || work(&folder)).await;
     done.map_err(|error| failed(&error))
 }
@@ -174,9 +174,9 @@ impl FolderInner {
         self.snapshot.load().is_ok()
     }
 
-    /// Reads the folder again, and what is being written once it is, and reports what is different.
+    /// Scans the folder again after files are no longer being written, and reports the differences.
     fn rescan(&self) {
-        // Two scans at the same time could store the older result last.
+        // If two scans ran at the same time, the older result might be stored last.
         let _one = lock(&self.looking);
         let known = self.snapshot.load_full();
         let now = read_stable(
@@ -192,19 +192,20 @@ impl FolderInner {
         let before = self.snapshot.swap(now.clone());
         match (&*before, &*now) {
             (Ok(before), Ok(now)) => self.report_changes(before, now),
-            // The folder was unavailable, so single changes are unknown.
+            // The folder was unavailable, so individual changes are unknown.
             (Err(_), Ok(_)) => self.hub.send(StoreChange::All),
             (Ok(_), Err(reason)) => tracing::warn!(%reason, "store is unavailable"),
             (Err(_), Err(_)) => {}
         }
     }
 
-    /// Reads some entries again that this store wrote, and reports what is different.
+    /// Reads entries that this store has written, and reports the differences.
     fn refresh(&self, places: &[(EntryKind, EntryKey)]) {
         self.read_again(places, |kind, key| self.claims(kind, key));
     }
 
-    /// Reads some entries again that others may be writing, once they are written.
+    /// Reads entries that others may be writing, after the writes are complete, and reports the
+    /// differences.
     fn refresh_settled(&self, places: &[(EntryKind, EntryKey)]) {
         self.read_again(places, |kind, key| self.settled_claims(kind, key));
     }
@@ -214,7 +215,7 @@ impl FolderInner {
         places: &[(EntryKind, EntryKey)],
         read: impl Fn(EntryKind, &EntryKey) -> Result<Vec<FolderEntry>, StoreError>,
     ) {
-        // Dropped before `look` below, which takes the same lock.
+        // Dropped before `rescan` below, which takes the same lock.
         let one = lock(&self.looking);
         let before = self.snapshot.load_full();
         let Ok(before) = &*before else {
@@ -229,14 +230,13 @@ impl FolderInner {
             };
             let at = (*kind, key.clone());
             match claims.into_iter().next() {
-                // The first claim counts, as in a full scan; others are reported there as
+                // The first claim is used, as in a full scan, which reports the others as
                 // duplicates.
                 Some(document) => drop(now.documents.insert(at, document)),
                 None => drop(now.documents.remove(&at)),
             }
         }
-        // Stored before the change is reported, so a subscriber that reads at once finds the new
-        // content.
+        // Stored before the change is reported, so subscribers read the new content.
         self.snapshot.store(Arc::new(Ok(now.clone())));
         self.report_changes(before, &now);
     }
@@ -265,7 +265,7 @@ impl FolderInner {
         }
     }
 
-    /// Nothing if a text of so many bytes may be stored.
+    /// Checks the size of a text.
     fn fits_bytes(&self, key: &EntryKey, bytes: usize) -> Result<(), StoreError> {
         let limit = self.max_file_bytes;
         if bytes <= limit {
@@ -284,15 +284,14 @@ impl FolderInner {
     ) -> Result<(), StoreError> {
         self.fits_bytes(key, content.bytes())?;
         self.with_write_lock(false, || {
-            // Read under the lock of writers: another process may have changed the form of the
-            // file.
+            // Read with the write lock, because another process may have changed the file format.
             let before = self.claims(kind, key)?.into_iter().next();
             let before = before.as_ref().map(|document| &*document.path);
             write::write(&self.roots, kind, key, content, before)
         })
     }
 
-    /// Removes the file that a scan finds, so no key can name another one.
+    /// Removes the file that a scan finds, so a key cannot refer to any other file.
     fn remove(&self, kind: EntryKind, key: &EntryKey) -> Result<bool, StoreError> {
         self.with_write_lock(false, || match self.claims(kind, key)?.first() {
             Some(document) => write::remove(&document.path),
@@ -301,7 +300,7 @@ impl FolderInner {
     }
 }
 
-/// What was, or is, and is not the same any more.
+/// Returns the locations that differ between two snapshots.
 fn changed<'a>(
     before: &'a FolderSnapshot,
     now: &'a FolderSnapshot,
@@ -340,7 +339,7 @@ impl Store for FolderStore {
         async move { self.folder.with(keys) }.boxed()
     }
 
-    /// A file that is broken has no text here; loading reports what is wrong with it.
+    /// An invalid file has no text here; loading it reports the error.
     fn get<'a>(
         &'a self,
         kind: EntryKind,
@@ -348,7 +347,7 @@ impl Store for FolderStore {
     ) -> BoxFuture<'a, Result<Vec<Option<Arc<str>>>, StoreError>> {
         let texts = move |snapshot: &FolderSnapshot| {
             let entry = |key: &EntryKey| Some(&snapshot.documents.get(&(kind, key.clone()))?.entry);
-            // Invalid labels must not look like missing ones.
+            // Invalid labels must be distinguishable from missing ones.
             let has_text = |entry: &StoreEntry| entry.problem.is_none() || kind == EntryKind::Label;
             let text = |entry: &StoreEntry| has_text(entry).then(|| entry.text.clone());
             keys.iter().map(|key| entry(key).and_then(text)).collect()
@@ -378,8 +377,8 @@ impl Store for FolderStore {
         let (key, content) = (key.clone(), DefinitionContent::new(text));
         async move {
             let work = move |folder: &FolderInner| {
-                // The look comes at once, so that writers read their own write without having to
-                // wait for a notice.
+                // Updated immediately, so writers read their own writes without waiting for a
+                // notification.
                 let written = folder.put(kind, &key, &content);
                 folder.refresh(&[(kind, key)]);
                 written
@@ -410,7 +409,7 @@ impl Store for FolderStore {
         self.folder.hub.stream()
     }
 
-    /// Looks at the folder now.
+    /// Scans the folder immediately.
     fn sync(&self) -> BoxFuture<'_, Result<(), StoreError>> {
         async move {
             in_background(&self.folder, FolderInner::rescan).await?;

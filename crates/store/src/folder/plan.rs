@@ -1,8 +1,8 @@
-//! What a commit is about to do, written down before it is done.
+//! Write-ahead plans of commits.
 //!
-//! A definition, its history and its labels are files of their own. A process may be killed between
-//! any two of them; whoever is the next to write finishes what the plan says then, so that all of
-//! it is done or nothing.
+//! A definition, its history and its labels are separate files, and a process may be killed between
+//! any two writes. The next writer then completes the steps of the plan, so a commit takes effect
+//! completely or not at all.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,31 +14,31 @@ use serde::{Deserialize, Serialize};
 use super::key_path::Roots;
 use super::{FolderInner, scan, write};
 
-/// Where a plan is while it is not done.
+/// File of the pending plan.
 const PENDING: &str = ".pending";
 
-/// A change of one definition.
+/// A planned change of one definition.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct CommitPlan {
-    /// As [`EntryKind::word`] says it.
+    /// Name of the kind, from [`EntryKind::word`].
     pub(super) kind: String,
     pub(super) key: Arc<str>,
-    /// New versions, oldest first; the definition becomes the last of them.
+    /// New versions, oldest first; the definition gets the content of the last.
     pub(super) versions: Vec<VersionRecord>,
-    /// What the definition was.
+    /// Content of the definition before the change.
     pub(super) before: Option<DefinitionContent>,
-    /// The text of the labels, as it was and as it becomes.
+    /// Text of the labels before and after the change.
     pub(super) labels: [Option<Arc<str>>; 2],
 }
 
-/// One change of files. Each can be done again, and does nothing then.
+/// A step of a plan. Steps are idempotent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CommitStep {
-    /// The versions come first, so that no label and no definition is without its version.
+    /// Versions are written first, so labels and definitions never refer to a missing version.
     Versions,
     Definition,
     Labels,
-    /// The plan is done.
+    /// Deletes the plan after all other steps.
     Forget,
 }
 
@@ -60,15 +60,15 @@ impl CommitPlan {
         Some((kind, EntryKey::new(self.key.clone())))
     }
 
-    /// Whether it changes nothing that a line of the history would not say.
+    /// Whether the plan only appends to the history.
     fn is_one_line(&self) -> bool {
         let newest = self.versions.last();
         let stays = newest.is_none_or(|newest| has_content(newest, self.before.as_ref()));
         stays && self.labels[0] == self.labels[1]
     }
 
-    /// Whether what stands is what the plan found, what it makes of it, or a part of both: whatever
-    /// somebody else has written since is not touched.
+    /// Whether the current content is that before the plan, after it or a mix of both. Anything
+    /// else was written by another program and must not be overwritten.
     fn is_between(
         &self,
         now: Option<&DefinitionContent>,
@@ -90,27 +90,27 @@ impl CommitPlan {
 }
 
 impl FolderInner {
-    /// Does all that a plan says.
+    /// Executes all steps of a plan.
     pub(super) fn execute(&self, plan: &CommitPlan) -> Result<(), StoreError> {
         if plan.is_one_line() {
-            // A single appended line needs no plan: no second file could disagree with it after a
-            // crash.
+            // A single append needs no plan, because no second file could be inconsistent with it
+            // after a crash.
             return self.step(CommitStep::Versions, plan);
         }
-        // From here on every step may be repeated by another process after a crash.
+        // From here on, another process may repeat every step after a crash.
         self.save_plan(plan)?;
         CommitStep::ALL
             .into_iter()
             .try_for_each(|step| self.step(step, plan))
     }
 
-    /// What a database's definition holds is private, so the plan is.
+    /// The plan is a private file, because definitions of databases contain passwords.
     pub(super) fn save_plan(&self, plan: &CommitPlan) -> Result<(), StoreError> {
         let text = serde_json::to_string(plan).unwrap_or_default();
         write::replace(&self.history_path(Path::new(PENDING))?, &text, true)
     }
 
-    /// Finishes what another process has begun and did not live to finish.
+    /// Completes the plan of a process that was killed.
     pub(super) fn finish(&self) -> Result<(), StoreError> {
         let path = self.history_path(Path::new(PENDING))?;
         let Some(file) = self.open_beside(Path::new(PENDING))? else {
@@ -118,7 +118,7 @@ impl FolderInner {
         };
         let plan = serde_json::from_reader::<_, CommitPlan>(std::io::BufReader::new(file));
         let Ok(plan) = plan else {
-            // The machine stopped before the plan was on disk, so no step of it was executed.
+            // The machine stopped before the plan was on disk, so no step was executed.
             tracing::warn!(path = %path.display(), "incomplete plan: ignored");
             return write::delete(&path).map(drop);
         };
@@ -154,7 +154,7 @@ impl FolderInner {
         let last = book.chain.last();
         let new = plan.versions.iter();
         let new: Vec<VersionRecord> = new
-            // A repeated step skips the versions that the first attempt wrote.
+            // A repeated step skips the versions written by the first attempt.
             .filter(|kept| kept.version.number > last)
             .cloned()
             .collect();
@@ -170,7 +170,7 @@ impl FolderInner {
         let Some(newest) = plan.versions.last() else {
             return Ok(());
         };
-        // A later commit exists, so its definition must stay.
+        // A later commit exists, so its definition must not be overwritten.
         if self.history(kind, key)?.book.chain.last() != newest.version.number {
             return Ok(());
         }
@@ -181,7 +181,8 @@ impl FolderInner {
             .map(|it| DefinitionContent::of(&it.entry))
             .collect();
         let now = contents.first();
-        // The file was edited after the crash. The edit wins and becomes a version of its own.
+        // The file was edited after the crash. The edit takes precedence and becomes a separate
+        // version.
         if !plan.is_between(now, after) {
             return Ok(());
         }
@@ -204,7 +205,7 @@ impl FolderInner {
         plan: &CommitPlan,
     ) -> Result<(), StoreError> {
         let [before, after] = &plan.labels;
-        // The labels may have been edited by hand since.
+        // A user may have edited the labels since.
         if before == after || self.label_text(kind, key)? != *before {
             return Ok(());
         }
@@ -231,7 +232,7 @@ impl FolderInner {
     }
 }
 
-/// Whether a version is this.
+/// Whether a version has this content.
 fn has_content(kept: &VersionRecord, now: Option<&DefinitionContent>) -> bool {
     match (&kept.content, now) {
         (None, None) => true,
@@ -240,7 +241,7 @@ fn has_content(kept: &VersionRecord, now: Option<&DefinitionContent>) -> bool {
     }
 }
 
-/// Sets an entry to what it is to hold, given the file that it is in.
+/// Writes or removes the file of an entry; `before` is its current file.
 fn put(
     roots: &Roots,
     kind: EntryKind,
@@ -295,7 +296,7 @@ mod tests {
             case("removed", json("old"), None),
             case("to a file", json("old"), file("a.prompt", "new", None)),
             case("to JSON", file("a.prompt", "old", None), json("new")),
-            // The file of before has the name that wins.
+            // Both files exist after a crash, and the name of the old one takes precedence.
             case("to YAML", json("old"), file("a.yaml", "a: [", None)),
             case(
                 "function",
@@ -323,7 +324,7 @@ mod tests {
         }
     }
 
-    /// The folder as a process left it that was killed after some steps of a commit.
+    /// Creates the folder as a process that was killed after some steps of a commit leaves it.
     fn killed(case: &Case, steps: usize) -> TempDir {
         let dir = TempDir::new();
         fs::create_dir(dir.path().join("store")).unwrap();
@@ -373,7 +374,7 @@ mod tests {
                 let dir = killed(case, steps);
                 labels_are_sound(&folder(&dir), &name);
 
-                // The next writer may be of another kind.
+                // The next writer may be another process.
                 let other = folder(&dir);
                 let keys = [key()];
                 if steps % 2 == 0 {
@@ -410,7 +411,7 @@ mod tests {
         }
     }
 
-    /// What somebody writes after the crash is theirs, and a version.
+    /// An edit after the crash is preserved and becomes a version.
     #[test]
     fn what_others_wrote_since_is_not_touched() {
         for case in &cases() {
@@ -448,7 +449,7 @@ mod tests {
         }
     }
 
-    /// The two files of a function cannot be written at once.
+    /// The two files of a function cannot be written atomically.
     #[test]
     fn half_a_function_is_finished() {
         let cases = cases();

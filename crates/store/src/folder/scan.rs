@@ -1,4 +1,4 @@
-//! Reads a whole folder into entries.
+//! Reads a folder into entries.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
@@ -15,34 +15,35 @@ use serde::de::IgnoredAny;
 use super::document::{self, FileFormat};
 use super::key_path::{self, Roots};
 
-/// What the folder held at one moment.
+/// Contents of the folder at one moment.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FolderSnapshot {
     pub(crate) documents: BTreeMap<(EntryKind, EntryKey), FolderEntry>,
-    /// Files among the prompts that are no definitions: prompt files may refer to
-    /// them, so their changes count.
+    /// Files among the prompts that are not definitions. Prompt files may refer to them, so their
+    /// changes are tracked.
     pub(crate) others: BTreeMap<PathBuf, FileStamp>,
 }
 
-/// What shows that a file has changed: its length and when it was written.
+/// Length and modification time of a file, for change detection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FileStamp(u64, Option<SystemTime>);
 
-/// One file as an entry.
+/// A file and its entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FolderEntry {
     pub(crate) entry: StoreEntry,
     pub(crate) path: PathBuf,
 }
 
-/// Reads everything.
+/// Scans the whole folder.
 ///
 /// # Errors
-/// The folder of the definitions cannot be read. What cannot be read inside becomes a broken entry.
+/// The folder of the definitions cannot be read. Any other unreadable file becomes an invalid
+/// entry.
 pub(crate) fn scan(roots: &Roots, max_file_bytes: usize) -> io::Result<FolderSnapshot> {
     let mut scan = FolderScan::new(&roots.definitions, max_file_bytes)?;
-    // Fails here if the folder is missing. The folders of the kinds are optional, so their errors
-    // are ignored.
+    // Fails if the folder is missing. The folders of the kinds are optional, so their errors are
+    // ignored.
     fs::read_dir(&scan.root)?;
     for kind in EntryKind::ALL
         .into_iter()
@@ -58,12 +59,12 @@ pub(crate) fn scan(roots: &Roots, max_file_bytes: usize) -> io::Result<FolderSna
     Ok(found)
 }
 
-/// One file as a folder store would hand it out, wherever it is: its name gives its key, and a
-/// `skprompt.txt` is read with its `config.json` under the name of their folder. `None` for a file
-/// that is no definition of that kind by its name.
+/// Reads a single file in the same way as a folder store, wherever it is. Its name determines the
+/// key, and a `skprompt.txt` is read together with its `config.json` under the name of their
+/// folder. `None` if the file name is not that of a definition of this kind.
 ///
 /// # Errors
-/// There is no such file. One that cannot be read is a broken entry.
+/// The file does not exist. An unreadable file becomes an invalid entry.
 pub fn entry_of_file(
     kind: EntryKind,
     path: &Path,
@@ -81,7 +82,7 @@ pub fn entry_of_file(
     Ok(found.next().map(|document| document.entry))
 }
 
-/// Reads one entry again: the file that has its key, and then those that claim it in vain.
+/// Reads one entry: first the file that has the key, then the duplicates.
 ///
 /// # Errors
 /// The folder of the definitions cannot be read.
@@ -109,18 +110,18 @@ pub(crate) fn claims(
 
 struct FolderScan {
     root: PathBuf,
-    /// What comes before a path below the root, in messages.
+    /// Prefix of relative paths in messages.
     name: String,
     max_file_bytes: usize,
     found: FolderSnapshot,
-    /// Files whose key another one has.
+    /// Files whose key belongs to another file.
     shadowed: Vec<FolderEntry>,
 }
 
 impl FolderScan {
     fn new(folder: &Path, max_file_bytes: usize) -> io::Result<Self> {
         Ok(FolderScan {
-            // Each time again, since the folder may be a link that is set to another one.
+            // Resolved for each scan, because the folder may be a symbolic link with a new target.
             root: fs::canonicalize(folder)?,
             name: String::new(),
             max_file_bytes,
@@ -144,9 +145,9 @@ impl FolderScan {
         }
     }
 
-    /// What may be the file of a key, or the folder that is one prompt, and nothing else.
+    /// Reads only the files that may have this key, or the folder of a function.
     fn key(&mut self, kind: EntryKind, folder: &str, key: &EntryKey) {
-        // An invalid path cannot be the name of a file.
+        // A key that is not a valid path has no file.
         let Ok(path) = key_path::below(folder, key) else {
             return;
         };
@@ -155,7 +156,7 @@ impl FolderScan {
         };
         let folder = self.root.join(folder);
         let on_the_way = folder.ancestors().take_while(|above| *above != self.root);
-        // The same rules as a full scan, which does not enter such folders.
+        // The same rules as in a full scan, which does not enter such folders.
         if on_the_way.into_iter().any(|above| !self.is_entered(above)) {
             return;
         }
@@ -174,13 +175,13 @@ impl FolderScan {
         }
     }
 
-    /// Whether a folder is one that is looked into.
+    /// Whether a full scan enters this folder.
     fn is_entered(&self, folder: &Path) -> bool {
         let inside = key_path::inside(&self.root, folder);
         inside.is_some_and(|real| real.is_dir() && !is_circle(folder, &real))
     }
 
-    /// `prefix` holds the segments above, each followed by a colon.
+    /// `prefix` contains the parent segments, each followed by a colon.
     fn folder(&mut self, kind: EntryKind, folder: &Path, prefix: &str, depth: usize) {
         if depth > key_path::MAX_DEPTH {
             let folder = folder.display();
@@ -226,12 +227,12 @@ impl FolderScan {
             && let Ok(about) = fs::metadata(&real)
         {
             let stamp = FileStamp(about.len(), about.modified().ok());
-            // Not a definition, but prompt files may include it; a change must be noticed.
+            // Not a definition, but prompt files may include it, so changes must be detected.
             self.found.others.insert(path.to_owned(), stamp);
         }
     }
 
-    /// A folder that is one prompt: Semantic Kernel's `skprompt.txt` with its `config.json`.
+    /// Reads a folder that is one prompt: Semantic Kernel's `skprompt.txt` with its `config.json`.
     fn function(&mut self, kind: EntryKind, folder: &Path, key: &str) {
         let (text, config) = (document::FOLDER_TEXT, document::FOLDER_CONFIG);
         let (path, config) = (folder.join(text), folder.join(config));
@@ -259,7 +260,8 @@ impl FolderScan {
         }
     }
 
-    /// Two files may claim one key: `a.json` and `a.yaml`. The first by name has it.
+    /// Stores an entry. If two files have the same key (`a.json` and `a.yaml`), the first by name
+    /// is used.
     fn keep(&mut self, kind: EntryKind, key: EntryKey, mut entry: StoreEntry, path: &Path) {
         entry.folder = folder_of(kind, path);
         if kind == EntryKind::Label && entry.problem.is_none() {
@@ -282,18 +284,19 @@ impl FolderScan {
     }
 }
 
-/// What is in a folder, by name.
+/// Returns the paths in a folder, sorted by name.
 fn sorted(folder: &Path) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(folder) else {
         return Vec::new();
     };
     let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-    // The order of `read_dir` differs between systems, and the first of two files for one key wins.
+    // The order of `read_dir` differs between systems, and the first of two files with one key is
+    // used.
     paths.sort();
     paths
 }
 
-/// What keeps an entry from being labels. People write them too.
+/// Validates labels, which users may edit, and returns the error.
 fn wrong_labels(entry: &StoreEntry) -> Option<Diagnostic> {
     let text = &*entry.text;
     let why = Labels::parse(text).err()?;
@@ -305,12 +308,12 @@ fn wrong_labels(entry: &StoreEntry) -> Option<Diagnostic> {
     let start = place_of(text, &why).filter(|_| entry.origin.ends_with(".json"));
     Some(match start {
         Some(start) => found.at(text, Span { start, end: start }),
-        // What was written as YAML has other places.
+        // Offsets in converted YAML do not match the file.
         None => found,
     })
 }
 
-/// The byte at which labels in JSON are wrong.
+/// Returns the offset of the error in JSON labels.
 fn place_of(text: &str, why: &str) -> Option<usize> {
     match serde_json::from_str::<BTreeMap<String, IgnoredAny>>(text) {
         Ok(labels) => {
@@ -326,7 +329,7 @@ fn place_of(text: &str, why: &str) -> Option<usize> {
     }
 }
 
-/// Prompts may be files that refer to others beside them.
+/// Returns the folder of a prompt, whose file may refer to its neighbors.
 fn folder_of(kind: EntryKind, path: &Path) -> Option<Arc<Path>> {
     let folder = (kind == EntryKind::Prompt).then(|| path.parent())?;
     folder.map(Arc::from)
@@ -343,18 +346,18 @@ fn leads_out(path: &Path) -> String {
     }
 }
 
-/// Whether a folder is a link to one that it is in.
+/// Whether a folder is a symbolic link to one of its parents.
 fn is_circle(path: &Path, real: &Path) -> bool {
     path.is_symlink() && path.ancestors().skip(1).any(|above| leads_to(above, real))
 }
 
-/// Whether a folder on the way is the one that something leads to.
+/// Whether a parent folder is the target of a link.
 fn leads_to(above: &Path, real: &Path) -> bool {
     fs::canonicalize(above).is_ok_and(|above| above == real)
 }
 
-/// Opens a regular file and nothing else: opening a pipe waits for whoever writes, and opening
-/// a device may do anything.
+/// Opens regular files only: opening a pipe waits for a writer, and opening a device may have side
+/// effects.
 pub(crate) fn open(path: &Path) -> Result<File, String> {
     let regular = |about: io::Result<fs::Metadata>| match about {
         Ok(about) if about.is_file() => Ok(()),
@@ -364,15 +367,16 @@ pub(crate) fn open(path: &Path) -> Result<File, String> {
         )),
         Err(error) => Err(error.to_string()),
     };
-    // Before opening: opening a pipe may block, and opening a device may have effects.
+    // Checked before opening, because opening a pipe may block and opening a device may have side
+    // effects.
     regular(fs::metadata(path))?;
     let mut options = OpenOptions::new();
     options.read(true);
-    // The file may have been replaced by a pipe since the check.
+    // The file may have been replaced by a pipe after the check.
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NONBLOCK);
     let file = options.open(path).map_err(|error| error.to_string())?;
-    // Again on the open file, which cannot be replaced any more.
+    // Checked again on the open file, which can no longer be replaced.
     regular(file.metadata())?;
     Ok(file)
 }

@@ -1,8 +1,8 @@
-//! Waits for files that somebody is writing.
+//! Waits for files that are being written.
 //!
-//! Editors and scripts seldom write as this store does, beside the place and with a rename. They
-//! empty the file and fill it, or move it away and write a new one; whoever looks in between sees an
-//! empty definition, half of one, or none, and would serve it and keep it as a version.
+//! Unlike this store, editors and scripts seldom write to a temporary file and rename it. They
+//! truncate the file and fill it, or move it away and create a new one. A concurrent reader would
+//! find an empty, partial or missing definition, and would serve it and record it as a version.
 
 use std::fs;
 use std::path::Path;
@@ -12,16 +12,16 @@ use std::time::{Duration, Instant, SystemTime};
 use super::document::FOLDER_CONFIG;
 use super::scan::FolderEntry;
 
-/// A file that changed is read when nobody has written it for this long.
+/// Minimum age of a changed file before it is read.
 pub(super) const SETTLE: Duration = Duration::from_millis(50);
-/// The same for one that is empty now, which hardly anybody means.
+/// Minimum age of an empty file, which is rarely intended.
 const SETTLE_EMPTY: Duration = Duration::from_secs(1);
-/// A file that does not come to rest is taken as it is after this.
+/// Maximum wait, after which the file is read as it is.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// Between two looks.
+/// Pause between two checks.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Reads again for as long as what was read is being written. Blocks the thread.
+/// Repeats a read while the file is being written. Blocks the thread.
 pub(super) fn read_stable<T, E>(
     mut read: impl FnMut() -> Result<T, E>,
     is_moving: impl Fn(&T) -> bool,
@@ -36,8 +36,8 @@ pub(super) fn read_stable<T, E>(
     }
 }
 
-/// Whether a definition that is not what it was is likely to change at once again. Times of another
-/// machine's clock may lie in the future, and say nothing.
+/// Whether a changed definition is likely to change again soon. Times in the future, from the clock
+/// of another machine, are ignored.
 pub(super) fn is_moving(before: Option<&FolderEntry>, now: Option<&FolderEntry>) -> bool {
     if before == now {
         return false;
@@ -52,7 +52,7 @@ pub(super) fn is_moving(before: Option<&FolderEntry>, now: Option<&FolderEntry>)
             let config = config.map(|_| now.path.with_file_name(FOLDER_CONFIG));
             is_fresh(&now.path, quiet) || config.is_some_and(|path| is_fresh(&path, quiet))
         }
-        // It went away, and a folder is written when a name in it goes.
+        // The file is missing; removing a file modifies its folder.
         (Some(before), None) => before
             .path
             .parent()

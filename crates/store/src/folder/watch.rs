@@ -1,4 +1,4 @@
-//! Notices that something in a folder has changed.
+//! Detects changes in a folder.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,29 +14,30 @@ use tokio::time::{sleep, timeout};
 use super::key_path::{LABELS, Roots};
 use super::stable_read::SETTLE;
 
-/// A look without notice, where notices work: the folder itself may have been replaced,
-/// or a notice lost.
+/// Interval of scans while notifications work. The folder itself may be replaced, or a notification
+/// may be lost.
 const LOOK: Duration = Duration::from_secs(15);
-/// A look where the system gives no notices, as on network mounts, or where the folder is gone.
+/// Interval of scans without notifications, such as on network mounts or for a missing folder.
 const LOOK_OFTEN: Duration = Duration::from_secs(2);
 
-/// Notices of changes below a folder.
+/// Notifications about changes below a folder.
 #[derive(Debug)]
 pub(crate) struct Watch {
     signs: Arc<WatchSignals>,
-    /// Held for its drop, which ends the notices.
+    /// Dropping it stops the notifications.
     watcher: Option<RecommendedWatcher>,
 }
 
 #[derive(Debug, Default)]
 struct WatchSignals {
     touched: Notify,
-    /// The folder itself was moved or removed. A watch follows what it watches, not its name.
+    /// Whether the folder itself was moved or removed. A watch follows the folder instead of its
+    /// name.
     moved: AtomicBool,
 }
 
 impl Watch {
-    /// Watches the folders of a store; those that cannot be watched are looked at more often.
+    /// Watches the folders of a store; those that cannot be watched are scanned more often.
     pub(crate) fn new(roots: &Roots) -> Self {
         let signs = Arc::new(WatchSignals::default());
         let watcher = watcher(roots, signs.clone());
@@ -50,8 +51,8 @@ impl Watch {
         }
     }
 
-    /// Waits until it is time to look at the folder. `false` if it is also time for a
-    /// new watch, since this one may be of a folder that is here no more.
+    /// Waits until the folder must be scanned. Returns `false` if a new watch is also needed,
+    /// because the watched folder may no longer be at this path.
     pub(crate) async fn changed(&self) -> bool {
         let patience = match self.watcher {
             Some(_) => LOOK,
@@ -63,7 +64,7 @@ impl Watch {
         {
             return false;
         }
-        // Until then most files are written.
+        // Gives programs time to finish most writes.
         sleep(SETTLE).await;
         !self.signs.moved.load(Ordering::Relaxed)
     }
@@ -73,7 +74,7 @@ fn watcher(roots: &Roots, signs: Arc<WatchSignals>) -> notify::Result<Recommende
     let places = WatchPaths::new(roots);
     let mut watcher = notify::recommended_watcher(move |event: notify::Result<Event>| {
         if let Ok(event) = &event {
-            // Our own reading must not wake us.
+            // Our own reads must not trigger a scan.
             if matches!(event.kind, EventKind::Access(_)) || places.is_elsewhere(event) {
                 return;
             }
@@ -83,12 +84,12 @@ fn watcher(roots: &Roots, signs: Arc<WatchSignals>) -> notify::Result<Recommende
         }
         signs.touched.notify_one();
     })?;
-    // Recursive watches also cover folders that are created later.
+    // Recursive watches also include folders that are created later.
     watcher.watch(&roots.definitions, RecursiveMode::Recursive)?;
     if roots.history.is_dir() {
         watcher.watch(&roots.history, RecursiveMode::Recursive)?;
     }
-    // The folder of histories is made with the first version.
+    // The history folder is created with the first version, so its parent is watched.
     match roots.history.parent() {
         Some(parent) if parent != roots.definitions => {
             watcher.watch(parent, RecursiveMode::NonRecursive)?;
@@ -98,7 +99,7 @@ fn watcher(roots: &Roots, signs: Arc<WatchSignals>) -> notify::Result<Recommende
     Ok(watcher)
 }
 
-/// What is watched, as we call it and as the system may.
+/// The watched paths under all names that the system may report.
 #[derive(Debug)]
 struct WatchPaths {
     definitions: Vec<PathBuf>,
@@ -116,12 +117,12 @@ impl WatchPaths {
         }
     }
 
-    /// Whether all that an event is about is of no interest.
+    /// Whether an event only concerns irrelevant paths.
     fn is_elsewhere(&self, event: &Event) -> bool {
         !event.paths.is_empty() && event.paths.iter().all(|path| self.is_other(path))
     }
 
-    /// Whether a path is a neighbour of the folders, or in the histories and of no label.
+    /// Whether a path is irrelevant: a sibling of the folders, or a history file other than labels.
     fn is_other(&self, path: &Path) -> bool {
         let within = |folders: &[PathBuf]| folders.iter().any(|folder| path.starts_with(folder));
         if within(&self.history) {
@@ -132,12 +133,12 @@ impl WatchPaths {
         !within(&self.definitions) && self.history.iter().any(beside)
     }
 
-    /// Whether one of the folders is another one now.
+    /// Whether an event replaces one of the folders.
     fn replaces_root(&self, event: &Event) -> bool {
         let kind = event.kind;
         let goes = kind.is_remove() || matches!(kind, EventKind::Modify(ModifyKind::Name(_)));
         let is_any = |folders: &[PathBuf]| event.paths.iter().any(|path| folders.contains(path));
-        // A history folder that was just created is not covered by the existing watch.
+        // The existing watch does not include a history folder that was just created.
         let comes = kind.is_create() && is_any(&self.history);
         comes || (goes && (is_any(&self.definitions) || is_any(&self.history)))
     }

@@ -1,4 +1,4 @@
-//! Writing and removing the files of entries.
+//! Writes and removes the files of entries.
 
 use std::borrow::Cow;
 use std::fs::{self, OpenOptions};
@@ -11,14 +11,14 @@ use quillet_core::store::{EntryKey, EntryKind, StoreError};
 use super::document::{self, FOLDER_CONFIG, FOLDER_TEXT};
 use super::key_path::{self, Roots, refused};
 
-/// Writes an entry beside its place and renames, so that no reader sees half a file. A file of
-/// another form (YAML, a bare template) makes way for the new one.
+/// Writes an entry to a temporary file and renames it, so readers never see an incomplete file. If
+/// the entry was in another format (YAML, a plain template), its old file is removed.
 ///
-/// `before` is the file that it was in.
+/// `before` is the current file of the entry.
 ///
 /// # Errors
-/// `Refused` for a key that is no path, a file name whose ending says nothing here, and where the
-/// system refuses.
+/// `Refused` for a key that is not a valid path, for a file name with an unknown extension, and for
+/// errors of the operating system.
 pub(crate) fn write(
     roots: &Roots,
     kind: EntryKind,
@@ -37,7 +37,7 @@ pub(crate) fn write(
         let folder = key_path::make_folders(root, &relative)?;
         let config = folder.join(FOLDER_CONFIG);
         match &content.companion {
-            // Before the text: the text makes the folder a prompt, and must not be read with an old
+            // Before the text, which makes the folder a prompt and must not be combined with an old
             // configuration.
             Some((_, text)) => replace(&config, text, private)?,
             None => delete(&config).map(drop)?,
@@ -55,38 +55,38 @@ pub(crate) fn write(
         path
     };
     match before {
-        // After the new file is in place, so a crash leaves two files and not none.
+        // After the new file is written, so a crash leaves two files instead of none.
         Some(before) if before != path => remove(before).map(drop),
         _ => Ok(()),
     }
 }
 
-/// Removes the file of an entry, and what belongs to it; `false` if there was none.
+/// Removes the file of an entry and its configuration; `false` if it does not exist.
 ///
 /// # Errors
-/// `Refused` where the system refuses.
+/// `Refused` for errors of the operating system.
 pub(crate) fn remove(path: &Path) -> Result<bool, StoreError> {
     if path.file_name() != Some(FOLDER_TEXT.as_ref()) {
         return delete(path);
     }
-    // Alone, it would be a prompt of its own.
+    // Without the text, the configuration would be a separate prompt.
     delete(&path.with_file_name(FOLDER_CONFIG))?;
     let removed = delete(path);
     if let Some(folder) = path.parent() {
-        // Other files may be in it.
+        // Fails if the folder contains other files, which is fine.
         let _ = fs::remove_dir(folder);
     }
     removed
 }
 
-/// Whether this is a prompt that is a folder.
+/// Whether the content is a prompt that consists of a folder.
 fn is_function(kind: EntryKind, content: &DefinitionContent) -> bool {
     let is_one = content.companion.is_some() || &*content.file == FOLDER_TEXT;
     kind == EntryKind::Prompt && is_one
 }
 
-/// How the file of an entry ends, and what is in it. Of the name that a version has, only the
-/// ending counts: the rest follows the key.
+/// Returns the extension and the content of an entry's file. Only the extension of a version's file
+/// name is used; the key determines the remaining path.
 fn form<'a>(
     kind: EntryKind,
     key: &EntryKey,
@@ -107,23 +107,22 @@ fn form<'a>(
     Ok((Cow::Borrowed(ending), Cow::Borrowed(text)))
 }
 
-/// Sets a file to a text, for all readers at once.
+/// Replaces the content of a file atomically.
 ///
 /// # Errors
-/// `Refused` where the system refuses.
+/// `Refused` for errors of the operating system.
 pub(crate) fn replace(path: &Path, text: &str, private: bool) -> Result<(), StoreError> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    // In the same folder, since a rename across file systems is not atomic. Scans ignore names that
-    // start with a dot.
+    // In the same folder, because a rename across file systems is not atomic. Scans ignore names
+    // that start with a dot.
     let temporary = path.with_file_name(format!(".{name}.new"));
     let made = make_file(&temporary, text, private);
     let placed = made.and_then(|()| fs::rename(&temporary, path));
     placed.map_err(|error| refused(format!("{}: {error}", path.display())))
 }
 
-/// Makes a file that is not there yet: what a stopped process or somebody else has left in
-/// its place is not written to. The addresses of databases hold passwords, so that their
-/// files are private, for their owner only.
+/// Creates a new file, removing any existing one instead of writing to it. Definitions of databases
+/// contain passwords, so their files are readable by the owner only.
 fn make_file(path: &Path, content: &str, private: bool) -> io::Result<()> {
     delete(path).map_err(io::Error::other)?;
     let mut options = OpenOptions::new();
@@ -132,7 +131,7 @@ fn make_file(path: &Path, content: &str, private: bool) -> io::Result<()> {
     options.open(path)?.write_all(content.as_bytes())
 }
 
-/// Has a file that is made be readable by its owner only.
+/// Makes new files readable by the owner only, if `private` is set.
 pub(crate) fn make_private(options: &mut OpenOptions, private: bool) {
     #[cfg(unix)]
     if private {
@@ -142,10 +141,10 @@ pub(crate) fn make_private(options: &mut OpenOptions, private: bool) {
     let _ = (options, private);
 }
 
-/// Removes a file; `false` if there was none.
+/// Deletes a file; `false` if it does not exist.
 ///
 /// # Errors
-/// `Refused` where the system refuses.
+/// `Refused` for errors of the operating system.
 pub(crate) fn delete(path: &Path) -> Result<bool, StoreError> {
     match fs::remove_file(path) {
         Ok(()) => Ok(true),

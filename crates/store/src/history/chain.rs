@@ -1,4 +1,4 @@
-//! The versions of one definition, and what a commit does to them.
+//! Versions of one definition, and commits to them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,30 +8,30 @@ use quillet_core::history::{
 };
 use quillet_core::store::{EntryKey, StoreError, StoreErrorKind};
 
-/// Largest number of a version that is imported: any program can read it, and there is room for
-/// those that follow.
+/// Largest version number in an import. JSON can represent it exactly, and it leaves room for later
+/// versions.
 const LARGEST: u64 = 1 << 53;
 
-/// What stands in a store under a key at this moment.
+/// Current content of a key in the store.
 pub(crate) type CurrentContent<'a> = Option<&'a DefinitionContent>;
 
-/// The versions of one definition that are kept, in memory.
+/// The existing versions of one definition, in memory.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct VersionChain {
     versions: BTreeMap<u64, Version>,
-    /// By digest, so that a definition that comes back takes no room.
+    /// Contents by digest, so versions with equal content share one copy.
     contents: BTreeMap<Digest, DefinitionContent>,
 }
 
 impl VersionChain {
-    /// A chain of these versions, in any order.
+    /// Creates a chain of these versions, in any order.
     pub(crate) fn of(versions: impl IntoIterator<Item = VersionRecord>) -> Self {
         let mut chain = VersionChain::default();
         versions.into_iter().for_each(|kept| chain.add(kept));
         chain
     }
 
-    /// Adds a version that was kept before; one of its number makes way.
+    /// Adds an existing version; it replaces a version with the same number.
     pub(crate) fn add(&mut self, kept: VersionRecord) {
         let VersionRecord { version, content } = kept;
         if let Some(content) = content {
@@ -40,12 +40,12 @@ impl VersionChain {
         self.versions.insert(version.number, version);
     }
 
-    /// The newest version.
+    /// Returns the newest version.
     pub(crate) fn head(&self) -> Option<&Version> {
         self.versions.values().next_back()
     }
 
-    /// The number of the newest version, 0 where there is none.
+    /// Returns the number of the newest version, or 0 if there is none.
     pub(crate) fn last(&self) -> u64 {
         self.head().map_or(0, |head| head.number)
     }
@@ -54,7 +54,7 @@ impl VersionChain {
         self.versions.is_empty()
     }
 
-    /// Versions below a number, newest first.
+    /// Returns the versions below a number, newest first.
     pub(crate) fn below(&self, before: Option<u64>, limit: usize) -> Vec<Version> {
         let range = self.versions.range(..before.unwrap_or(u64::MAX));
         range
@@ -64,12 +64,12 @@ impl VersionChain {
             .collect()
     }
 
-    /// The version of a number.
+    /// Returns the version with this number.
     pub(crate) fn version(&self, number: u64) -> Option<&Version> {
         self.versions.get(&number)
     }
 
-    /// The version of a number with what it holds.
+    /// Returns the version with this number and its content.
     pub(crate) fn version_record(&self, number: u64) -> Option<VersionRecord> {
         let version = self.versions.get(&number)?.clone();
         let content = if version.removed {
@@ -80,19 +80,19 @@ impl VersionChain {
         Some(VersionRecord { version, content })
     }
 
-    /// The newest version whose digest begins with these digits.
+    /// Returns the newest version whose digest begins with these digits.
     pub(crate) fn find(&self, digits: &str) -> Option<Version> {
         let begins = |one: &&Version| !one.removed && one.digest.to_string().starts_with(digits);
         self.versions.values().rev().find(begins).cloned()
     }
 
-    /// What the newest version holds.
+    /// Returns the content of the newest version.
     fn head_content(&self) -> Option<&DefinitionContent> {
         let head = self.head().filter(|head| !head.removed)?;
         self.contents.get(&head.digest)
     }
 
-    /// Whether the newest version is what stands in the store.
+    /// Whether the newest version equals the current content in the store.
     pub(crate) fn is_at(&self, now: CurrentContent<'_>) -> bool {
         let now = now.map(|now| read_as(self.head_content(), now));
         match (self.head(), now) {
@@ -105,14 +105,14 @@ impl VersionChain {
         }
     }
 
-    /// Takes note of what stands in the store, if that is new.
+    /// Records the current content of the store as a version, if it is new.
     pub(crate) fn observe(&mut self, now: CurrentContent<'_>, author: &str) -> Option<Version> {
         let is_new = !self.is_at(now);
         is_new.then(|| self.push(now.cloned(), author, ""))
     }
 
-    /// Does what a commit asks for, given what stands in the store; gives the newest version, and
-    /// whether the commit made it.
+    /// Applies a commit to the current content of the store. Returns the newest version, and
+    /// whether the commit created it.
     pub(crate) fn commit(
         &mut self,
         now: CurrentContent<'_>,
@@ -120,11 +120,11 @@ impl VersionChain {
     ) -> Result<(Version, bool), StoreError> {
         let head = self.head_content().cloned();
         let now = now.map(|now| read_as(head.as_ref(), now));
-        // A digest of a long text takes a while, and most writers expect nothing.
+        // Computing the digest of a long text takes time, and most commits have no precondition.
         if commit.expect != WritePrecondition::Anything {
             check_precondition(self.head(), now.map(DefinitionContent::digest), commit)?;
         }
-        // The newest version is what stands there, then.
+        // Records unversioned edits, so the newest version equals the current content.
         self.observe(now, STORE);
         let same = match (&commit.content, now) {
             (None, None) => true,
@@ -153,20 +153,20 @@ impl VersionChain {
         version
     }
 
-    /// Whether a label may point at the version of a number.
+    /// Whether a label may point at the version with this number.
     pub(crate) fn points_at(&self, number: u64) -> bool {
         self.versions.get(&number).is_some_and(|one| !one.removed)
     }
 
-    /// Versions above a number with what they hold, oldest first.
+    /// Returns the versions above a number with their content, oldest first.
     pub(crate) fn since(&self, number: u64) -> Vec<VersionRecord> {
         let new = self.versions.range(number.saturating_add(1)..);
         new.filter_map(|(number, _)| self.version_record(*number))
             .collect()
     }
 
-    /// Adds versions that were kept elsewhere; gives how many are new. What both have must be the
-    /// same, and what is new must follow what there is.
+    /// Adds versions from another history, and returns how many are new. Versions in both histories
+    /// must be equal, and new ones must follow the existing ones.
     pub(crate) fn extend(
         &mut self,
         key: &EntryKey,
@@ -206,19 +206,20 @@ impl VersionChain {
         Ok(count)
     }
 
-    /// The versions that are kept, oldest first.
+    /// Returns the existing versions, oldest first.
     pub(crate) fn versions(&self) -> impl Iterator<Item = &Version> {
         self.versions.values()
     }
 
-    /// Leaves versions out that are kept no longer.
+    /// Removes versions.
     pub(crate) fn forget(&mut self, numbers: &[u64]) {
         for number in numbers {
             self.versions.remove(number);
         }
     }
 
-    /// Drops all but the newest `keep`, those that labels name, and the newest of all.
+    /// Removes all versions except the newest `keep`, those with labels, and the newest. Returns
+    /// their numbers.
     pub(crate) fn collect(&mut self, keep: usize, labels: &Labels) -> Vec<u64> {
         let old = self.versions.keys().rev().skip(keep.max(1)).copied();
         let old: Vec<u64> = old.filter(|number| !labels.points_at(*number)).collect();
@@ -229,7 +230,7 @@ impl VersionChain {
     }
 }
 
-/// Why a version of another history cannot follow the one of this number.
+/// Returns the reason why an imported version cannot follow the one with this number.
 fn wrong(kept: &VersionRecord, before: u64) -> Option<&'static str> {
     let number = kept.version.number;
     if number <= before {
@@ -243,9 +244,9 @@ fn wrong(kept: &VersionRecord, before: u64) -> Option<&'static str> {
     }
 }
 
-/// What stands in a store, with the way in which it is read. Where the text is that of the newest
-/// version, that version says it: a store without files knows texts alone, and in a folder the name
-/// of the file follows the key.
+/// Returns the current content with its file format. If the text equals that of the newest version,
+/// that version determines the format: a store without files only has texts, and in a folder the
+/// file name follows from the key.
 pub(crate) fn read_as<'a>(
     head: Option<&'a DefinitionContent>,
     now: &'a DefinitionContent,
@@ -261,7 +262,7 @@ pub(crate) fn read_as<'a>(
     head.filter(is_read_alike).unwrap_or(now)
 }
 
-/// The version that follows a newest one.
+/// Creates the version that follows the newest one.
 pub(crate) fn next(
     head: Option<&Version>,
     content: Option<&DefinitionContent>,
@@ -282,8 +283,7 @@ pub(crate) fn next(
     }
 }
 
-/// Whether a definition is what a commit takes it for; `is` is the digest of what stands in the
-/// store.
+/// Checks the precondition of a commit; `is` is the digest of the current content.
 pub(crate) fn check_precondition(
     head: Option<&Version>,
     is: Option<Digest>,
@@ -316,7 +316,7 @@ pub(crate) fn check_precondition(
     Err(StoreError::new(StoreErrorKind::Conflict, message))
 }
 
-/// What is removed and is not there.
+/// Error for removing a definition that does not exist.
 pub(crate) fn nothing(key: &EntryKey) -> StoreError {
     let message = format!("{}: not found", key.id());
     StoreError::new(StoreErrorKind::NoVersion, message)

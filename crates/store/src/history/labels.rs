@@ -1,4 +1,4 @@
-//! Labels as they are stored, and moving them.
+//! Stored labels, and moving them.
 
 use quillet_core::history::{Commit, HistoryImport, LabelMove, LabelTarget, Labels, label_error};
 use quillet_core::store::{EntryKey, StoreError, StoreErrorKind};
@@ -6,8 +6,8 @@ use quillet_core::store::{EntryKey, StoreError, StoreErrorKind};
 /// Reads the labels of a definition.
 ///
 /// # Errors
-/// `Corrupt` for some that somebody wrote wrongly. Whoever took them for none would drop what they
-/// say with the next move, and the versions that they name.
+/// `Corrupt` if the labels are invalid, for example after an edit. If they were treated as missing,
+/// the next move would delete them and the versions that they point at.
 pub(crate) fn stored(key: &EntryKey, text: Option<&str>) -> Result<Labels, StoreError> {
     let Some(text) = text else {
         return Ok(Labels::default());
@@ -18,7 +18,8 @@ pub(crate) fn stored(key: &EntryKey, text: Option<&str>) -> Result<Labels, Store
     })
 }
 
-/// Labels after a commit whose version has this number; `text` is how they are stored before it.
+/// Returns the labels after a commit that created this version; `text` is their stored form before
+/// it.
 pub(crate) fn committed(
     commit: &Commit,
     text: Option<&str>,
@@ -37,7 +38,7 @@ pub(crate) fn committed(
     apply_moves(key, &stored(key, text)?, &moves, |known| known == number)
 }
 
-/// Labels after an import; `text` is how they are stored before it.
+/// Returns the labels after an import; `text` is their stored form before it.
 pub(crate) fn imported(
     import: &HistoryImport,
     text: Option<&str>,
@@ -53,9 +54,9 @@ pub(crate) fn imported(
     apply_moves(key, &stored(key, text)?, &moves, is_there)
 }
 
-/// Labels after some moves.
+/// Applies moves to labels.
 ///
-/// `is_there` says whether a version can be pointed at.
+/// `is_there` tells whether a label can point at a version.
 pub(crate) fn apply_moves(
     key: &EntryKey,
     labels: &Labels,

@@ -1,13 +1,13 @@
-//! The log in memory.
+//! In-memory audit log.
 
 use std::collections::VecDeque;
 
 use quillet_core::history::{LogEntry, LogFilter};
 
-/// Lines that are kept where they take memory; the oldest go first.
+/// Maximum number of entries in memory; the oldest are removed.
 pub(crate) const MOST_LINES: usize = 100_000;
 
-/// Lines in the order in which they came.
+/// Entries in chronological order.
 #[derive(Debug, Default)]
 pub(crate) struct MemoryLog {
     lines: VecDeque<LogEntry>,
@@ -15,7 +15,7 @@ pub(crate) struct MemoryLog {
 }
 
 impl MemoryLog {
-    /// Appends a line and numbers it.
+    /// Appends an entry and assigns its number.
     pub(crate) fn append(&mut self, entry: &LogEntry) {
         self.last += 1;
         self.lines.push_back(LogEntry {
@@ -27,7 +27,7 @@ impl MemoryLog {
         }
     }
 
-    /// Lines below a number, newest first.
+    /// Returns the entries below a number, newest first.
     pub(crate) fn below(
         &self,
         filter: &LogFilter,

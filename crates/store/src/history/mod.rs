@@ -1,4 +1,4 @@
-//! What all stores have in common about histories.
+//! Version history logic shared by all stores.
 
 pub(crate) mod chain;
 mod labels;

@@ -1,7 +1,6 @@
-//! What runs did, step by step: in an SQLite file for the processes of one machine, in Redis for
-//! those of many.
+//! Journals of runs: in SQLite for the processes on one machine, in Redis for several machines.
 //!
-//! What both of them say to a caller is here, so that they say the same.
+//! This module contains the errors and limits that both stores share.
 
 mod sqlite;
 
@@ -12,19 +11,19 @@ use quillet_core::store::{StoreError, StoreErrorKind};
 
 pub use sqlite::SqliteJournal;
 
-/// Longest time that is told from one without an end, in milliseconds: thousands of years, and
-/// small enough to be added to a time of today in SQLite, in Redis and in Lua.
+/// Maximum duration in milliseconds, used in place of an unlimited one. It is thousands of years,
+/// but small enough to be added to the current time in SQLite, Redis and Lua.
 pub(crate) const LONGEST_MS: u64 = 1 << 48;
 
-/// Bounds of what is kept about runs.
+/// Limits of journals.
 #[derive(Clone, Debug)]
 pub struct JournalOptions {
-    /// Most bytes of one step; 16 MiB, which is above what any answer of a model or any result may
-    /// be.
+    /// Maximum size of one event in bytes; 16 MiB, more than any model answer or tool result may
+    /// have.
     pub max_step_bytes: usize,
-    /// Most steps of one run; 10,000. Those with which it ends come on top.
+    /// Maximum number of events in a run; 10,000. The events that end the run are always allowed.
     pub max_steps: u64,
-    /// How long a run is kept after its end; 30 days.
+    /// How long a run is stored after its end; 30 days.
     pub keep: Duration,
 }
 
@@ -39,7 +38,7 @@ impl Default for JournalOptions {
 }
 
 impl JournalOptions {
-    /// The steps as text, one for each.
+    /// Returns the JSON of each event.
     pub(crate) fn texts(
         &self,
         run: &str,
@@ -53,14 +52,14 @@ impl JournalOptions {
         steps.iter().map(text).collect()
     }
 
-    /// What a run waits for, as text.
+    /// Returns the JSON of a run's pending calls.
     pub(crate) fn waiting(&self, run: &str, standing: &RunSnapshot) -> Result<String, StoreError> {
         let text = written(&standing.waiting)?;
         self.fits(run, "parked", text.len())?;
         Ok(text)
     }
 
-    /// Refuses a step that is too large.
+    /// Rejects an event that is too large.
     fn fits(&self, run: &str, name: &str, bytes: usize) -> Result<(), StoreError> {
         let most = self.max_step_bytes;
         if bytes <= most {
@@ -72,8 +71,8 @@ impl JournalOptions {
         Err(StoreError::new(StoreErrorKind::Refused, message))
     }
 
-    /// Refuses steps beyond the most that a run may have. Its last ones are written in any case: a
-    /// run that cannot end would go on for ever.
+    /// Rejects events above the limit of a run. Its final events are always written, because a run
+    /// that cannot end would never stop.
     pub(crate) fn has_room(
         &self,
         run: &str,
@@ -88,7 +87,7 @@ impl JournalOptions {
         Err(self.too_many(run, last, more))
     }
 
-    /// Why steps are refused.
+    /// Error for too many events.
     pub(crate) fn too_many(&self, run: &str, last: u64, more: usize) -> StoreError {
         let message = format!(
             "run id {run:?}: too many steps: {last} written and {more} more, and the limit is {} (agent.journal_steps)",
@@ -97,25 +96,25 @@ impl JournalOptions {
         StoreError::new(StoreErrorKind::Refused, message)
     }
 
-    /// How long a run is kept after its end, in milliseconds.
+    /// Returns how long a run is stored after its end, in milliseconds.
     pub(crate) fn keep_ms(&self) -> u64 {
         millis(self.keep)
     }
 }
 
-/// Two runs of one id would be one.
+/// Error for a run id that already exists.
 pub(crate) fn exists(run: &str) -> StoreError {
     let message = format!("run id {run:?}: a run with this id exists, choose another id");
     StoreError::new(StoreErrorKind::Conflict, message)
 }
 
-/// The owner that writes is none any more.
+/// Error for a writer that no longer owns the run.
 pub(crate) fn lost(run: &str) -> StoreError {
     let message = format!("run id {run:?}: another process has taken over this run");
     StoreError::new(StoreErrorKind::Conflict, message)
 }
 
-/// A step that is there and says nothing.
+/// Error for a stored event that cannot be parsed.
 pub(crate) fn unreadable(run: &str, number: u64, error: &serde_json::Error) -> StoreError {
     let message = format!(
         "run id {run:?}: cannot read step {number}: {error}; a later version or another program wrote it: resume with that version, or fork the run at an earlier step"
@@ -123,14 +122,14 @@ pub(crate) fn unreadable(run: &str, number: u64, error: &serde_json::Error) -> S
     StoreError::new(StoreErrorKind::Corrupt, message)
 }
 
-/// What still goes on is not forgotten.
+/// Error for removing a run that has not ended.
 pub(crate) fn not_ended(run: &str) -> StoreError {
     let message = format!("run id {run:?}: the run has not ended, cancel it first");
     StoreError::new(StoreErrorKind::Conflict, message)
 }
 
-/// Refuses to say of a run that nobody owns that it goes on: its earlier owner, whose epoch is
-/// still the latest, could write again and not know what was interjected.
+/// Rejects changing a run without an owner to running: its previous owner still has the latest
+/// epoch and could write again without knowing the new event.
 pub(crate) fn may_interject(run: &str, standing: &RunSnapshot) -> Result<(), StoreError> {
     if standing.state != RunState::Running {
         return Ok(());
@@ -139,7 +138,7 @@ pub(crate) fn may_interject(run: &str, standing: &RunSnapshot) -> Result<(), Sto
     Err(StoreError::new(StoreErrorKind::Refused, message))
 }
 
-/// What never changes about a run, as text. The rest of its head is kept beside it.
+/// Returns the JSON of the constant part of a run's head. The other fields are stored separately.
 pub(crate) fn head_text(head: &RunHead) -> Result<String, StoreError> {
     written(&RunHead {
         updated_ms: 0,
@@ -149,7 +148,7 @@ pub(crate) fn head_text(head: &RunHead) -> Result<String, StoreError> {
     })
 }
 
-/// A part of a run as text.
+/// Serializes a part of a run.
 fn written(part: &impl serde::Serialize) -> Result<String, StoreError> {
     serde_json::to_string(part).map_err(|error| {
         let message = format!("cannot write a step of a run as JSON: {error}");
@@ -157,7 +156,7 @@ fn written(part: &impl serde::Serialize) -> Result<String, StoreError> {
     })
 }
 
-/// A time in milliseconds that can be added to one of today.
+/// Converts a duration to milliseconds, limited so it can be added to the current time.
 pub(crate) fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis())
         .unwrap_or(LONGEST_MS)

@@ -1,7 +1,7 @@
-//! A journal in an SQLite file.
+//! Journal in an SQLite file.
 //!
-//! A commit survives the end of the process, not always that of the machine: see the settings of
-//! [`crate::sqlite`].
+//! A commit survives the end of the process, but not always that of the machine; see the settings
+//! of [`crate::sqlite`].
 
 use std::path::Path;
 use std::sync::Arc;
@@ -22,10 +22,10 @@ use super::{
 use crate::ids;
 use crate::sqlite::{Database, SchemaModule};
 
-/// Runs and their steps. `head` is what lists show; what changes has columns of its own, so that it
-/// is not written again. `free_ms` is when the run may be claimed: the end of its owner's lease, or
-/// when it became ready; one that waits or has ended has none. Columns that are indexed change with
-/// the state alone, and not with every step.
+/// Runs and their events. `head` contains the constant data for lists; mutable data has separate
+/// columns, so the head is not rewritten. `free_ms` is the time from which the run may be claimed:
+/// the end of its owner's lease, or the time at which it became ready. Waiting and ended runs have
+/// none. Indexed columns change only with the state instead of each event.
 static PART: SchemaModule = SchemaModule {
     name: "journal",
     steps: &["
@@ -55,8 +55,8 @@ static PART: SchemaModule = SchemaModule {
             PRIMARY KEY (run, number)) STRICT, WITHOUT ROWID;"],
 };
 
-/// Longest lease, in milliseconds. A claim that ends later than this from now was made by another
-/// clock: that of the machine was set back since, and nobody is to wait for that.
+/// Maximum lease in milliseconds. A claim with a later end was made before the clock was set back,
+/// and must not block other processes.
 // A clock that was set back would otherwise block a run for as long as the difference.
 const LONGEST_LEASE_MS: u64 = 3_600_000;
 
@@ -64,38 +64,38 @@ fn lease_ms(lease: Duration) -> u64 {
     millis(lease).min(LONGEST_LEASE_MS)
 }
 
-/// Where no claim can end.
+/// Returns the latest time at which a valid claim can end.
 fn beyond(now: u64) -> u64 {
     now.saturating_add(LONGEST_LEASE_MS)
 }
 
-/// The columns of a head.
+/// Selects the columns of a head.
 const HEAD: &str = "SELECT head, updated_ms, last, state, waiting FROM runs";
 
-/// A run that is not to be forgotten yet.
+/// Condition for runs that must not be deleted yet.
 const KEPT: &str = "(ended_ms IS NULL OR ended_ms > ?1)";
 
-/// Runs that one beginning forgets.
+/// Maximum number of expired runs that starting a run deletes.
 // Bounds the time that a new run waits for the deletion of old ones.
 const SWEPT: usize = 64;
 
-/// A journal in a file.
+/// Journal in an SQLite file.
 #[derive(Debug)]
 pub struct SqliteJournal {
     options: Arc<JournalOptions>,
     file: Database,
 }
 
-/// Who adds a step.
+/// Author of new events.
 #[derive(Clone, Copy)]
 enum StepAuthor {
-    /// The owner of this epoch.
+    /// The owner with this epoch.
     Owner(u64),
-    /// Somebody who has seen the step of this number last.
+    /// Another client that knows the events up to this number.
     Other(u64),
 }
 
-/// A run before something is added to it.
+/// State of a run before a write.
 struct RunRow {
     number: i64,
     last: u64,
@@ -104,11 +104,11 @@ struct RunRow {
 }
 
 impl SqliteJournal {
-    /// Opens the file, or makes it. `:memory:` is one that lives and dies with the value.
+    /// Opens or creates the file. `:memory:` creates a database that is deleted on drop.
     ///
     /// # Errors
-    /// `Configuration` for a place where no file can be, or a file of a newer version; `Corrupt`
-    /// for a file that is none of SQLite's.
+    /// `Configuration` for an invalid path or a file of a newer version; `Corrupt` for a file that
+    /// is not an SQLite database.
     pub async fn open(path: &Path, options: JournalOptions) -> Result<Self, StoreError> {
         Ok(SqliteJournal {
             options: Arc::new(options),
@@ -116,7 +116,7 @@ impl SqliteJournal {
         })
     }
 
-    /// Runs that ended before are forgotten.
+    /// Returns the time before which ended runs are expired.
     fn horizon(&self) -> u64 {
         clock::millis().saturating_sub(self.options.keep_ms())
     }
@@ -185,7 +185,7 @@ impl SqliteJournal {
         Ok(self.file.change(work).await? == 1)
     }
 
-    /// The number of the last step; `None` where the writer may not.
+    /// Appends events and returns the number of the last; `None` if the writer is not allowed to.
     async fn write(
         &self,
         run: &str,
@@ -208,7 +208,8 @@ impl SqliteJournal {
             let put = "UPDATE runs SET last = ?2, updated_ms = ?3, waiting = ?4 WHERE number = ?1";
             file.execute(put, params![found.number, last, now, waiting])?;
             if state != found.state {
-                // A waiting or ended run has no time, which also keeps it out of the partial index.
+                // A waiting or ended run has no time, which also excludes it from the partial
+                // index.
                 let free = (state == RunState::Ready).then_some(now);
                 let ended = (state == RunState::Ended).then_some(now);
                 let put = "UPDATE runs SET state = ?2, free_ms = ?3, ended_ms = ?4
@@ -262,8 +263,8 @@ impl SqliteJournal {
     async fn heads(&self, filter: &RunFilter) -> Result<Vec<RunHead>, StoreError> {
         let (filter, horizon) = (filter.clone(), self.horizon());
         let work = move |file: &mut Connection| {
-            // Only what is asked for is in the statement: no index serves a condition that may be
-            // none.
+            // The statement contains only the requested conditions, because SQLite cannot use an
+            // index for optional ones.
             let mut wanted = format!("{HEAD} WHERE {KEPT}");
             let mut values: Vec<Box<dyn ToSql>> = vec![Box::new(horizon)];
             let mut and = |condition: &str, value: Box<dyn ToSql>| {
@@ -326,8 +327,8 @@ impl SqliteJournal {
 impl StepAuthor {
     fn may(self, run: &RunRow) -> bool {
         match self {
-            // The epoch alone is the fence: an unchanged epoch means that no other owner has claimed
-            // the run, even if the lease has expired.
+            // The lease is not checked: while the epoch is unchanged, no other owner has claimed
+            // the run.
             StepAuthor::Owner(epoch) => epoch == run.epoch && run.state == RunState::Running,
             StepAuthor::Other(last) => {
                 last == run.last && matches!(run.state, RunState::Waiting | RunState::Ready)
@@ -349,8 +350,7 @@ fn found(file: &Connection, run: &str) -> rusqlite::Result<Option<RunRow>> {
     file.query_row(found, [run], read).optional()
 }
 
-/// Forgets runs that ended long ago: the one whose id is wanted, and of others some at a time, so
-/// that nobody waits long.
+/// Deletes expired runs: the one with the requested id, and a limited number of others.
 fn sweep(file: &Connection, run: &str, horizon: u64) -> rusqlite::Result<()> {
     let old = "DELETE FROM runs WHERE ended_ms <= ?1 AND
                (id = ?2 OR number IN (SELECT number FROM runs WHERE ended_ms <= ?1 LIMIT ?3))";
@@ -358,7 +358,7 @@ fn sweep(file: &Connection, run: &str, horizon: u64) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Adds steps; the number of the last.
+/// Appends events and returns the number of the last.
 fn add(
     file: &Connection,
     run: i64,
@@ -401,7 +401,7 @@ fn read<T: serde::de::DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlit
     serde_json::from_str(text).map_err(wrong)
 }
 
-/// A number as SQLite keeps it: beyond its largest there is none.
+/// Converts a number for SQLite, limited to its maximum.
 fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }

@@ -1,4 +1,4 @@
-//! A folder as a collection.
+//! Imports a folder into a collection.
 
 use std::collections::HashSet;
 use std::fs::{self, File};
@@ -13,23 +13,23 @@ use serde::Serialize;
 use super::sqlite_knowledge::SqliteKnowledge;
 use super::{html, rows};
 
-/// Deepest folder inside the folder.
+/// Maximum depth of folders.
 const MAX_DEPTH: usize = 32;
 
-/// The result of an import.
+/// Result of an import.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ImportReport {
-    /// Files that were new or had changed.
+    /// Number of new or changed files.
     pub put: usize,
-    /// Files that were as before.
+    /// Number of unchanged files.
     pub unchanged: usize,
-    /// Documents whose files are gone.
+    /// Number of documents whose files no longer exist.
     pub removed: usize,
-    /// Files that could not be put in, and why.
+    /// Files that could not be imported, with the reasons.
     pub problems: Vec<String>,
 }
 
-/// How a file is read.
+/// Format of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum DocumentFormat {
     Markdown,
@@ -50,13 +50,12 @@ fn form_of(path: &Path) -> Option<DocumentFormat> {
 }
 
 impl SqliteKnowledge {
-    /// Puts the files of a folder in, and takes out what is in the collection and not in
-    /// the folder: Markdown, HTML, JSON and plain texts. Files that have not changed
-    /// cost a look.
+    /// Imports the files of a folder (Markdown, HTML, JSON and plain text), and removes documents
+    /// without a file from the collection. Unchanged files are only read.
     ///
     /// # Errors
-    /// The folder cannot be read, or has too many files, or the file of this knowledge fails. A
-    /// single file that is no text is reported in the result.
+    /// The folder cannot be read or has too many files, or the database fails. A file that is not
+    /// text is reported in the result.
     pub async fn import(
         &self,
         folder: &Path,
@@ -121,7 +120,7 @@ fn wrong(kind: StoreErrorKind, message: String) -> StoreError {
     StoreError::new(kind, message)
 }
 
-/// The names and places of all files that are texts, by name. Links are not followed:
+/// Returns the names and paths of all text files, by name. Symbolic links are not followed, because
 /// they may lead anywhere.
 fn files(root: &Path, most: usize) -> Result<Vec<(String, PathBuf)>, StoreError> {
     let mut found = Vec::new();
@@ -156,7 +155,7 @@ fn files(root: &Path, most: usize) -> Result<Vec<(String, PathBuf)>, StoreError>
     Ok(found)
 }
 
-/// The way to the file from the root, with slashes; `None` where it is not UTF-8.
+/// Returns the path relative to the root, with slashes; `None` if it is not UTF-8.
 fn name_of(root: &Path, path: &Path) -> Option<String> {
     let parts = path.strip_prefix(root).ok()?.components();
     let parts: Option<Vec<&str>> = parts.map(|part| part.as_os_str().to_str()).collect();
@@ -200,7 +199,7 @@ fn contents(path: &Path, limit: usize) -> Result<String, String> {
     String::from_utf8(bytes).map_err(|error| format!("not UTF-8 from byte {} on", wrong(error)))
 }
 
-/// The first heading of a Markdown text.
+/// Returns the first heading of a Markdown text.
 fn heading(text: &str) -> Option<String> {
     let line = text.lines().find_map(|line| line.strip_prefix("# "))?;
     let line = line.trim().trim_end_matches('#').trim_end();

@@ -1,9 +1,9 @@
-//! What an HTML page says, without its markup. No browser: pages that a script
-//! writes stay empty.
+//! Text extraction from HTML pages. Scripts are not executed, so pages that scripts create are
+//! empty.
 
-/// Elements whose text is not for readers.
+/// Elements without text for readers.
 const SILENT: [&str; 5] = ["script", "style", "template", "noscript", "svg"];
-/// Elements that stand on lines of their own.
+/// Elements that start a new line.
 const BLOCKS: [&str; 22] = [
     "address",
     "article",
@@ -28,11 +28,11 @@ const BLOCKS: [&str; 22] = [
     "td",
     "tr",
 ];
-/// Longest reference to a character.
+/// Maximum length of a character reference.
 // Bounds the search for `;`, which would be quadratic in a text with many `&`.
 const MAX_REFERENCE: usize = 12;
 
-/// The title and the text of a page.
+/// Returns the title and the text of a page.
 pub(crate) fn read(page: &str) -> (Option<String>, String) {
     let (mut title, mut text) = (None, String::with_capacity(page.len() / 2));
     let mut rest = page;
@@ -74,7 +74,7 @@ struct HtmlTag<'a> {
 }
 
 impl<'a> HtmlTag<'a> {
-    /// The tag at the beginning of a text; `None` if it is a mere `<`.
+    /// Parses the tag at the beginning of a text; `None` if it is a lone `<`.
     fn read(text: &'a str) -> Option<Self> {
         let inside = text.strip_prefix('<')?;
         let closes = inside.starts_with('/');
@@ -94,7 +94,7 @@ impl<'a> HtmlTag<'a> {
     }
 }
 
-/// The byte after the `>` that ends a tag; those in quoted attributes do not.
+/// Returns the offset after the `>` that ends a tag; a `>` in a quoted attribute does not end it.
 fn close(attributes: &str) -> usize {
     let mut quote = None;
     for (at, byte) in attributes.bytes().enumerate() {
@@ -112,7 +112,7 @@ fn after<'a>(text: &'a str, end: &str) -> &'a str {
     text.split_once(end).map_or("", |(_, rest)| rest)
 }
 
-/// What is inside an element without elements, and what comes behind it.
+/// Returns the content of an element without child elements, and the text after it.
 fn until_end<'a>(text: &'a str, name: &str) -> (&'a str, &'a str) {
     let mut from = 0;
     while let Some(found) = text.get(from..).and_then(|rest| rest.find("</")) {
@@ -129,7 +129,7 @@ fn until_end<'a>(text: &'a str, name: &str) -> (&'a str, &'a str) {
     (text, "")
 }
 
-/// References to characters as the characters.
+/// Decodes character references.
 fn decoded(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -175,7 +175,7 @@ fn character(reference: &str) -> Option<char> {
     }
 }
 
-/// One space between words, at most one empty line between lines.
+/// Collapses white space to single spaces and at most one empty line.
 fn tidy(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut empty = 0;

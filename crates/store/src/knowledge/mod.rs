@@ -1,5 +1,5 @@
-//! Collections of documents in an SQLite file. Search is by words (FTS5, BM25), and also by
-//! meaning if an embedding model is configured.
+//! Collections of documents in an SQLite file. Search is by words (FTS5, BM25), and also by meaning
+//! if an embedding model is configured.
 
 mod folder;
 mod html;

@@ -1,8 +1,8 @@
-//! How a document is cut into passages.
+//! Splits documents into passages.
 
-/// Cuts a text into passages of at most `length` characters, at the end of a
-/// paragraph where there is one in the second half, else of a line, a sentence or a
-/// word. Each begins up to `overlap` characters before the end of the one before.
+/// Splits a text into passages of at most `length` characters: at the end of a paragraph in the
+/// second half, or otherwise at the end of a line, a sentence or a word. Each passage begins up to
+/// `overlap` characters before the end of the previous one.
 pub(crate) fn passages(text: &str, length: usize, overlap: usize) -> Vec<&str> {
     let length = length.max(1);
     // A larger overlap could make the next passage start before the current one.
@@ -28,7 +28,7 @@ fn add<'a>(out: &mut Vec<&'a str>, passage: &'a str) {
     }
 }
 
-/// The best byte to end at, at most `limit`.
+/// Returns the best offset to end a passage, at most `limit`.
 fn cut_before(text: &str, limit: usize) -> usize {
     let window = text.get(..limit).unwrap_or_default();
     let ends: [&[&str]; 4] = [
@@ -48,8 +48,8 @@ fn cut_before(text: &str, limit: usize) -> usize {
         .unwrap_or(limit)
 }
 
-/// Where the next passage begins: at most `overlap` characters before `cut`, after a
-/// space if there is one, and never at 0.
+/// Returns the start of the next passage: at most `overlap` characters before `cut`, after a space
+/// if possible, and never 0.
 fn begin_before(text: &str, cut: usize, overlap: usize) -> usize {
     let before = text.get(..cut).unwrap_or_default();
     let back = before.char_indices().rev().take(overlap).last();
@@ -96,7 +96,7 @@ mod tests {
         }
     }
 
-    /// Whatever the text and the settings: it ends, nothing is lost, nothing is too long.
+    /// For any text and any settings, splitting ends, loses nothing, and no passage is too long.
     #[test]
     fn nothing_is_lost() {
         let texts = [

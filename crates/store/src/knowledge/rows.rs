@@ -1,4 +1,4 @@
-//! Documents and passages as rows.
+//! Tables of documents and passages.
 
 use quillet_core::knowledge::{DocumentInfo, DocumentInput, Passage};
 use rusqlite::{Connection, OptionalExtension, Row, params};
@@ -8,8 +8,8 @@ use super::vectors;
 use crate::sqlite::SchemaModule;
 use crate::tokenize;
 
-/// The index holds words that are cut already, and no copy of the texts. Its `ascii`
-/// tokenizer splits at spaces and leaves all other characters alone.
+/// The index contains preprocessed words and no copy of the texts. Its `ascii` tokenizer splits
+/// only at spaces.
 pub(crate) static PART: SchemaModule = SchemaModule {
     name: "documents",
     steps: &["
@@ -39,23 +39,23 @@ pub(crate) static PART: SchemaModule = SchemaModule {
             PRIMARY KEY (passage, model)) STRICT;"],
 };
 
-/// How much more a word in the title says than one in the text.
+/// Weight of a word in the title relative to one in the text.
 const TITLE_WEIGHT: f64 = 2.0;
 
-/// Where the collections of a question are given as a JSON list.
+/// Condition on the collections of a query, which are a JSON list.
 const IN_COLLECTIONS: &str =
     "(?2 = '[]' OR documents.collection IN (SELECT value FROM json_each(?2)))";
 
-/// A document with all that is stored of it.
+/// A document in the form in which it is stored.
 #[derive(Debug)]
 pub(crate) struct IndexedDocument {
     document: DocumentInput,
     characters: usize,
-    /// The words of the title.
+    /// Words of the title.
     title: String,
-    /// The passages and their words.
+    /// Passages with their words.
     passages: Vec<(String, String)>,
-    /// The model, and a vector for each passage.
+    /// Name of the embedding model, and a vector for each passage.
     pub(crate) vectors: Option<(String, Vec<Vec<u8>>)>,
 }
 
@@ -74,7 +74,7 @@ impl IndexedDocument {
         }
     }
 
-    /// What vectors are made of: passages that know what they are about.
+    /// Returns the texts to embed: passages with their context.
     pub(crate) fn texts(&self) -> Vec<String> {
         let title = &self.document.title;
         let text = |(text, _): &(String, String)| format!("{title}\n\n{text}");
@@ -82,7 +82,7 @@ impl IndexedDocument {
     }
 }
 
-/// Puts a document in place of the one of its name; its number.
+/// Inserts or replaces the document with this name, and returns its number.
 pub(crate) fn put(file: &Connection, prepared: &IndexedDocument) -> rusqlite::Result<i64> {
     let DocumentInput {
         collection,
@@ -109,8 +109,8 @@ pub(crate) fn put(file: &Connection, prepared: &IndexedDocument) -> rusqlite::Re
         ],
         |row| row.get(0),
     )?;
-    // The row of the document stays, so its number does too. Vectors and index entries follow by
-    // cascade and trigger.
+    // The row of the document is reused, so its number does not change. Vectors and index entries
+    // are deleted by cascade and trigger.
     file.execute("DELETE FROM passages WHERE document = ?1", [number])?;
     let mut passage =
         file.prepare("INSERT INTO passages (document, text) VALUES (?1, ?2) RETURNING number")?;
@@ -129,7 +129,7 @@ pub(crate) fn put(file: &Connection, prepared: &IndexedDocument) -> rusqlite::Re
     Ok(number)
 }
 
-/// Whether the same document is in already, with vectors of the model if one is given.
+/// Whether the same document is already stored, with vectors of the model if one is given.
 pub(crate) fn is_same(
     file: &Connection,
     document: &DocumentInput,
@@ -168,7 +168,7 @@ pub(crate) fn list(file: &Connection, collection: &str) -> rusqlite::Result<Vec<
     all.query_map([collection], info)?.collect()
 }
 
-/// Counted here, since SQLite's own `substr` ends at a NUL.
+/// Reads a document. Characters are counted here, because SQLite's `substr` stops at a NUL.
 pub(crate) fn read(
     file: &Connection,
     document: i64,
@@ -184,27 +184,26 @@ pub(crate) fn read(
     file.query_row(text, [document], part).optional()
 }
 
-/// What is looked for.
+/// A prepared search.
 #[derive(Debug)]
 pub(crate) struct SearchQuery {
-    /// In the index' own language; `None` where the question has no words.
+    /// FTS5 query; `None` if the question has no words.
     pub(crate) query: Option<String>,
-    /// A JSON list; an empty one means all.
+    /// JSON list of collections; empty for all.
     pub(crate) collections: String,
-    /// A model and the question's vector.
+    /// Embedding model and the vector of the question.
     pub(crate) meaning: Option<(String, Vec<f32>)>,
-    /// Passages that each ranking may name.
+    /// Maximum number of passages in each ranking.
     pub(crate) candidates: usize,
-    /// Passages of the answer.
+    /// Maximum number of passages in the answer.
     pub(crate) most: usize,
 }
 
-/// Any of the words. They have letters and digits only, and the quotes keep those
-/// that are words of the language, such as `near`, from being that.
+/// Returns an FTS5 query for any of the words, which consist of letters and digits.
 pub(crate) fn query(words: &[String]) -> Option<String> {
     // Quoted, so words like OR and NEAR are not FTS5 operators.
     let quoted: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
-    // OR and not AND: a question contains words that no passage has.
+    // OR instead of AND: a question contains words that no passage has.
     (!quoted.is_empty()).then(|| quoted.join(" OR "))
 }
 
@@ -243,7 +242,7 @@ pub(crate) fn find(file: &Connection, wanted: &SearchQuery) -> rusqlite::Result<
     ranked.into_iter().map(&mut one).collect()
 }
 
-/// Passages and how well they fit, the best first. FTS5 gives better fits lower numbers.
+/// Returns passages with their scores, best first. FTS5 scores are lower for better matches.
 fn by_words(file: &Connection, wanted: &SearchQuery) -> rusqlite::Result<Vec<(i64, f64)>> {
     let Some(query) = &wanted.query else {
         return Ok(Vec::new());
@@ -260,8 +259,8 @@ fn by_words(file: &Connection, wanted: &SearchQuery) -> rusqlite::Result<Vec<(i6
     ranked.query_map(values, pair)?.collect()
 }
 
-/// The nearest passages. Every vector of the collections is looked at: a hundred
-/// thousand take a fraction of a second, and the answer is exact.
+/// Returns the nearest passages. Every vector of the collections is compared, so the result is
+/// exact; 100,000 vectors take a fraction of a second.
 fn by_meaning(
     file: &Connection,
     wanted: &SearchQuery,
@@ -276,7 +275,7 @@ fn by_meaning(
     let mut rows = all.query(params![model, wanted.collections])?;
     let mut near = Vec::new();
     while let Some(row) = rows.next()? {
-        // What points elsewhere is no answer, however little else there is.
+        // A vector with a negative cosine is never an answer, even if there are few others.
         if let Some(cosine) = vectors::cosine(vector, row.get_ref(1)?.as_blob()?)
             && cosine > 0.0
         {

@@ -14,23 +14,23 @@ use super::vectors;
 use crate::sqlite::Database;
 use crate::tokenize;
 
-/// Most passages of one answer.
+/// Maximum number of passages in an answer.
 const MAX_FOUND: usize = 1000;
-/// Candidates of each ranking for one passage of the answer.
+/// Candidates in each ranking per passage of the answer.
 const CANDIDATES: usize = 5;
 
 /// Options for storing documents.
 #[derive(Clone, Debug)]
 pub struct KnowledgeOptions {
-    /// Longest passage, in characters; 1,000.
+    /// Maximum length of a passage in characters; 1,000.
     pub passage_characters: usize,
-    /// What a passage repeats of the one before, in characters; 150, and never more than half.
+    /// Overlap of consecutive passages in characters; 150, and at most half a passage.
     pub overlap_characters: usize,
-    /// Largest text of a document, in bytes; 4 MiB.
+    /// Maximum size of a document in bytes; 4 MiB.
     pub max_document_bytes: usize,
-    /// Most files of a folder that is imported; 10,000.
+    /// Maximum number of files in an imported folder; 10,000.
     pub max_files: usize,
-    /// Passages for which vectors are asked at once; 64.
+    /// Number of passages per embedding request; 64.
     pub embed_batch: usize,
 }
 
@@ -46,7 +46,7 @@ impl Default for KnowledgeOptions {
     }
 }
 
-/// Documents in a file.
+/// Documents in an SQLite file.
 #[derive(Debug)]
 pub struct SqliteKnowledge {
     pub(super) database: Database,
@@ -55,13 +55,13 @@ pub struct SqliteKnowledge {
 }
 
 impl SqliteKnowledge {
-    /// Opens the file, or makes it. `:memory:` is one that lives and dies with the value.
-    /// With an embedder passages are found by meaning, too. What was put in without it,
-    /// or with another model, is found by words until it is put in again.
+    /// Opens or creates the file. `:memory:` creates a database that is deleted on drop. With an
+    /// embedder, passages are also found by meaning. Documents stored without it, or with another
+    /// model, are found only by words until they are stored again.
     ///
     /// # Errors
-    /// `Configuration` for a place where no file can be, or a file of a newer
-    /// version; `Corrupt` for a file that is none of SQLite's.
+    /// `Configuration` for an invalid path or a file of a newer version; `Corrupt` for a file that
+    /// is not an SQLite database.
     pub async fn open(
         path: &Path,
         embedder: Option<Arc<dyn Embedder>>,
@@ -97,7 +97,7 @@ impl SqliteKnowledge {
             .await
     }
 
-    /// The model and the vector of a question. Words alone have to do where it has none.
+    /// Embeds a question. `None` if that is not possible, so the search uses words only.
     async fn meaning(&self, question: &str) -> Option<(String, Vec<f32>)> {
         let embedder = self.embedder.as_ref()?;
         let vectors = embedder.embed(&[question.to_owned()]).await;
@@ -146,7 +146,7 @@ impl SqliteKnowledge {
             self.options.overlap_characters,
         );
         let document = document.clone();
-        // A long text takes a while, and other requests are waiting.
+        // A long text takes time, so it is split on a separate thread.
         let cutting =
             tokio::task::spawn_blocking(move || IndexedDocument::new(document, length, overlap));
         let mut prepared = cutting.await.map_err(|error| {

@@ -1,13 +1,13 @@
-//! Nearness in meaning, and how two rankings become one.
+//! Vector similarity and rank fusion.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
-/// Dampens the first ranks against the others (Cormack and others, 2009).
-// The usual constant of reciprocal rank fusion.
+/// Constant of reciprocal rank fusion, which reduces the weight of the first ranks (Cormack et al.,
+/// 2009).
 const RANK_OFFSET: f64 = 60.0;
 
-/// The vector in length 1, as bytes; empty for one that has no direction.
+/// Normalizes a vector and packs it into bytes; empty for a zero vector.
 pub(crate) fn packed(vector: &[f32]) -> Vec<u8> {
     unit(vector)
         .iter()
@@ -15,7 +15,7 @@ pub(crate) fn packed(vector: &[f32]) -> Vec<u8> {
         .collect()
 }
 
-/// The vector in length 1; empty for one that has no direction.
+/// Normalizes a vector to length 1; empty for a zero vector.
 pub(crate) fn unit(vector: &[f32]) -> Vec<f32> {
     let length = vector.iter().map(|part| part * part).sum::<f32>().sqrt();
     if !(length.is_finite() && length > 0.0) {
@@ -24,8 +24,7 @@ pub(crate) fn unit(vector: &[f32]) -> Vec<f32> {
     vector.iter().map(|part| part / length).collect()
 }
 
-/// The cosine between a vector of length 1 and a packed one; `None` where they have
-/// not the same number of parts.
+/// Returns the cosine of a normalized vector and a packed one; `None` if their lengths differ.
 pub(crate) fn cosine(unit: &[f32], packed: &[u8]) -> Option<f32> {
     let (parts, rest) = packed.as_chunks::<4>();
     if parts.len() != unit.len() || unit.is_empty() || !rest.is_empty() {
@@ -38,7 +37,7 @@ pub(crate) fn cosine(unit: &[f32], packed: &[u8]) -> Option<f32> {
     Some(products.sum())
 }
 
-/// The `most` nearest, the nearest first.
+/// Returns the `most` nearest, nearest first.
 pub(crate) fn nearest(mut all: Vec<(i64, f32)>, most: usize) -> Vec<i64> {
     let order = |a: &(i64, f32), b: &(i64, f32)| {
         b.1.partial_cmp(&a.1)
@@ -55,7 +54,7 @@ pub(crate) fn nearest(mut all: Vec<(i64, f32)>, most: usize) -> Vec<i64> {
     all.into_iter().map(|(number, _)| number).collect()
 }
 
-/// One ranking of several, by the reciprocals of the ranks. First in all of them is 1.
+/// Combines rankings by reciprocal ranks. A passage that is first in all of them has score 1.
 pub(crate) fn fused(rankings: &[Vec<i64>], most: usize) -> Vec<(i64, f64)> {
     let mut scores: HashMap<i64, f64> = HashMap::new();
     for ranking in rankings {

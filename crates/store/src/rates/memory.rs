@@ -1,4 +1,4 @@
-//! Buckets of one process.
+//! In-memory rate limit buckets, for one process.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 use super::NEAR_MS;
 
-/// Buckets in memory.
+/// In-memory rate limit buckets.
 ///
 /// # Examples
 ///
@@ -39,7 +39,7 @@ pub struct MemoryRates {
 
 type Group = HashMap<Arc<str>, Bucket>;
 
-/// In milliseconds since the beginning.
+/// Times in milliseconds since the creation of the buckets.
 #[derive(Clone, Copy, Debug, Default)]
 struct Bucket {
     full: f64,
@@ -53,7 +53,7 @@ impl Default for MemoryRates {
 }
 
 impl MemoryRates {
-    /// Full buckets.
+    /// Creates full buckets.
     #[must_use]
     pub fn new() -> Self {
         MemoryRates {
@@ -62,7 +62,7 @@ impl MemoryRates {
         }
     }
 
-    /// Changes the buckets of a group.
+    /// Modifies the buckets of a group.
     fn with<T>(&self, group: &str, change: impl FnOnce(&mut Group, f64) -> T) -> T {
         let now = self.began.elapsed().as_secs_f64() * 1000.0;
         let mut groups = lock(&self.groups);
@@ -73,7 +73,7 @@ impl MemoryRates {
         }
     }
 
-    /// Moves the times of each bucket by what its draw is worth.
+    /// Moves the times of each bucket; the closure gets the time that the draw is worth.
     fn shift(&self, group: &str, draws: &[RateDraw], shift: impl Fn(&mut Bucket, f64)) {
         self.with(group, |group, now| {
             for draw in draws {
@@ -85,7 +85,7 @@ impl MemoryRates {
     }
 }
 
-/// A bucket as it is now. A time that has passed says no more than that it is full.
+/// Returns the current state of a bucket. A time in the past only means that the bucket is full.
 fn at(group: &Group, draw: &RateDraw, now: f64) -> Bucket {
     let kept = group.get(&draw.bucket).copied().unwrap_or_default();
     let full = kept.full.max(now);
@@ -99,8 +99,8 @@ fn draw_time(draw: &RateDraw) -> f64 {
     draw.amount as f64 * draw.interval()
 }
 
-/// How long before a bucket is full it has what a draw needs. One that needs more than a bucket
-/// holds is served by a full one, which owes the rest.
+/// Returns how long before the bucket is full it contains enough for a draw. A draw that exceeds
+/// the capacity waits for a full bucket and overdraws it.
 fn slack(draw: &RateDraw) -> f64 {
     let capacity = draw.capacity();
     (capacity - capacity.min(draw.amount as f64)) * draw.interval()
@@ -125,7 +125,7 @@ fn turn(
             (next, tightest) = (bucket.due - slack(draw), index);
         }
     }
-    // A queued request waits for the bucket only; a new one also waits for those before it.
+    // A queued request waits only for the bucket; a new one also waits for the queue.
     let goes = if in_line { ready <= now } else { next <= now };
     if !goes && in_line && ready - now <= NEAR_MS {
         return RateDecision::After(milliseconds(ready - now));
@@ -200,7 +200,7 @@ impl Rates for MemoryRates {
         let time = time.as_secs_f64() * 1000.0;
         self.with(group, |group, now| {
             for draw in draws {
-                // When the time is over, it has one.
+                // After the pause, one request is available.
                 let held = now + time + (draw.capacity() - 1.0) * draw.interval();
                 let full = at(group, draw, now).full.max(held);
                 group.insert(draw.bucket.clone(), Bucket { full, due: full });

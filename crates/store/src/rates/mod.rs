@@ -12,6 +12,6 @@ pub use memory::MemoryRates;
 #[cfg(feature = "redis")]
 pub(crate) use shared::SharedRates;
 
-/// Who has a place in the line and finds others before it by less than this waits for them; where it
-/// is more, somebody held all back or took more than was known, and it goes to the end of the line.
+/// A queued request that arrives early by at most this time keeps its position. If it is earlier,
+/// the buckets were paused or overdrawn, and it moves to the end of the queue.
 pub(crate) const NEAR_MS: f64 = 1000.0;

@@ -1,4 +1,4 @@
-//! Buckets of all replicas, and those of this process while the others cannot be had.
+//! Rate limit buckets of all replicas, with a local fallback while the shared store is unavailable.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -10,8 +10,8 @@ use quillet_core::store::{Health, StoreError};
 
 use super::MemoryRates;
 
-/// Draws from the shared buckets; while they do not answer, from its own. A rate that nobody keeps
-/// would cost more than one that every replica keeps for itself.
+/// Uses the shared buckets, or local ones while those are unavailable. Without any limit, an outage
+/// would be more expensive than with a separate limit in each replica.
 #[derive(Debug)]
 pub(crate) struct SharedRates<R> {
     shared: R,
@@ -28,7 +28,7 @@ impl<R: Rates> SharedRates<R> {
         }
     }
 
-    /// What was answered; `None` if nothing was. Says so when that changes.
+    /// Returns the answer, or `None` after an error. Logs when the availability changes.
     fn log_outage<T>(&self, answer: Result<T, StoreError>) -> Option<T> {
         let was_alone = self.alone.swap(answer.is_err(), Ordering::Relaxed);
         match answer {

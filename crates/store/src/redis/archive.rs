@@ -1,11 +1,11 @@
-//! What was learned about databases, in Redis: for each the catalogue and a sorted set of
-//! queries by their numbers.
+//! Database archive in Redis. Each database has a catalogue and a sorted set of its queries by
+//! number.
 //!
-//! `<prefix>archive:{<database>}:catalogue` is the catalogue, compressed, as are the values of its
-//! columns in `…:values`; `…:queries` the sorted set and `…:bytes` its size, which change together;
-//! `…:accepted` a sorted set of those queries that were accepted. `<prefix>archive` is a hash with
-//! the last number that was given. A member of the set is a number, a space and the query as JSON,
-//! so that two equal queries are two members.
+//! `<prefix>archive:{<database>}:catalogue` is the compressed catalogue, and `…:values` the
+//! compressed values of its columns. `…:queries` is the sorted set and `…:bytes` its size; both
+//! change together. `…:accepted` is a sorted set of the accepted queries. `<prefix>archive` is a
+//! hash with the last assigned number. A member of a set consists of a number, a space and the
+//! query as JSON, so two equal queries are different members.
 
 use std::sync::Arc;
 
@@ -27,11 +27,11 @@ use crate::address::RedisAddress;
 use crate::archive::{ArchiveOptions, accepted, among, name};
 use crate::changes::ChangeBus;
 
-/// Records that one search asks for at a time, so that nobody else waits long.
+/// Number of records per search request, which limits how long other clients wait.
 const PAGE: usize = 500;
 
-/// KEYS: queries, size. ARGV: number, record, most records, most bytes. The space and the number
-/// before a record do not count.
+/// KEYS: queries, size. ARGV: number, record, maximum number of records, maximum bytes. The size
+/// excludes the number and space before each record.
 const ADD: &str = "
 local bytes = 0
 if redis.call('EXISTS', KEYS[1]) == 1 then bytes = tonumber(redis.call('GET', KEYS[2]) or '0') end
@@ -47,20 +47,20 @@ end
 redis.call('SET', KEYS[2], bytes)
 return count";
 
-/// KEYS: accepted queries. ARGV: number, record, the last rank to go.
+/// KEYS: accepted queries. ARGV: number, record, last rank to remove.
 const ACCEPT: &str = "
 redis.call('ZREMRANGEBYSCORE', KEYS[1], ARGV[1], ARGV[1])
 redis.call('ZADD', KEYS[1], ARGV[1], ARGV[1] .. ' ' .. ARGV[2])
 return redis.call('ZREMRANGEBYRANK', KEYS[1], 0, ARGV[3])";
 
-/// An archive of what was learned about databases, in Redis.
+/// Redis archive of database catalogues, values and queries.
 #[derive(Debug)]
 pub struct RedisArchive {
     client: RedisClient,
     options: ArchiveOptions,
 }
 
-/// The names of what is known of one database.
+/// Key names of one database.
 struct ArchiveKeys {
     catalogue: String,
     values: String,
@@ -70,10 +70,10 @@ struct ArchiveKeys {
 }
 
 impl RedisArchive {
-    /// Begins to connect; does not wait for Redis. Must be called inside a Tokio runtime.
+    /// Starts connecting without waiting for Redis. Must be called inside a Tokio runtime.
     ///
     /// # Errors
-    /// `Configuration` for a certificate file that cannot be read or is broken.
+    /// `Configuration` for a missing or invalid certificate file.
     pub fn open(
         address: &RedisAddress,
         store: &StoreOptions,
@@ -134,7 +134,7 @@ impl RedisArchive {
         Ok(id)
     }
 
-    /// A number that no other replica gets.
+    /// Returns a number that is unique among all replicas.
     async fn next(&self) -> Result<u64, StoreError> {
         let name = self.client.settings.layout.group("archive");
         let mut next = request("HINCRBY", &name);
@@ -142,7 +142,7 @@ impl RedisArchive {
         Ok(count(&self.client.ask(next).await?))
     }
 
-    /// Records below a number, newest first.
+    /// Returns the records below a number, newest first.
     async fn older(
         &self,
         names: &ArchiveKeys,

@@ -1,11 +1,12 @@
 //! Budget usage in Redis, shared by all replicas.
 //!
-//! `<prefix>budgets:{day}` is a hash: `day`, in days since 1970, and for each account `<account>:t`
-//! and `<account>:u`, the tokens and the billionths of a dollar that were spent, `<account>:ht` and
-//! `<account>:hu`, those that are held. `<prefix>budgets:{day}:held` has the reservations, scored by
-//! the time, in milliseconds since 1970, at which they are let go: id, tokens, billionths and
-//! accounts, one a line. The first script of a day empties both. Time is Redis' own: the clocks of
-//! replicas differ. Both go by themselves a day after the last call.
+//! `<prefix>budgets:{day}` is a hash. `day` is the day in days since 1970. Each account has
+//! `<account>:t` and `<account>:u`, the used tokens and billionths of a dollar, and `<account>:ht`
+//! and `<account>:hu`, the reserved ones. `<prefix>budgets:{day}:held` is a sorted set of the
+//! reservations by their expiration time in milliseconds since 1970. A member consists of id,
+//! tokens, billionths and accounts, one per line. The first script of a day clears both keys. They
+//! use the clock of Redis, because the clocks of replicas differ, and expire two days after the last
+//! change.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -25,7 +26,8 @@ use crate::StoreOptions;
 use crate::address::RedisAddress;
 use crate::changes::ChangeBus;
 
-/// What all scripts begin with: the day, what is let go, and the sums of an account.
+/// Prefix of all scripts: determines the day, releases expired reservations, and defines the sums
+/// of an account.
 // The key does not contain the date: a script must know its keys before it runs, and only Redis
 // knows the current time.
 const BOOKS: &str = r"
@@ -58,9 +60,9 @@ local function keep()
 end
 ";
 
-/// ARGV: the reservation as it is kept, tokens, billionths, milliseconds until it is let go; name
-/// and limits of each account, -1 for none. Answers `[0, day, sums of all accounts]`, or `[1, left,
-/// place, unit, sums of the account]`, where the unit is 0 for tokens and 1 for money.
+/// ARGV: reservation as stored, tokens, billionths, milliseconds until it expires; name and limits
+/// of each account, with -1 for no limit. Returns `[0, day, sums of all accounts]`, or
+/// `[1, left, index, unit, sums of the account]`, where the unit is 0 for tokens and 1 for money.
 // Two loops: nothing may be written until every account has been checked, because a script is not
 // rolled back.
 const RESERVE: &str = r"
@@ -81,7 +83,7 @@ redis.call('ZADD', held, now + tonumber(ARGV[4]), ARGV[1])
 keep()
 return seen";
 
-/// ARGV: the day, the reservation as it is kept, tokens, billionths; names of accounts.
+/// ARGV: day, reservation as stored, tokens, billionths; names of accounts.
 // `release` does nothing if the reservation has expired. The amount was spent anyway, so it is
 // counted.
 const SETTLE: &str = r"
@@ -94,7 +96,7 @@ end
 keep()
 return {}";
 
-/// ARGV: names of accounts. Answers the time that is left of the day, and all sums.
+/// ARGV: names of accounts. Returns the remaining time of the day, and all sums.
 const USED: &str = r"
 local seen = {left}
 for _, account in ipairs(ARGV) do
@@ -102,19 +104,19 @@ for _, account in ipairs(ARGV) do
 end
 return seen";
 
-/// Books in Redis.
+/// Budget usage in Redis.
 #[derive(Debug)]
 pub(crate) struct RedisBudgets {
     settings: RedisSettings,
-    /// Connects with the first call that a budget limits, and so inside of a runtime.
+    /// Created by the first call that a budget limits, because it needs a runtime.
     client: OnceLock<RedisClient>,
 }
 
 impl RedisBudgets {
-    /// Connects to nothing yet.
+    /// Creates the store without connecting.
     ///
     /// # Errors
-    /// `Configuration` for a certificate file that cannot be read or is broken.
+    /// `Configuration` for a missing or invalid certificate file.
     pub(crate) fn new(address: &RedisAddress, options: &StoreOptions) -> Result<Self, StoreError> {
         Ok(RedisBudgets {
             settings: RedisSettings::quiet(address, options)?,
@@ -138,16 +140,16 @@ impl RedisBudgets {
     }
 }
 
-/// A reservation as it is kept.
+/// Encodes a reservation as stored.
 fn member(hold: &Reservation) -> String {
     let Amount { tokens, nano_usd } = hold.amount;
     let accounts: Vec<&str> = hold.accounts.iter().map(|name| &**name).collect();
-    // Line breaks separate the fields, and names contain none. The member alone is enough to undo
-    // the reservation.
+    // Line breaks separate the fields, and names contain none. The member contains everything
+    // needed to release the reservation.
     format!("{}\n{tokens}\n{nano_usd}\n{}", hold.id, accounts.join("\n"))
 }
 
-/// Sums of accounts, four numbers each.
+/// Parses the sums of accounts, four numbers each.
 fn seen(values: &[Value]) -> Vec<AccountUsage> {
     let of = |sums: &[Value]| {
         let at = |place: usize| sums.get(place).map_or(0, count);

@@ -1,4 +1,4 @@
-//! A way to Redis that is kept open by itself.
+//! Redis client that reconnects automatically.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use super::error;
 use super::settings::RedisSettings;
 use crate::changes::ChangeBus;
 
-/// Sends requests to wherever their keys are.
+/// Sends commands to the nodes that store their keys.
 #[derive(Debug)]
 pub(crate) struct RedisClient {
     pub(crate) settings: Arc<RedisSettings>,
@@ -23,7 +23,7 @@ pub(crate) struct RedisClient {
 }
 
 impl RedisClient {
-    /// Begins to connect; does not wait for Redis. Changes are sent to `hub`.
+    /// Starts connecting without waiting for Redis. Changes are sent to `hub`.
     pub(crate) fn open(settings: RedisSettings, hub: ChangeBus) -> Self {
         let settings = Arc::new(settings);
         let (sender, state) = watch::channel(ConnectionState::Connecting);
@@ -39,13 +39,13 @@ impl RedisClient {
         }
     }
 
-    /// The links of this moment; waits only for the first attempt to connect.
+    /// Returns the current connections; waits only for the first connection attempt.
     pub(crate) async fn connections(&self) -> Result<Arc<NodeConnections>, StoreError> {
         self.ring_when(|state| !matches!(state, ConnectionState::Connecting))
             .await
     }
 
-    /// Another ring than this one, which is out of date.
+    /// Waits for newer connections than these, which are out of date.
     async fn ring_after(
         &self,
         old: &Arc<NodeConnections>,
@@ -78,8 +78,7 @@ impl RedisClient {
         }
     }
 
-    /// Runs the requests; once more on other links if the ones at hand turn out to lead to a node
-    /// that is no longer the master.
+    /// Runs commands, and retries them once on new connections if a node is no longer the master.
     pub(crate) async fn run(&self, requests: &[KeyedCommand]) -> Result<Vec<Value>, StoreError> {
         let ring = self.connections().await?;
         let replies = ring.run(&self.settings, requests).await?;
@@ -90,7 +89,7 @@ impl RedisClient {
         ring.run(&self.settings, requests).await
     }
 
-    /// Runs one request; an answer that is an error is one here.
+    /// Runs one command, and converts an error reply into an error.
     pub(crate) async fn ask(&self, request: KeyedCommand) -> Result<Value, StoreError> {
         let name = request.name.clone();
         let replies = self.run(&[request]).await?;

@@ -1,4 +1,4 @@
-//! Keeps the store connected: connects, watches the connections, reports changes and reconnects.
+//! Connects the store, monitors the connections, reports changes and reconnects.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,36 +16,37 @@ use super::{error, poll, topology};
 use crate::address::{Deployment, RedisNode};
 use crate::changes::ChangeBus;
 
-/// Pause after a first failure; doubled up to `retry_pause`.
+/// Pause after the first failure; doubled up to `retry_pause`.
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
-/// Time between two questions whether a node still answers.
+/// Interval of health checks for each node.
 const HEARTBEAT: Duration = Duration::from_secs(1);
-/// Time between two questions who holds what, in a cluster or with sentinels. A
-/// slot that moved or a master that was replaced is noticed at once by other means.
+/// Interval of topology checks, in a cluster or with sentinels. Moved slots and replaced masters
+/// are also detected immediately by other means.
 const TOPOLOGY_CHECK: Duration = Duration::from_secs(5);
-/// One notice of more keys than this is reported as changes of whole kinds.
+/// Maximum number of keys in one notification to report separately; more are reported as changes of
+/// whole kinds.
 const MANY: usize = 256;
 
-/// How the store stands.
+/// State of the connection.
 #[derive(Clone, Debug)]
 pub(crate) enum ConnectionState {
-    /// The first attempt to connect is under way.
+    /// The first connection attempt is in progress.
     Connecting,
     /// Connected.
     Up(Arc<NodeConnections>),
-    /// Not connected, and why.
+    /// Not connected, with the reason.
     Away(StoreError),
 }
 
-/// What the watching ended in.
+/// Reason for the end of monitoring.
 enum WatchEnd {
-    /// The ring is of no use any more.
+    /// The connections are lost.
     Lost(StoreError),
-    /// The ring serves on until another one is made: the nodes' parts have changed.
+    /// The topology has changed; the connections remain in use until new ones are open.
     Moved,
 }
 
-/// The task behind a store.
+/// Background task of a store.
 #[derive(Debug)]
 pub(crate) struct ConnectionManager {
     pub(crate) settings: Arc<RedisSettings>,
@@ -54,15 +55,15 @@ pub(crate) struct ConnectionManager {
 }
 
 impl ConnectionManager {
-    /// Never ends; dropping the future closes all links.
+    /// Never returns; dropping the future closes all connections.
     pub(crate) async fn run(self) {
         let mut known = Vec::new();
         let mut pause = FIRST_PAUSE;
         loop {
             match self.connect(&known).await {
                 Ok((ring, pushes)) => {
-                    // The nodes found last time are asked as well: the configured ones may have
-                    // been replaced.
+                    // The nodes of the last topology are also asked, because the configured ones
+                    // may have been replaced.
                     known.clone_from(&ring.plan.nodes);
                     self.up(&ring);
                     let start = Instant::now();
@@ -71,7 +72,7 @@ impl ConnectionManager {
                     if let WatchEnd::Lost(error) = self.watch(&ring, pushes).await {
                         self.away(error);
                     }
-                    // A ring that is lost at once, again and again, must not keep us busy.
+                    // If new connections are repeatedly lost at once, the pause continues to grow.
                     if start.elapsed() > self.settings.retry_pause {
                         pause = FIRST_PAUSE;
                     }
@@ -97,7 +98,7 @@ impl ConnectionManager {
         Ok((Arc::new(ring), pushes))
     }
 
-    /// Changes may have been missed unless this is the first ring.
+    /// Reports that changes may have been missed, except for the first connection.
     fn up(&self, ring: &Arc<NodeConnections>) {
         let before = self.state.send_replace(ConnectionState::Up(ring.clone()));
         // No caller can have read anything before the first connection.
@@ -127,7 +128,7 @@ impl ConnectionManager {
         }
     }
 
-    /// Tells the changes that the nodes push, until one of them closes its link.
+    /// Reports the changes that the nodes push, until a connection closes.
     async fn forward(
         &self,
         ring: &NodeConnections,
@@ -143,11 +144,11 @@ impl ConnectionManager {
                 _ => {}
             }
         }
-        // Links without notices hold no sender: nothing will ever come.
+        // Without push notifications, no sender is left and nothing will arrive.
         std::future::pending().await
     }
 
-    /// The data is a list of names, or nil after FLUSHALL.
+    /// Reports changed keys. The data is a list of names, or nil after FLUSHALL.
     fn report_changes(&self, data: &[Value]) {
         let [Value::Array(names)] = data else {
             return self.hub.send(StoreChange::All);
@@ -170,15 +171,16 @@ impl ConnectionManager {
     }
 
     async fn poll(&self, ring: &NodeConnections) -> StoreError {
-        // Polling replaces notifications that the server does not send. Clients that need none skip
-        // both.
+        // Polling replaces notifications that the server does not send. Clients without
+        // notifications need neither.
         if ring.tracked() || !self.settings.notices {
             return std::future::pending().await;
         }
         poll::watch(&self.settings, ring, &self.hub).await
     }
 
-    /// Ends when the nodes or their parts are others. Not knowing is no change.
+    /// Returns after the nodes or their slots have changed. A failed check does not count as a
+    /// change.
     async fn topology_changes(&self, ring: &NodeConnections) {
         if let Deployment::Single(_) = self.settings.address.deployment {
             return std::future::pending().await;
@@ -193,7 +195,7 @@ impl ConnectionManager {
     }
 }
 
-/// Asks every node whether it is there, until one does not answer in time.
+/// Pings every node, until one does not answer in time.
 async fn heartbeat(ring: &NodeConnections) -> StoreError {
     loop {
         sleep(HEARTBEAT).await;
@@ -204,7 +206,7 @@ async fn heartbeat(ring: &NodeConnections) -> StoreError {
     }
 }
 
-/// Sentinels may name a node that has not become the master yet.
+/// Returns an error if a node is not a master yet, which can happen after a failover by sentinels.
 async fn expect_master(ring: &NodeConnections) -> Result<(), StoreError> {
     for link in &ring.links {
         let reply = link.ask(redis::cmd("ROLE")).await?;

@@ -16,41 +16,41 @@ use super::slot::slot;
 use super::topology::ClusterTopology;
 use crate::address::RedisNode;
 
-/// The kind of a mark among the notices; Redis sends none of that name.
+/// Kind of the markers among the push notifications; Redis does not use this name.
 const MARK: &str = "quillet-mark";
 
-/// A command and the key that says where it goes.
+/// A command with the key that determines its node.
 #[derive(Clone, Debug)]
 pub(crate) struct KeyedCommand {
     pub(crate) name: String,
     pub(crate) command: Cmd,
 }
 
-/// Commands for one node, each with the place of its request among all.
+/// Commands for one node, with the indexes of their requests.
 type NodeCommands = Vec<(usize, Cmd)>;
 
-/// Links to every node that holds data. One server is a ring of one.
+/// Connections to every data node. A single server is treated as one node.
 #[derive(Debug)]
 pub(crate) struct NodeConnections {
     pub(crate) plan: ClusterTopology,
     pub(crate) links: Vec<Link>,
-    /// Told when a reply says that the nodes' parts have changed.
+    /// Notified when a reply shows that the topology has changed.
     pub(crate) moved: Arc<Notify>,
     marks: DeliveryMarks,
 }
 
-/// Marks among the notices, by which one sees how far they have been delivered.
+/// Markers among the notifications, which show how far they have been delivered.
 #[derive(Debug)]
 struct DeliveryMarks {
     notices: UnboundedSender<PushInfo>,
     last: AtomicI64,
-    /// The last one that was reached.
+    /// The last delivered marker.
     told: watch::Sender<i64>,
 }
 
 impl NodeConnections {
-    /// Connects to all nodes; one that does not answer fails the ring, as Redis
-    /// itself refuses a cluster that is not whole.
+    /// Connects to all nodes. Fails if one does not answer, just as Redis rejects commands in an
+    /// incomplete cluster.
     pub(crate) async fn open(
         settings: &RedisSettings,
         plan: ClusterTopology,
@@ -60,8 +60,8 @@ impl NodeConnections {
             .nodes
             .iter()
             .map(|node| Link::open(settings, node, pushes));
-        // All nodes at the same time: with many nodes, one after the other would take as many round
-        // trips.
+        // All nodes concurrently: connecting to one after the other would take one round trip per
+        // node.
         let links = try_join_all(opening).await?;
         Ok(NodeConnections {
             plan,
@@ -75,10 +75,11 @@ impl NodeConnections {
         })
     }
 
-    /// Waits until the notices of all changes that were made before have been delivered.
+    /// Waits until the notifications of all earlier changes have been delivered.
     pub(crate) async fn sync(&self) -> Result<(), StoreError> {
-        // A node's answers and notices come over one connection, in order: once it has answered,
-        // its notices of what was before are in the channel, and the mark goes in behind them.
+        // Replies and notifications of a node share one ordered connection. After a node has
+        // replied, its earlier notifications are in the channel, and the marker is added after
+        // them.
         let pings = self.links.iter().map(|link| link.ask(redis::cmd("PING")));
         try_join_all(pings).await?;
         let mark = self.marks.last.fetch_add(1, Ordering::Relaxed) + 1;
@@ -96,7 +97,7 @@ impl NodeConnections {
         }
     }
 
-    /// Takes note that a mark was reached; `false` for what is no mark.
+    /// Records a delivered marker; `false` if the notification is not a marker.
     pub(crate) fn acknowledge_mark(&self, push: &PushInfo) -> bool {
         match (&push.kind, push.data.as_slice()) {
             (PushKind::Other(kind), [Value::Int(mark)]) if kind == MARK => {
@@ -112,7 +113,7 @@ impl NodeConnections {
         }
     }
 
-    /// Whether every node sends notices of changes.
+    /// Whether every node sends change notifications.
     pub(crate) fn tracked(&self) -> bool {
         self.links.iter().all(|link| link.tracked)
     }
@@ -123,8 +124,8 @@ impl NodeConnections {
         number.map_or(0, |number| usize::from(*number))
     }
 
-    /// Sends all requests, to all nodes at the same time and in one round trip
-    /// each; one reply for each request, in order.
+    /// Sends the commands to all nodes concurrently, in one round trip each. Returns one reply per
+    /// command, in order.
     pub(crate) async fn run(
         &self,
         settings: &RedisSettings,
@@ -139,15 +140,15 @@ impl NodeConnections {
             }
         }
         if replies.iter().any(error::is_elsewhere) {
-            // Follow the redirection now and refresh the topology in the background; the caller
-            // need not wait for it.
+            // The redirection is followed now and the topology is refreshed in the background, so
+            // the caller need not wait for it.
             self.moved.notify_one();
         }
         self.follow(settings, requests, &mut replies).await;
         Ok(replies)
     }
 
-    /// What each link is to be asked.
+    /// Groups the commands by connection.
     fn parts(&self, requests: &[KeyedCommand]) -> Vec<NodeCommands> {
         let mut parts = vec![NodeCommands::new(); self.links.len()];
         for (place, request) in requests.iter().enumerate() {
@@ -158,7 +159,7 @@ impl NodeConnections {
         parts
     }
 
-    /// Asks again where a node says that a key is now.
+    /// Repeats redirected commands on the node that now has the key.
     async fn follow(
         &self,
         settings: &RedisSettings,
@@ -168,7 +169,7 @@ impl NodeConnections {
         let redirected = requests.iter().zip(replies).filter_map(|(request, reply)| {
             let (node, asking) = redirection(reply)?;
             Some(async move {
-                // On failure the redirection stays the reply, and the caller reports it as an
+                // If this fails, the redirection remains the reply, and the caller reports it as an
                 // error.
                 if let Ok(answer) = self.ask_at(settings, node, asking, request).await {
                     *reply = answer;
@@ -178,7 +179,7 @@ impl NodeConnections {
         join_all(redirected).await;
     }
 
-    /// `asking` is for a node that is being handed a slot and does not own it yet.
+    /// `asking` is set for a node that is importing the slot but does not own it yet.
     async fn ask_at(
         &self,
         settings: &RedisSettings,
@@ -189,8 +190,8 @@ impl NodeConnections {
         let known = self.links.iter().find(|link| link.node == node);
         let link = match known {
             Some(link) => link.clone(),
-            // A node that joined after the last topology check. The connection is for this command
-            // only.
+            // A node that joined after the last topology check. The connection is used only for
+            // this command.
             None => Link::plain(settings, &node, &settings.address.login, 0).await?,
         };
         let mut commands = vec![request.command.clone()];
@@ -214,8 +215,8 @@ async fn send(link: &Link, part: NodeCommands) -> Result<Vec<(usize, Value)>, St
     Ok(places.into_iter().zip(replies).collect())
 }
 
-/// The node of a reply `ASK <slot> <host>:<port>` or `MOVED <slot> <host>:<port>`,
-/// and whether it was ASK.
+/// Parses the node in a reply `ASK <slot> <host>:<port>` or `MOVED <slot> <host>:<port>`, and
+/// returns whether it is ASK.
 fn redirection(reply: &Value) -> Option<(RedisNode, bool)> {
     let Value::ServerError(error) = reply else {
         return None;

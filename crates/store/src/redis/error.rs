@@ -1,4 +1,4 @@
-//! Redis errors as store errors.
+//! Conversion of Redis errors into store errors.
 
 use quillet_core::store::{StoreError, StoreErrorKind};
 use redis::{ErrorKind, RedisError, ServerError, ServerErrorKind, Value};
@@ -9,7 +9,7 @@ pub(crate) fn unavailable(message: impl Into<String>) -> StoreError {
     StoreError::new(StoreErrorKind::Unavailable, message)
 }
 
-/// An error that a node's connection ended in.
+/// Error that ended the connection to a node.
 pub(crate) fn of_connection(node: &RedisNode, error: &RedisError) -> StoreError {
     let kind = match (error.kind(), error.code()) {
         (ErrorKind::AuthenticationFailed, _) => StoreErrorKind::Refused,
@@ -20,7 +20,7 @@ pub(crate) fn of_connection(node: &RedisNode, error: &RedisError) -> StoreError 
     StoreError::new(kind, format!("redis at {node}: {error}"))
 }
 
-/// An error that a server answered to one command.
+/// Error reply to one command.
 pub(crate) fn of_reply(name: &str, error: &ServerError) -> StoreError {
     let text = format!("redis refused {name}: {}", described(error));
     let kind = match error.kind() {
@@ -38,7 +38,7 @@ pub(crate) fn of_reply(name: &str, error: &ServerError) -> StoreError {
     StoreError::new(kind, text)
 }
 
-/// Something of ours that is stored and is not what we write.
+/// Error for a stored value with an unexpected format.
 pub(crate) fn corrupt(name: &str, what: &str) -> StoreError {
     StoreError::new(
         StoreErrorKind::Corrupt,
@@ -54,8 +54,8 @@ pub(crate) fn is_wrong_type(error: &ServerError) -> bool {
     error.code() == "WRONGTYPE"
 }
 
-/// Whether a reply says that the nodes' parts have changed: a slot has moved,
-/// or the master has become a replica.
+/// Whether a reply shows that the topology has changed: a slot has moved, or the master has become
+/// a replica.
 pub(crate) fn is_elsewhere(reply: &Value) -> bool {
     let Value::ServerError(error) = reply else {
         return false;

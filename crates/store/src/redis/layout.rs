@@ -1,4 +1,4 @@
-//! How keys of Redis are named. The prefix appears here and nowhere else.
+//! Names of Redis keys. Only this module uses the prefix.
 
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use quillet_core::history::{label_key, labelled_definition};
@@ -6,16 +6,16 @@ use quillet_core::store::{EntryKey, EntryKind};
 
 use super::slot::slot;
 
-/// What is escaped in ids.
+/// Characters to escape in ids.
 const BRACES: &AsciiSet = &CONTROLS.add(b'{').add(b'}').add(b'%');
 
-/// Of what histories are named after.
+/// Group name of histories.
 const HISTORY: &str = "history";
 
-/// What all keys begin with unless a setting says otherwise.
+/// Default prefix of all keys.
 pub const DEFAULT_PREFIX: &str = "shenma:";
 
-/// The key names under one prefix: `<prefix><kind>:<key>`.
+/// Key names with one prefix: `<prefix><kind>:<key>`.
 #[derive(Clone, Debug)]
 pub(crate) struct KeyLayout {
     prefix: String,
@@ -28,12 +28,12 @@ impl KeyLayout {
         }
     }
 
-    /// What every key of a kind begins with.
+    /// Returns the common prefix of all keys of a kind.
     pub(crate) fn prefix(&self, kind: EntryKind) -> String {
         format!("{}{}:", self.prefix, folder(kind))
     }
 
-    /// The whole name of a key. Labels are named after the definition that they belong to.
+    /// Returns the full name of a key. Labels are named after their definition.
     pub(crate) fn name(&self, kind: EntryKind, key: &EntryKey) -> String {
         match labelled_definition(key).filter(|_| kind == EntryKind::Label) {
             Some((of, key)) => self.beside(folder(kind), &self.name(of, &key)),
@@ -41,7 +41,7 @@ impl KeyLayout {
         }
     }
 
-    /// The names of a definition and of what belongs to it.
+    /// Returns the names of a definition, its history and its labels.
     pub(crate) fn names(&self, kind: EntryKind, key: &EntryKey) -> DefinitionKeys {
         DefinitionKeys {
             definition: self.name(kind, key),
@@ -50,16 +50,17 @@ impl KeyLayout {
         }
     }
 
-    /// The name of the history of a definition.
+    /// Returns the name of a definition's history.
     pub(crate) fn history(&self, kind: EntryKind, key: &EntryKey) -> String {
         self.beside(HISTORY, &self.name(kind, key))
     }
 
-    /// The name of something that belongs to a definition and lies in its slot.
+    /// Returns the name of a key that belongs to a definition and shares its hash slot.
     ///
-    /// A slot follows from the first text in braces, else from the whole name. So a name without
-    /// braces goes into a pair; one that has braces already is left as it is, for they decide here
-    /// too, unless they are odd ones: see [`DefinitionKeys::share_a_slot`].
+    /// The slot is determined by the first text in braces, or by the whole name. A name without
+    /// braces is therefore put into braces. A name that contains braces is left unchanged, because
+    /// the same braces usually determine the slot of the result; see
+    /// [`DefinitionKeys::share_a_slot`] for the exceptions.
     fn beside(&self, group: &str, definition: &str) -> String {
         if definition.contains(['{', '}']) {
             format!("{}{group}:{definition}", self.prefix)
@@ -68,7 +69,7 @@ impl KeyLayout {
         }
     }
 
-    /// The definition that something belongs to, from what follows its group.
+    /// Returns the definition that a key belongs to; `rest` is its name after the group.
     fn owner(&self, rest: &str) -> Option<(EntryKind, EntryKey)> {
         let inner = rest.strip_prefix('{').and_then(|it| it.strip_suffix('}'));
         let plain = inner.filter(|inner| !inner.contains(['{', '}']));
@@ -83,39 +84,39 @@ impl KeyLayout {
             .or_else(|| braced.and_then(definition))
     }
 
-    /// A glob pattern for the keys of a kind; glob characters of the prefix stand for themselves.
+    /// Returns a glob pattern for the keys of a kind. Glob characters in the prefix are escaped.
     pub(crate) fn pattern(&self, kind: EntryKind) -> String {
         escaped(&self.prefix(kind)) + "*"
     }
 
-    /// A glob pattern for extensions, templates, tools, agents, databases and labels, and not for
-    /// environs and histories, of which there may be very many, nor for the log: the first three
-    /// letters tell them apart. SCAN looks at every key of the database whatever the pattern, so
-    /// one pass is better than six.
+    /// Returns a glob pattern that matches extensions, templates, tools, agents, databases and
+    /// labels, but not environs and histories, which may be very numerous, nor the log. The first
+    /// three letters distinguish them. SCAN visits every key of the database regardless of the
+    /// pattern, so one pass is faster than six.
     pub(crate) fn pattern_of_definitions(&self) -> String {
         escaped(&self.prefix) + "[adelt][aegox][bemot]*"
     }
 
-    /// A glob pattern for all histories.
+    /// Returns a glob pattern for all histories.
     pub(crate) fn pattern_of_histories(&self) -> String {
         escaped(&self.prefix) + HISTORY + ":*"
     }
 
-    /// The name of something that belongs to a session or a run: `<prefix><group>:{<id>}`.
-    /// All names of one id are in one slot, whatever follows.
+    /// Returns the name of a key that belongs to a session or a run: `<prefix><group>:{<id>}`. All
+    /// names with the same id share a hash slot, even with a suffix.
     pub(crate) fn tagged(&self, group: &str, id: &str) -> String {
-        // A brace in the id would end the part that tells the slot.
+        // A brace in the id would end the hash tag.
         let id = utf8_percent_encode(id, BRACES);
         format!("{}{group}:{{{id}}}", self.prefix)
     }
 
-    /// The name of what belongs to a group as a whole.
+    /// Returns the name of a key for a whole group.
     pub(crate) fn group(&self, group: &str) -> String {
         format!("{}{group}", self.prefix)
     }
 
-    /// The names of a file of a batch, `file-<tag>`, or that and `-output`, `-errors` or `-jobs`:
-    /// what belongs to a tag lies in one slot.
+    /// Returns the names of a batch file, `file-<tag>` with an optional suffix `-output`, `-errors`
+    /// or `-jobs`. All names with the same tag share a hash slot.
     pub(crate) fn file(&self, id: &str) -> FileNames {
         let rest = id.strip_prefix("file-").unwrap_or(id);
         let ends = ["-output", "-errors", "-jobs"].into_iter();
@@ -128,7 +129,7 @@ impl KeyLayout {
         }
     }
 
-    /// The names of a batch, `batch_<tag>`.
+    /// Returns the names of a batch, `batch_<tag>`.
     pub(crate) fn batch(&self, id: &str) -> BatchNames {
         let tag = id.strip_prefix("batch_").unwrap_or(id);
         let state = self.tagged("batches", tag);
@@ -140,13 +141,13 @@ impl KeyLayout {
         }
     }
 
-    /// The name of the list of what somebody owns: `files`, `batches`.
+    /// Returns the name of the list of an owner's `files` or `batches`.
     pub(crate) fn owned(&self, owner: &str, what: &str) -> String {
         self.tagged("owners", owner) + ":" + what
     }
 
-    /// The kind and key of a whole name; `None` for a name that is not ours,
-    /// not UTF-8, or ends with its prefix.
+    /// Parses a full name into kind and key; `None` if the name has another prefix, is not UTF-8 or
+    /// has an empty key.
     pub(crate) fn parse(&self, name: &[u8]) -> Option<(EntryKind, EntryKey)> {
         let name = std::str::from_utf8(name).ok()?;
         let rest = name.strip_prefix(self.prefix.as_str())?;
@@ -161,12 +162,13 @@ impl KeyLayout {
         if let Some((of, key)) = self.owner(rest) {
             return Some((kind, label_key(of, &key)));
         }
-        // Nobody reads labels that are named like a definition's, and stand elsewhere.
+        // Labels under the name of another definition's labels are never read.
         let key = EntryKey::new(rest);
         labelled_definition(&key).is_none().then_some((kind, key))
     }
 
-    /// The definition whose history has this name; `None` for a name that is none.
+    /// Returns the definition whose history has this name; `None` if it is not the name of a
+    /// history.
     pub(crate) fn parse_history(&self, name: &[u8]) -> Option<(EntryKind, EntryKey)> {
         let name = std::str::from_utf8(name).ok()?;
         let rest = name.strip_prefix(self.prefix.as_str())?;
@@ -174,29 +176,29 @@ impl KeyLayout {
     }
 }
 
-/// The names of a file.
+/// Key names of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FileNames {
-    /// What is known of it.
+    /// Metadata.
     pub(crate) info: String,
-    /// Its pieces.
+    /// Chunks.
     pub(crate) pieces: String,
 }
 
-/// The names of a batch.
+/// Key names of a batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct BatchNames {
-    /// How it stands.
+    /// State.
     pub(crate) state: String,
-    /// Its units that are not done.
+    /// Incomplete units.
     pub(crate) units: String,
-    /// The pieces of what was answered.
+    /// Chunks of the successful results.
     pub(crate) output: String,
-    /// The pieces of what was not.
+    /// Chunks of the failed results.
     pub(crate) errors: String,
 }
 
-/// The names of a definition and of what belongs to it.
+/// Key names of a definition, its history and its labels.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct DefinitionKeys {
     pub(crate) definition: String,
@@ -205,7 +207,7 @@ pub(crate) struct DefinitionKeys {
 }
 
 impl DefinitionKeys {
-    /// Whether a cluster keeps them together, so that one script may change them all.
+    /// Whether all names share a hash slot, so one script may change them in a cluster.
     pub(crate) fn share_a_slot(&self) -> bool {
         let slot_of = |name: &String| slot(name.as_bytes());
         let at = slot_of(&self.definition);

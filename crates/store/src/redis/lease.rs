@@ -1,5 +1,5 @@
-//! Slots of this process: renewed while their permits exist and released when they are dropped. The
-//! slots of a dead process expire with their lease.
+//! Concurrency slots of this process: renewed while their permits exist, and released when they are
+//! dropped. The slots of a dead process expire with their lease.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,9 +15,8 @@ use super::connections::KeyedCommand;
 use super::pubsub::Notifiers;
 use super::script::{number, script};
 
-/// KEYS: places of the key. ARGV: place, lease. Holds it again even if Redis has
-/// forgotten everything meanwhile.
-// ZADD and not ZADD XX: after a restart of Redis without persistence the slot must count again, or
+/// KEYS: slots of the key. ARGV: slot, lease. Acquires the slot again if Redis has lost it.
+// ZADD without XX: after a restart of Redis without persistence the slot must count again, or
 // more runs than allowed would start.
 const RENEW_PLACE: &str = "
 local t = redis.call('TIME')
@@ -25,7 +24,7 @@ redis.call('ZADD', KEYS[1], t[1] * 1000 + math.floor(t[2] / 1000) + ARGV[2], ARG
 redis.call('PEXPIRE', KEYS[1], ARGV[2])
 return 0";
 
-/// KEYS: log, state. ARGV: place, lease, time to keep. Answers whether the run is to stop.
+/// KEYS: log, state. ARGV: slot, lease, retention time. Returns whether the run was cancelled.
 // Another holder means that the run was started again under this id after our lease expired. Its
 // state must not be overwritten by the old process.
 const RENEW_RUN: &str = "
@@ -39,11 +38,11 @@ redis.call('PEXPIRE', KEYS[1], ARGV[3])
 redis.call('PEXPIRE', KEYS[2], ARGV[3])
 return tonumber(redis.call('HGET', KEYS[2], 'cancelled') or '0')";
 
-/// KEYS: places of the key. ARGV: place.
+/// KEYS: slots of the key. ARGV: slot.
 const FREE_PLACE: &str = "return redis.call('ZREM', KEYS[1], ARGV[1])";
 
-/// KEYS: log, state. ARGV: place, time to keep. A run whose permit is gone has
-/// ended, though its last event may be missing.
+/// KEYS: log, state. ARGV: slot, retention time. A run without a permit has ended, even if its last
+/// event is missing.
 // HSETNX keeps the value 1 of a run whose last event is in the log. Only a run that ended without
 // one becomes 2, which readers see as lost.
 const END_RUN: &str = "
@@ -54,19 +53,19 @@ redis.call('PEXPIRE', KEYS[1], ARGV[2])
 redis.call('PEXPIRE', KEYS[2], ARGV[2])
 return 0";
 
-/// A place and what it is in.
+/// A slot and the keys that refer to it.
 #[derive(Clone, Debug)]
 pub(crate) struct SemaphoreSlot {
-    /// Unlike all others.
+    /// Unique id.
     pub(crate) id: String,
-    /// Name of the sorted set of the key's places.
+    /// Name of the sorted set of the key's slots.
     pub(crate) places: String,
     /// Name of the run's log.
     pub(crate) log: String,
 }
 
 impl SemaphoreSlot {
-    /// Name of the run's state, in the slot of its log.
+    /// Returns the name of the run's state, which shares the hash slot of its log.
     fn state(&self) -> String {
         state_of(&self.log)
     }
@@ -96,7 +95,7 @@ pub(crate) fn state_of(log: &str) -> String {
     format!("{log}:state")
 }
 
-/// Name of the notifier of cancellation.
+/// Returns the name of the notifier for cancellation.
 pub(crate) fn cancel_of(log: &str) -> String {
     format!("{log}:cancel")
 }
@@ -112,14 +111,14 @@ impl Permit for SlotLease {}
 
 impl Drop for SlotLease {
     fn drop(&mut self) {
-        // If the renewing task has ended, the slot is free when its lease expires.
+        // If the renewal task has ended, the slot is released when its lease expires.
         let _ = self
             .changes
             .send(LeaseEvent::Dropped(self.place.id.clone()));
     }
 }
 
-/// What became of a place.
+/// Event of a slot.
 #[derive(Debug)]
 pub(crate) enum LeaseEvent {
     Taken(SemaphoreSlot),
@@ -146,7 +145,7 @@ pub(crate) struct LeaseRenewer {
 }
 
 impl LeaseRenewer {
-    /// Runs until no sender is left.
+    /// Runs until all senders are dropped.
     pub(crate) async fn run(mut self) {
         let mut held = HashMap::new();
         // A third of the lease, so two renewals may fail before the lease expires.
@@ -164,7 +163,7 @@ impl LeaseRenewer {
         }
     }
 
-    /// Takes note of a change and of all that wait behind it, in one round trip.
+    /// Handles an event and all queued ones in one round trip.
     async fn follow(&mut self, held: &mut HashMap<String, SemaphoreSlot>, first: LeaseEvent) {
         let mut requests = Vec::new();
         let mut next = Some(first);
@@ -173,14 +172,14 @@ impl LeaseRenewer {
                 LeaseEvent::Taken(place) => drop(held.insert(place.id.clone(), place)),
                 LeaseEvent::Dropped(id) => {
                     let place = held.remove(&id);
-                    // The run ends before its slot is free, so a new run of the same id never finds
-                    // the old state open.
+                    // The run ends before its slot is released, so a new run with the same id never
+                    // finds the old state.
                     let given_back =
                         place.map(|place| [place.end(self.keep), place.release_command()]);
                     requests.extend(given_back.into_iter().flatten());
                 }
             }
-            // Many runs may end together. All queued changes share one round trip.
+            // Many runs may end at the same time. All queued events share one round trip.
             next = self.changes.try_recv().ok();
         }
         if requests.is_empty() {
@@ -204,12 +203,13 @@ impl LeaseRenewer {
         }
         match self.client.run(&requests).await {
             Ok(replies) => self.notify_cancelled(held, &replies),
-            // Only debug: the next tick tries again, and the connection manager has already warned.
+            // Only debug: the next tick retries, and the connection manager has already logged a
+            // warning.
             Err(error) => tracing::debug!(%error, "permits of runs were not renewed"),
         }
     }
 
-    /// Rings for the runs that are to stop, if the message was missed.
+    /// Notifies cancelled runs, in case they missed the message.
     // Pub/sub messages are lost while the subscription reconnects, so every renewal also reads the
     // cancel flag.
     fn notify_cancelled(&self, held: &HashMap<String, SemaphoreSlot>, replies: &[Value]) {

@@ -1,4 +1,4 @@
-//! One connection to one node, with notices of changes where the node gives them.
+//! A connection to one node, with change notifications if the node supports them.
 
 use quillet_core::store::{EntryKind, StoreError};
 use redis::aio::{MultiplexedConnection, PubSub};
@@ -15,21 +15,21 @@ use super::error;
 use super::settings::RedisSettings;
 use crate::address::{Login, RedisNode};
 
-/// A connection that many callers share.
+/// A connection shared by many callers.
 #[derive(Clone, Debug)]
 pub(crate) struct Link {
     pub(crate) node: RedisNode,
     connection: MultiplexedConnection,
-    /// Whether the node sends a push for every key that changes.
+    /// Whether the node sends a push for every changed key.
     pub(crate) tracked: bool,
 }
 
 impl Link {
-    /// Connects to a node that holds data. Pushes go to `pushes`; the last one is
-    /// of kind `Disconnection`.
+    /// Connects to a data node. Pushes are sent to `pushes`; the last one has the kind
+    /// `Disconnection`.
     ///
-    /// A server that does not speak RESP3, a proxy that refuses something on the way,
-    /// or a user who may not track, gives a link without notices.
+    /// If the server does not support RESP3, a proxy rejects a command, or the user may not use
+    /// tracking, the connection has no notifications.
     pub(crate) async fn open(
         settings: &RedisSettings,
         node: &RedisNode,
@@ -67,7 +67,7 @@ impl Link {
         Ok(link)
     }
 
-    /// Connects without asking for notices: to a sentinel, or to an old server.
+    /// Connects without notifications: to a sentinel or an old server.
     pub(crate) async fn plain(
         settings: &RedisSettings,
         node: &RedisNode,
@@ -85,8 +85,8 @@ impl Link {
         })
     }
 
-    /// Asks for a push at every change under our prefixes. The server forgets this
-    /// with the connection, so every new link asks again.
+    /// Requests a push for every change of keys with our prefixes. The server forgets this when the
+    /// connection closes, so every new connection requests it again.
     async fn track(&self, settings: &RedisSettings) -> RedisResult<bool> {
         let mut command = redis::cmd("CLIENT");
         command.arg("TRACKING").arg("ON").arg("BCAST");
@@ -102,7 +102,7 @@ impl Link {
         }
     }
 
-    /// Sends the commands at once; one reply for each, an error of the server among them.
+    /// Sends the commands in one pipeline. Returns one reply for each, including error replies.
     pub(crate) async fn run(&self, commands: &[Cmd]) -> RedisResult<Vec<Value>> {
         let mut pipeline = Pipeline::with_capacity(commands.len());
         for command in commands {
@@ -122,7 +122,7 @@ impl Link {
     }
 }
 
-/// A connection of its own, for messages of channels.
+/// Opens a dedicated connection for pub/sub messages.
 pub(crate) async fn listen(
     settings: &RedisSettings,
     node: &RedisNode,
@@ -159,7 +159,7 @@ fn client(
     if !settings.address.tls {
         return Client::open(info);
     }
-    // Somebody else in the process may have chosen a provider before; that one serves too.
+    // Another part of the process may have installed a provider, which also works.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let certificates = TlsCertificates {
         client_tls: None,
@@ -185,7 +185,7 @@ fn timeouts(settings: &RedisSettings) -> AsyncConnectionConfig {
         .set_response_timeout(Some(settings.response_timeout))
 }
 
-/// Whether the server itself answered with this error.
+/// Whether the error is a reply of the server.
 fn is_answer(error: &RedisError) -> bool {
     !error.is_io_error() && !error.is_timeout()
 }

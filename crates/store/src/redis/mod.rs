@@ -1,11 +1,11 @@
-//! Redis: one server, a master found by sentinels, or a cluster.
+//! Redis stores: for one server, a master found by sentinels, or a cluster.
 //!
-//! Values are plain string keys that hold JSON. Other programs write them, often
-//! with a time to live, so a key may vanish at any moment. Changes come as pushes of
-//! client-side caching (`CLIENT TRACKING … BCAST`), or are looked for ([`poll`]) where
-//! the server does not send any.
+//! Values are plain string keys with JSON. Other programs write them, often with an expiration
+//! time, so a key may disappear at any moment. Changes are reported by client-side caching
+//! (`CLIENT TRACKING … BCAST`), or detected by polling ([`poll`]) if the server does not support
+//! it.
 //!
-//! A [`connection_manager`] task connects and reconnects. No call waits longer than the timeouts of
+//! A [`connection_manager`] task connects and reconnects. No call takes longer than the timeouts in
 //! [`StoreOptions`], and calls fail immediately while Redis is unavailable.
 
 mod archive;
@@ -72,7 +72,7 @@ use rates::RedisRates;
 use read::StoredText;
 use settings::RedisSettings;
 
-/// As [`RedisStore::open`].
+/// Same as [`RedisStore::open`].
 pub(crate) fn store(
     address: &RedisAddress,
     options: &StoreOptions,
@@ -80,7 +80,7 @@ pub(crate) fn store(
     Ok(Arc::new(RedisStore::open(address, options)?))
 }
 
-/// As [`RedisSessions::open`].
+/// Same as [`RedisSessions::open`].
 pub(crate) fn sessions(
     address: &RedisAddress,
     store: &StoreOptions,
@@ -90,7 +90,7 @@ pub(crate) fn sessions(
     Ok(Arc::new(sessions))
 }
 
-/// As [`RedisArchive::open`].
+/// Same as [`RedisArchive::open`].
 pub(crate) fn archive(
     address: &RedisAddress,
     store: &StoreOptions,
@@ -100,7 +100,7 @@ pub(crate) fn archive(
     Ok(Arc::new(archive))
 }
 
-/// As [`RedisBatches::open`].
+/// Same as [`RedisBatches::open`].
 pub(crate) fn batches(
     address: &RedisAddress,
     store: &StoreOptions,
@@ -108,7 +108,7 @@ pub(crate) fn batches(
     Ok(Arc::new(RedisBatches::open(address, store)?))
 }
 
-/// As [`RedisRuns::open`].
+/// Same as [`RedisRuns::open`].
 pub(crate) fn runs(
     address: &RedisAddress,
     store: &StoreOptions,
@@ -117,7 +117,7 @@ pub(crate) fn runs(
     Ok(Arc::new(RedisRuns::open(address, store, options.clone())?))
 }
 
-/// As [`RedisJournal::open`].
+/// Same as [`RedisJournal::open`].
 pub(crate) fn journal(
     address: &RedisAddress,
     store: &StoreOptions,
@@ -127,7 +127,7 @@ pub(crate) fn journal(
     Ok(Arc::new(journal))
 }
 
-/// As [`RedisBudgets::new`]; with `alone`, with books of this process while it is away.
+/// Like [`RedisBudgets::new`], but with `alone` local usage replaces an unavailable Redis.
 pub(crate) fn budgets(
     address: &RedisAddress,
     store: &StoreOptions,
@@ -141,7 +141,7 @@ pub(crate) fn budgets(
     })
 }
 
-/// As [`RedisRates::new`], with buckets of this process while it is away.
+/// Like [`RedisRates::new`], but local buckets replace an unavailable Redis.
 pub(crate) fn rates(
     address: &RedisAddress,
     store: &StoreOptions,
@@ -149,7 +149,7 @@ pub(crate) fn rates(
     Ok(Arc::new(SharedRates::new(RedisRates::new(address, store)?)))
 }
 
-/// A store in Redis.
+/// Store of definitions in Redis.
 pub struct RedisStore {
     client: Arc<RedisClient>,
     hub: ChangeBus,
@@ -163,11 +163,11 @@ impl fmt::Debug for RedisStore {
 }
 
 impl RedisStore {
-    /// Makes the store and begins to connect; does not wait for Redis. Must be
-    /// called inside a Tokio runtime.
+    /// Creates the store and starts connecting without waiting for Redis. Must be called inside a
+    /// Tokio runtime.
     ///
     /// # Errors
-    /// `Configuration` for a certificate file that cannot be read or is broken.
+    /// `Configuration` for a missing or invalid certificate file.
     pub fn open(address: &RedisAddress, options: &StoreOptions) -> Result<Self, StoreError> {
         let settings = RedisSettings::new(address, options)?;
         let hub = ChangeBus::new();
@@ -190,7 +190,8 @@ impl RedisStore {
         Ok(found.into_iter().map(text_of).collect())
     }
 
-    /// Runs a command that changes a key, and reports the change if Redis will not.
+    /// Runs a command that changes a key, and reports the change if Redis sends no notification of
+    /// it.
     async fn change(
         &self,
         kind: EntryKind,
@@ -229,8 +230,8 @@ impl RedisStore {
     }
 }
 
-/// An invalid variable counts as missing, and the reason is logged; loading it as an entry returns
-/// the reason.
+/// Returns the text of a shared variable. An invalid value counts as missing, and the reason is
+/// logged; loading it as an entry returns the reason.
 fn text_of(found: StoredText) -> Option<Arc<str>> {
     match found {
         StoredText::Text(text) => Some(text),
@@ -318,9 +319,9 @@ impl Store for RedisStore {
         .boxed()
     }
 
-    /// Redis sends a notice of a change before it answers the client that made the change, so an
-    /// answer to a question that is asked after that comes behind the notice. Where it sends none,
-    /// all may have changed.
+    /// Redis sends the notification of a change before it replies to the client that made the
+    /// change. A reply to a later command therefore arrives after the notification. Without
+    /// notifications, everything may have changed.
     fn sync(&self) -> BoxFuture<'_, Result<(), StoreError>> {
         async move {
             let ring = self.client.connections().await?;

@@ -1,4 +1,4 @@
-//! Texts that are deflated.
+//! Compressed texts.
 
 use std::io::{Read, Write};
 
@@ -9,7 +9,7 @@ use quillet_core::store::{StoreError, StoreErrorKind};
 
 use super::error::corrupt;
 
-/// Packing takes a while, and other requests are waiting.
+/// Compression takes time, so it runs on a separate thread.
 pub(crate) async fn in_background<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, StoreError> {
@@ -23,7 +23,7 @@ pub(crate) fn packed(bytes: &[u8]) -> Result<Vec<u8>, StoreError> {
     written.map_err(|error| StoreError::new(StoreErrorKind::Refused, error.to_string()))
 }
 
-/// Never more than `most` bytes, which a setting says, whatever the packed bytes claim.
+/// Decompresses at most `most` bytes, regardless of the size that the data claims.
 pub(crate) fn unpacked(
     name: &str,
     packed: &[u8],

@@ -1,9 +1,9 @@
-//! Looking for changes where the server gives no notice of them: a server before
-//! Redis 6, a proxy, or a user who may not track.
+//! Polling for changes if the server sends no notifications: a server before Redis 6, a proxy, or a
+//! user who may not use tracking.
 //!
-//! Definitions are compared with their texts. Of shared variables only the set of keys is compared,
-//! and less often: whoever serves their values reads them again every few seconds anyway, and there
-//! may be very many.
+//! Definitions are compared by their texts. For shared variables only the set of keys is compared,
+//! and less often: their values are read again every few seconds anyway, and there may be very
+//! many.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -18,13 +18,13 @@ use super::read;
 use super::settings::RedisSettings;
 use crate::changes::ChangeBus;
 
-/// How much longer the pause is than the look before it, so that looking takes a
-/// tenth of the time at most.
+/// Ratio of the pause to the duration of the poll before it, so polling takes at most a tenth of
+/// the time.
 const PAUSE_FACTOR: u32 = 9;
-/// Time between two looks at the keys of shared variables.
+/// Interval of polling the keys of shared variables.
 const ENVIRONS_INTERVAL: Duration = Duration::from_secs(4);
 
-/// Labels among them, which are as few and are wanted as soon.
+/// Kinds to compare. Labels are included, because they are equally few and equally urgent.
 const DEFINITIONS: [EntryKind; 6] = [
     EntryKind::Extension,
     EntryKind::Prompt,
@@ -34,10 +34,10 @@ const DEFINITIONS: [EntryKind; 6] = [
     EntryKind::Label,
 ];
 
-/// A hash of every definition.
+/// Hash of every definition.
 type DefinitionHashes = BTreeMap<(EntryKind, EntryKey), u64>;
 
-/// Looks until a look fails; gives the reason.
+/// Polls until an error occurs, and returns it.
 pub(crate) async fn watch(
     settings: &RedisSettings,
     ring: &NodeConnections,
@@ -66,7 +66,7 @@ async fn watch_definitions(
         let now = definitions(settings, ring).await?;
         match &before {
             Some(before) => differences(before, &now).for_each(|change| hub.send(change)),
-            // What was written between a reader's first load and this look is in neither.
+            // A write between a reader's first load and this poll would be missed.
             None => DEFINITIONS
                 .map(StoreChange::Kind)
                 .into_iter()

@@ -1,8 +1,8 @@
 //! Notifications by pub/sub messages.
 //!
-//! One dedicated connection serves all listeners. A notification only means that it is time to read
-//! again. It is also sent after a reconnect, because messages may have been missed; the state
-//! itself is always read from keys.
+//! One dedicated connection serves all listeners. A notification only means that the state should
+//! be read again; the state itself is always read from keys. Notifications are also sent after a
+//! reconnect, because messages may have been missed.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -43,7 +43,7 @@ struct SubscriptionTask {
 #[derive(Debug)]
 struct KeyNotifier {
     listeners: usize,
-    /// Whether it has a channel of its own name.
+    /// Whether the notifier has a separate channel.
     channel: bool,
     sender: watch::Sender<()>,
 }
@@ -71,8 +71,7 @@ impl Drop for Listener {
 }
 
 impl Notifiers {
-    /// Listens to one channel for all; its messages, and those of every other channel,
-    /// are names of bells.
+    /// Subscribes to a common channel. The messages in every channel are names of notifiers.
     pub(crate) fn spawn(client: Arc<RedisClient>, common: String) -> Self {
         let (sender, wishes) = mpsc::unbounded_channel();
         let tower = Arc::new(SubscriptionTask {
@@ -91,7 +90,7 @@ impl Notifiers {
         }
     }
 
-    /// Listens to a notifier, with a channel of its own or without.
+    /// Creates a listener for a notifier; `channel` tells whether it has a separate channel.
     pub(crate) fn listen(&self, name: String, channel: bool) -> Listener {
         let receiver = self.tower.join(&name, channel);
         Listener {
@@ -144,7 +143,7 @@ impl SubscriptionTask {
         }
     }
 
-    /// The task that receives these ends only with everything else, so sending does not fail
+    /// The receiving task runs until the whole process state is dropped, so sending does not fail
     /// before.
     fn request_subscription(&self, name: &str) {
         let _ = self.wishes.send(name.to_owned());
@@ -176,7 +175,7 @@ impl SubscriptionTask {
     }
 }
 
-/// The task that listens.
+/// Background task that receives messages.
 struct NotifyTask {
     client: Arc<RedisClient>,
     common: String,
@@ -185,7 +184,7 @@ struct NotifyTask {
 }
 
 impl NotifyTask {
-    /// Never ends.
+    /// Never returns.
     async fn keep(mut self) {
         loop {
             let Err(error) = self.listen().await;
@@ -200,11 +199,13 @@ impl NotifyTask {
             return Err(error::unavailable("redis has no nodes"));
         };
         let (mut sink, mut messages) = link::listen(&self.client.settings, node).await?.split();
-        // All channels are subscribed again, since Redis forgets subscriptions with the connection.
+        // All channels are subscribed again, because Redis forgets subscriptions with the
+        // connection.
         let mut channels = self.tower.channels();
         channels.push(self.common.clone());
         self.within(node, sink.subscribe(&channels)).await?;
-        // Messages sent before the subscription are lost, so every listener must look once.
+        // Messages sent before the subscription are lost, so every listener must read the state
+        // once.
         self.tower.notify_all();
         self.serve(node, &mut sink, &mut messages).await
     }
@@ -235,7 +236,7 @@ impl NotifyTask {
         sink: &mut PubSubSink,
         name: &str,
     ) -> Result<(), StoreError> {
-        // The queue holds names, not actions. A listener may have left and another joined
+        // The queue contains names, not actions. A listener may have left and another joined
         // meanwhile; the current state decides.
         if !self.tower.is_wanted(name) {
             return self.within(node, sink.unsubscribe(name)).await;
@@ -246,7 +247,7 @@ impl NotifyTask {
         Ok(())
     }
 
-    /// Whether the node still answers, and still belongs to the others.
+    /// Whether the node still answers and still belongs to the topology.
     async fn check(&self, node: &RedisNode, sink: &mut PubSubSink) -> Result<(), StoreError> {
         if !self.client.connections().await?.plan.nodes.contains(node) {
             return Err(error::unavailable(format!(

@@ -1,9 +1,9 @@
 //! Rate limit buckets in Redis, shared by all replicas.
 //!
 //! `<prefix>rates:{<group>}` is a hash with two times for each bucket, `<bucket>:full` and
-//! `<bucket>:due`, in milliseconds since 1970; what they mean, [`crate::rates`] says. Time is
-//! Redis' own: the clocks of replicas differ. It goes by itself a minute after all buckets are full,
-//! which `until` keeps.
+//! `<bucket>:due`, in milliseconds since 1970; [`crate::rates`] explains them. They use the clock
+//! of Redis, because the clocks of replicas differ. The hash expires a minute after all buckets are
+//! full; `until` contains that time.
 
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -21,10 +21,9 @@ use crate::address::RedisAddress;
 use crate::changes::ChangeBus;
 use crate::rates::NEAR_MS;
 
-/// What all scripts begin with: the time, the times of a bucket, and to keep them. Numbers are
-/// written with `%.3f`, since Lua writes large ones with an exponent.
-// A bucket is stored as times and not as a level, so it refills without a job that runs now and
-// then.
+/// Prefix of all scripts: determines the time and defines functions to read, write and expire
+/// buckets. Numbers are formatted with `%.3f`, because Lua formats large ones with an exponent.
+// Buckets are stored as times instead of levels, so they refill without a periodic task.
 const BUCKETS: &str = "
 local key, t = KEYS[1], redis.call('TIME')
 local now = t[1] * 1000 + t[2] / 1000
@@ -46,9 +45,9 @@ local function keep()
 end
 ";
 
-/// ARGV: patience, whether it is in the line, how near its turn has to be then; name, capacity,
-/// interval and amount of each draw. Answers `[0]` for a turn that has come, `[1, milliseconds]` for a
-/// place in the line, `[2, milliseconds, draw]` for a turn too far away.
+/// ARGV: maximum wait, whether the request is queued, maximum earliness of a queued request; name,
+/// capacity, interval and amount of each draw. Returns `[0]` if the request may be sent,
+/// `[1, milliseconds]` if it is queued, `[2, milliseconds, draw]` if the wait is too long.
 // A request in the queue has added its amount to `due` already. It adds only to `full` when its
 // turn comes.
 const TAKE: &str = "
@@ -76,7 +75,7 @@ keep()
 if goes then return {0} end
 return {1, math.ceil(turn - now)}";
 
-/// ARGV: name of each bucket, and by how much its two times move.
+/// ARGV: name of each bucket, and the shifts of its two times.
 const SHIFT: &str = "
 for i = 1, #ARGV, 3 do
   local full, due = read(ARGV[i])
@@ -85,7 +84,7 @@ end
 keep()
 return 0";
 
-/// ARGV: name of each bucket, and in how many milliseconds it is to be full at the earliest.
+/// ARGV: name of each bucket, and the earliest time in milliseconds at which it is full.
 const HOLD: &str = "
 for i = 1, #ARGV, 2 do
   local full = math.max(read(ARGV[i]), now + tonumber(ARGV[i + 1]))
@@ -94,19 +93,19 @@ end
 keep()
 return 0";
 
-/// Buckets in Redis.
+/// Rate limit buckets in Redis.
 #[derive(Debug)]
 pub(crate) struct RedisRates {
     settings: RedisSettings,
-    /// Connects with the first request, and so inside of a runtime.
+    /// Created by the first request, because it needs a runtime.
     client: OnceLock<RedisClient>,
 }
 
 impl RedisRates {
-    /// Connects to nothing yet.
+    /// Creates the buckets without connecting.
     ///
     /// # Errors
-    /// `Configuration` for a certificate file that cannot be read or is broken.
+    /// `Configuration` for a missing or invalid certificate file.
     pub(crate) fn new(address: &RedisAddress, options: &StoreOptions) -> Result<Self, StoreError> {
         Ok(RedisRates {
             settings: RedisSettings::quiet(address, options)?,
@@ -162,7 +161,7 @@ impl RedisRates {
         })
     }
 
-    /// Moves both times of each bucket by parts of what its draw is worth.
+    /// Shifts both times of each bucket by fractions of the time that its draw is worth.
     async fn shift(&self, group: &str, draws: &[RateDraw], by: [f64; 2]) -> Result<(), StoreError> {
         let of = |draw: &RateDraw| {
             let worth = draw.amount as f64 * draw.interval();
@@ -194,7 +193,8 @@ impl Rates for RedisRates {
         group: &'a str,
         draws: &'a [RateDraw],
     ) -> BoxFuture<'a, Result<(), StoreError>> {
-        // Only `due`: a waiting request has taken a position, but nothing from the bucket.
+        // Only `due`: a waiting request has a queue position, but has drawn nothing from the
+        // bucket.
         self.shift(group, draws, [0.0, -1.0]).boxed()
     }
 
@@ -203,7 +203,7 @@ impl Rates for RedisRates {
         group: &'a str,
         draws: &'a [RateDraw],
     ) -> BoxFuture<'a, Result<(), StoreError>> {
-        // Both times, so requests that are already queued wait for the correction as well.
+        // Both times, so queued requests wait for the correction as well.
         self.shift(group, draws, [1.0, 1.0]).boxed()
     }
 
@@ -215,7 +215,7 @@ impl Rates for RedisRates {
     ) -> BoxFuture<'a, Result<(), StoreError>> {
         async move {
             let of = |draw: &RateDraw| {
-                // When the time is over, it has one.
+                // After the pause, one request is available.
                 let rest = (draw.capacity() - 1.0) * draw.interval();
                 let full = time.as_secs_f64() * 1000.0 + rest;
                 [draw.bucket.to_string(), full.to_string()]

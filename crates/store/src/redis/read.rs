@@ -1,4 +1,4 @@
-//! Finding keys and reading their values, with bounds.
+//! Finds keys and reads their values, within limits.
 
 use std::sync::Arc;
 
@@ -13,25 +13,25 @@ use super::layout::KeyLayout;
 use super::link::Link;
 use super::settings::RedisSettings;
 
-/// Keys that one SCAN looks at.
+/// Number of keys per SCAN.
 // The default of 10 would need a hundred times as many round trips.
 const SCAN_COUNT: usize = 1000;
-/// Keys that one pipeline reads.
+/// Number of keys per pipeline.
 // Bounds the memory of one pipeline: each value may have several mebibytes.
 const CHUNK: usize = 512;
 
-/// What is stored under a key.
+/// Value stored under a key.
 #[derive(Clone, Debug)]
 pub(crate) enum StoredText {
     /// A text.
     Text(Arc<str>),
-    /// No such key.
+    /// The key does not exist.
     Nothing,
-    /// Something that is not a text, or too long.
+    /// A value that is not a text, or is too long.
     Broken(Box<Diagnostic>),
 }
 
-/// The keys of a kind, sorted.
+/// Returns the keys of a kind, sorted.
 pub(crate) async fn keys(
     settings: &RedisSettings,
     ring: &NodeConnections,
@@ -42,10 +42,10 @@ pub(crate) async fn keys(
     Ok(found.into_iter().map(|(_, key)| key).collect())
 }
 
-/// How a name is read.
+/// Function that parses a key name.
 type Parse = fn(&KeyLayout, &[u8]) -> Option<(EntryKind, EntryKey)>;
 
-/// What fits a glob pattern, sorted.
+/// Returns the keys that match a glob pattern, sorted.
 pub(crate) async fn names(
     settings: &RedisSettings,
     ring: &NodeConnections,
@@ -55,13 +55,13 @@ pub(crate) async fn names(
     let scans = ring.links.iter();
     let scans = scans.map(|link| scan(settings, link, pattern, parse));
     let mut found = try_join_all(scans).await?.concat();
-    // SCAN may give a key twice, and so may two nodes while a slot moves.
+    // SCAN may return a key twice, and so may two nodes while a slot moves.
     found.sort_unstable();
     found.dedup();
     Ok(found)
 }
 
-/// SCAN and never KEYS, which stops the server for everybody.
+/// Uses SCAN, because KEYS blocks the server for all clients.
 async fn scan(
     settings: &RedisSettings,
     link: &Link,
@@ -69,7 +69,7 @@ async fn scan(
     parse: Parse,
 ) -> Result<Vec<(EntryKind, EntryKey)>, StoreError> {
     let mut found = Vec::new();
-    // Kept as bytes: a cursor is an unsigned 64-bit number that is only sent back.
+    // Stored as bytes: a cursor is an unsigned 64-bit number that is only sent back.
     let mut cursor = b"0".to_vec();
     loop {
         let mut command = redis::cmd("SCAN");
@@ -82,7 +82,7 @@ async fn scan(
         let (next, names) = page(link, link.ask(command).await?)?;
         let read = |name| key_of(&settings.layout, name, parse);
         found.extend(names.iter().filter_map(read));
-        // SCAN may return empty pages before the end; only the cursor tells that it is complete.
+        // SCAN may return empty pages before the end; only a zero cursor means that it is complete.
         if next == b"0" {
             return Ok(found);
         }
@@ -119,7 +119,7 @@ fn key_of(layout: &KeyLayout, name: &Value, parse: Parse) -> Option<(EntryKind, 
     parsed
 }
 
-/// Every entry of a kind, sorted by key.
+/// Returns every entry of a kind, sorted by key.
 pub(crate) async fn entries(
     settings: &RedisSettings,
     ring: &NodeConnections,
@@ -129,8 +129,8 @@ pub(crate) async fn entries(
     entries_of(settings, ring, kind, &keys).await
 }
 
-/// Every entry of these kinds of definitions, in their order. One pass over the keys for all: SCAN
-/// looks at every key of the database, whatever it is asked for.
+/// Returns every entry of several kinds, in their order. All kinds share one pass over the keys,
+/// because SCAN visits every key of the database regardless of the pattern.
 pub(crate) async fn definitions(
     settings: &RedisSettings,
     ring: &NodeConnections,
@@ -147,7 +147,7 @@ pub(crate) async fn definitions(
     Ok(all)
 }
 
-/// The entries of these keys. A key that has vanished is left out.
+/// Returns the entries of these keys. Keys that no longer exist are omitted.
 pub(crate) async fn entries_of(
     settings: &RedisSettings,
     ring: &NodeConnections,
@@ -158,7 +158,7 @@ pub(crate) async fn entries_of(
     Ok(entries.into_iter().flatten().collect())
 }
 
-/// The same in the order of the keys, with a place for each.
+/// Returns an optional entry for each key, in the same order.
 pub(crate) async fn entries_at(
     settings: &RedisSettings,
     ring: &NodeConnections,
@@ -177,7 +177,7 @@ pub(crate) async fn entries_at(
     Ok(keys.iter().zip(found).map(entry).collect())
 }
 
-/// What is stored under these keys, in their order. One round trip, unless there are very many
+/// Returns the values of these keys in order. Needs one round trip, unless there are very many
 /// keys.
 pub(crate) async fn values(
     settings: &RedisSettings,
@@ -201,8 +201,8 @@ pub(crate) async fn values(
     Ok(found)
 }
 
-/// The commands that read a key: GETRANGE bounds what is sent, and since it gives an
-/// empty text for a key that is not there, EXISTS tells the two apart.
+/// Returns the commands that read a key. GETRANGE limits the size of the reply, but returns an
+/// empty text for a missing key, so EXISTS is also needed.
 fn requests(settings: &RedisSettings, kind: EntryKind, key: &EntryKey) -> [KeyedCommand; 2] {
     let name = settings.layout.name(kind, key);
     let mut range = with_name("GETRANGE", &name);

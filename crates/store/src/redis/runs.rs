@@ -1,11 +1,11 @@
-//! Runs in Redis, shared by all replicas.
+//! Registry of runs in Redis, shared by all replicas.
 //!
-//! `<prefix>runs:{<id>}` is a stream of events whose ids are their numbers, and `…:state` a hash:
-//! `last`, `bytes`, `ended` (1: its last event is there, 2: it is not), `cancelled`, `place`,
-//! `lease`, `missed` (when somebody first saw that the lease is over).
-//! `<prefix>keys:{<key>}:places` and `…:begun` are sorted sets of a key's places (by the end of
-//! their lease) and beginnings (by their time). Time is always Redis' own: the clocks of replicas
-//! differ.
+//! `<prefix>runs:{<id>}` is a stream of events whose ids are their numbers. `…:state` is a hash
+//! with `last`, `bytes`, `ended` (1: the last event is in the log, 2: it is missing), `cancelled`,
+//! `place`, `lease` and `missed` (when a reader first noticed that the lease has expired).
+//! `<prefix>keys:{<key>}:places` and `…:begun` are sorted sets of a key's slots (by the end of
+//! their lease) and starts (by their time). All times are from the clock of Redis, because the
+//! clocks of replicas differ.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,10 +31,10 @@ use crate::runs::log::missing;
 use crate::runs::{MINUTE, RunOptions, already_running, given_up};
 use crate::{StoreOptions, ids};
 
-/// KEYS: places, beginnings. ARGV: place, lease, most places or -1, most a minute
-/// or -1, a minute. Answers `[0]`, `[1, running]` or `[2, milliseconds to wait]`.
-// Expired slots are removed first, so the slots of dead replicas free themselves. The rate entry is
-// added only after both checks, or rejected runs would count.
+/// KEYS: slots, starts. ARGV: slot, lease, maximum number of slots or -1, maximum starts per minute
+/// or -1, one minute. Returns `[0]`, `[1, running]` or `[2, milliseconds to wait]`.
+// Expired slots are removed first, so those of dead replicas are released. The rate entry is added
+// only after both checks, or rejected runs would count.
 const TAKE_PLACE: &str = "
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
@@ -57,9 +57,9 @@ redis.call('ZADD', KEYS[1], now + ARGV[2], ARGV[1])
 redis.call('PEXPIRE', KEYS[1], ARGV[2])
 return {0}";
 
-/// KEYS: log, state. ARGV: place, lease, time to keep. Answers 0 if a run of this id goes on.
-// A run without `ended` may be replaced once its lease has expired: its replica is gone, and the
-// id must not stay blocked until the log expires.
+/// KEYS: log, state. ARGV: slot, lease, retention time. Returns 0 if a run with this id is active.
+// A run without `ended` may be replaced after its lease has expired: its replica is dead, and the
+// id must not be blocked until the log expires.
 const BEGIN_RUN: &str = "
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
@@ -72,10 +72,10 @@ redis.call('HSET', KEYS[2], 'place', ARGV[1], 'lease', now + ARGV[2])
 redis.call('PEXPIRE', KEYS[2], ARGV[3])
 return 1";
 
-/// KEYS: log, state. ARGV: most events, most bytes, time to keep, whether it ended, then number,
-/// name and payload of each event. Events that are there already are left out. Answers -1 if the
-/// log has its last event, and this call brings more. `%.0f`, since Lua writes large numbers with
-/// an exponent.
+/// KEYS: log, state. ARGV: maximum events, maximum bytes, retention time, whether the run ended,
+/// then number, name and payload of each event. Existing events are skipped. Returns -1 if the log
+/// already has its last event, and this call contains more. Numbers are formatted with `%.0f`,
+/// because Lua formats large ones with an exponent.
 const APPEND: &str = "
 local state = redis.call('HMGET', KEYS[2], 'last', 'bytes', 'ended')
 local last, bytes = tonumber(state[1] or '0'), tonumber(state[2] or '0')
@@ -105,9 +105,9 @@ redis.call('PEXPIRE', KEYS[2], ARGV[3])
 redis.call('PUBLISH', KEYS[1], KEYS[1])
 return 0";
 
-/// KEYS: log, state. ARGV: the number after which, time to renew a lease that is over. Answers
-/// nothing for an unknown run and for one that never had a log, else whether it goes on (0), has
-/// ended (1) or is lost (2), its last number and its events.
+/// KEYS: log, state. ARGV: number of the last known event, grace period after the lease. Returns
+/// nothing if the run is unknown or never had a log; otherwise whether it is active (0), ended (1)
+/// or lost (2), its last number and its events.
 const READ: &str = "
 if redis.call('EXISTS', KEYS[2]) == 0 then return false end
 local state = redis.call('HMGET', KEYS[2], 'ended', 'lease', 'last', 'missed')
@@ -126,10 +126,11 @@ elseif state[2] and tonumber(state[2]) <= now then
 end
 return {ended, state[3] or '0', redis.call('XRANGE', KEYS[1], '(' .. ARGV[1] .. '-0', '+')}";
 
-/// KEYS: log, state. ARGV: time to renew a lease that is over, name and payload of the last event,
-/// time to keep. Answers whether it was written: the run was lost, and nobody was before.
-// All conditions are checked inside the script, because several readers notice a lost run at the
-// same time and exactly one may write its last event.
+/// KEYS: log, state. ARGV: grace period after the lease, name and payload of the last event,
+/// retention time. Returns whether the event was written, which means that this call found the run
+/// lost and was the first to do so.
+// All conditions are checked inside the script, because several readers may notice a lost run at
+// the same time, and exactly one may write its last event.
 const GIVE_UP: &str = "
 if redis.call('EXISTS', KEYS[2]) == 0 then return 0 end
 local state = redis.call('HMGET', KEYS[2], 'ended', 'missed', 'last', 'bytes', 'lease')
@@ -150,7 +151,7 @@ redis.call('PEXPIRE', KEYS[2], ARGV[4])
 redis.call('PUBLISH', KEYS[1], KEYS[1])
 return 1";
 
-/// KEYS: log, state. ARGV: channel of all, the bell to ring. Answers whether the run goes on.
+/// KEYS: log, state. ARGV: common channel, name of the notifier. Returns whether the run is active.
 // The flag is set before the message is published. A listener that misses the message still finds
 // the flag.
 const CANCEL: &str = "
@@ -164,14 +165,14 @@ redis.call('HSET', KEYS[2], 'cancelled', 1)
 redis.call('PUBLISH', ARGV[1], ARGV[2])
 return 1";
 
-/// KEYS: log, state.
+/// KEYS: log, state. Returns whether the run was cancelled.
 const IS_CANCELLED: &str = "return tonumber(redis.call('HGET', KEYS[2], 'cancelled') or '0')";
 
-/// Maximum wait for a notification before reading again: a dead replica sends none.
-// Also bounds how late a reader notices a lost message.
+/// Maximum wait for a notification before the log is read again, because a dead replica sends none.
+// This also limits how late a reader notices a lost message.
 const LOOK_AGAIN: Duration = Duration::from_secs(2);
 
-/// The registry of runs that replicas share, in Redis.
+/// Shared registry of runs in Redis.
 #[derive(Debug)]
 pub struct RedisRuns {
     client: Arc<RedisClient>,
@@ -182,10 +183,10 @@ pub struct RedisRuns {
 }
 
 impl RedisRuns {
-    /// Begins to connect; does not wait for Redis. Must be called inside a Tokio runtime.
+    /// Starts connecting without waiting for Redis. Must be called inside a Tokio runtime.
     ///
     /// # Errors
-    /// `Configuration` for a certificate file that cannot be read or is broken.
+    /// `Configuration` for a missing or invalid certificate file.
     pub fn open(
         address: &RedisAddress,
         store: &StoreOptions,
@@ -212,7 +213,7 @@ impl RedisRuns {
         })
     }
 
-    /// The name of a run's log.
+    /// Returns the name of a run's log.
     fn log(&self, run: &str) -> Result<String, StoreError> {
         let id = ids::checked("run", run)?;
         Ok(self.client.settings.layout.tagged("runs", id))
@@ -239,7 +240,7 @@ impl RedisRuns {
             places: format!("{tagged}:places"),
             log,
         };
-        // Slot and run are in different hash slots of a cluster, so one script cannot take both.
+        // Slot and run are in different hash slots of a cluster, so one script cannot modify both.
         self.take(&place, &format!("{tagged}:begun"), most).await?;
         let times = [self.options.lease, self.options.keep];
         let mut arguments = vec![place.id.clone()];
@@ -248,9 +249,9 @@ impl RedisRuns {
         if begun.as_ref().is_ok_and(|reply| number(reply) == 1) {
             return Ok(SlotLease::new(place, &self.changes));
         }
-        // If this fails too, the place is free after its lease.
+        // If this also fails, the slot is released when its lease expires.
         let _ = self.client.ask(place.release_command()).await;
-        // Checked after the slot is free again, so an error does not keep it taken.
+        // Checked after the slot is released, so an error does not leave it taken.
         begun?;
         Err(already_running(run).into())
     }
@@ -321,8 +322,8 @@ impl RedisRuns {
         }
     }
 
-    /// Time in which a replica that was cut off renews what it holds: longer than between two of
-    /// its renewals.
+    /// Grace period in which a disconnected replica can renew its leases; longer than its renewal
+    /// interval.
     fn grace(&self) -> String {
         (self.options.lease / 2).as_millis().to_string()
     }
@@ -377,7 +378,7 @@ impl RedisRuns {
             }
             // Subscribed only after the first empty read: most reads find events and need no
             // subscription. The loop reads again right after subscribing, because an event may have
-            // come in between.
+            // arrived in between.
             let bell = bell.get_or_insert_with(|| self.bells.listen(log.clone(), true));
             let _ = timeout(left.min(LOOK_AGAIN), bell.notified()).await;
         }
@@ -396,7 +397,7 @@ impl RedisRuns {
     /// Subscribes before the first read, so no message is missed.
     async fn wait_cancelled(&self, run: &str) {
         let Ok(log) = self.log(run) else {
-            // An invalid id was never admitted, so the run cannot be cancelled.
+            // A run with an invalid id was never admitted, so it cannot be cancelled.
             return std::future::pending().await;
         };
         let mut bell = self.bells.listen(cancel_of(&log), false);
@@ -404,14 +405,15 @@ impl RedisRuns {
             match self.on_run(IS_CANCELLED, &log, &[]).await {
                 Ok(stop) if number(&stop) == 1 => return,
                 Ok(_) => bell.notified().await,
-                // Redis is unavailable. The flag may be set when it is back, so keep asking.
+                // Redis is unavailable. The flag may be set when it is available again, so the
+                // check continues.
                 Err(_) => sleep(self.client.settings.retry_pause).await,
             }
         }
     }
 }
 
-/// An entry of a stream: `[<number>-0, [n, name, d, payload]]`.
+/// Parses a stream entry: `[<number>-0, [n, name, d, payload]]`.
 fn event(entry: Value) -> Option<LoggedEvent> {
     let [id, fields] = <[Value; 2]>::try_from(list(entry)).ok()?;
     let [_, name, _, data] = <[Value; 4]>::try_from(list(fields)).ok()?;

@@ -1,11 +1,11 @@
-//! Scripts that Redis runs all or not at all, and what they answer.
+//! Atomic Lua scripts, and parsers of their replies.
 
 use redis::{ToRedisArgs, Value};
 
 use super::connections::KeyedCommand;
 
-/// A script and the keys that it changes, all in one slot. Redis keeps what it has
-/// compiled, so the text costs no more than its way.
+/// Returns the command for a script and its keys, which must share a hash slot. Redis caches
+/// compiled scripts, so the only additional cost is sending the text.
 pub(crate) fn script<A: ToRedisArgs>(text: &str, keys: &[&str], arguments: &[A]) -> KeyedCommand {
     let mut command = redis::cmd("EVAL");
     command.arg(text).arg(keys.len()).arg(keys).arg(arguments);
@@ -15,7 +15,7 @@ pub(crate) fn script<A: ToRedisArgs>(text: &str, keys: &[&str], arguments: &[A])
     }
 }
 
-/// A number, or 0 for what is none.
+/// Parses a number; 0 if the value is not a number.
 pub(crate) fn number(value: &Value) -> i64 {
     match value {
         Value::Int(number) => *number,
@@ -28,12 +28,12 @@ pub(crate) fn number(value: &Value) -> i64 {
     }
 }
 
-/// A number that is never below 0.
+/// Parses a number; 0 if it is negative.
 pub(crate) fn count(value: &Value) -> u64 {
     u64::try_from(number(value)).unwrap_or_default()
 }
 
-/// A list, or an empty one for what is none.
+/// Converts a list; empty if the value is not a list.
 pub(crate) fn list(value: Value) -> Vec<Value> {
     match value {
         Value::Array(values) => values,
@@ -41,7 +41,7 @@ pub(crate) fn list(value: Value) -> Vec<Value> {
     }
 }
 
-/// A text; `None` for what is none in UTF-8.
+/// Converts a text; `None` if the value is not UTF-8 text.
 pub(crate) fn text(value: Value) -> Option<String> {
     match value {
         Value::BulkString(bytes) => String::from_utf8(bytes).ok(),
@@ -50,7 +50,7 @@ pub(crate) fn text(value: Value) -> Option<String> {
     }
 }
 
-/// Members and their scores, which come one after the other, or in pairs from RESP3.
+/// Parses members with their scores, which form a flat list, or pairs in RESP3.
 pub(crate) fn pairs(reply: Value) -> Vec<(String, u64)> {
     let flat = list(reply).into_iter().flat_map(|value| match value {
         Value::Array(pair) => pair,

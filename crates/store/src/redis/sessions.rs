@@ -1,9 +1,9 @@
-//! Sessions in Redis: a list of messages for each, and an index of all.
+//! Sessions in Redis: a list of messages for each session, and an index of all sessions.
 //!
 //! `<prefix>sessions:{<id>}` is the list, `…:bytes` its size, and `<prefix>sessions` a sorted set
-//! of the ids by their last use. List and size change together. The index lies elsewhere in a
-//! cluster; it is written first or at the same time, and what it says of a session that is not
-//! there is skipped.
+//! of the ids by last use. List and size change together. In a cluster the index is in another hash
+//! slot; it is updated before or together with the session, and entries of missing sessions are
+//! skipped.
 
 use std::sync::Arc;
 
@@ -23,7 +23,8 @@ use crate::changes::ChangeBus;
 use crate::sessions::SessionOptions;
 use crate::{StoreOptions, ids};
 
-/// KEYS: list, size. ARGV: most messages, most bytes, milliseconds to live or 0, messages.
+/// KEYS: list, size. ARGV: maximum messages, maximum bytes, lifetime in milliseconds or 0,
+/// messages.
 const APPEND: &str = "
 local bytes = 0
 if redis.call('EXISTS', KEYS[1]) == 1 then bytes = tonumber(redis.call('GET', KEYS[2]) or '0') end
@@ -53,10 +54,10 @@ pub struct RedisSessions {
 }
 
 impl RedisSessions {
-    /// Begins to connect; does not wait for Redis. Must be called inside a Tokio runtime.
+    /// Starts connecting without waiting for Redis. Must be called inside a Tokio runtime.
     ///
     /// # Errors
-    /// `Configuration` for a certificate file that cannot be read or is broken.
+    /// `Configuration` for a missing or invalid certificate file.
     pub fn open(
         address: &RedisAddress,
         store: &StoreOptions,
@@ -67,13 +68,13 @@ impl RedisSessions {
         Ok(RedisSessions { client, options })
     }
 
-    /// The name of a session's list.
+    /// Returns the name of a session's list.
     fn name(&self, session: &str) -> Result<String, StoreError> {
         let id = ids::checked("session", session)?;
         Ok(self.client.settings.layout.tagged("sessions", id))
     }
 
-    /// A command on the index.
+    /// Returns a command on the index.
     fn index(&self, command: &str) -> KeyedCommand {
         let name = self.client.settings.layout.group("sessions");
         request(redis::cmd(command), &name)
@@ -96,13 +97,14 @@ impl RedisSessions {
         let (appended, indexed) = join(self.client.ask(append), self.note(session)).await;
         appended?;
         if let Err(error) = indexed {
-            // The messages are kept; a caller that tried again would keep them twice.
+            // The messages are stored; if the caller retried after an error, they would be stored
+            // twice.
             tracing::warn!(%session, %error, "session omitted from the list of sessions");
         }
         Ok(())
     }
 
-    /// Notes in the index that a session is used, and forgets those that have expired.
+    /// Updates the last use of a session in the index, and removes expired sessions.
     async fn note(&self, session: &str) -> Result<(), StoreError> {
         let now = clock::millis();
         let mut add = self.index("ZADD");

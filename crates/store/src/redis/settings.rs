@@ -1,4 +1,4 @@
-//! What address and options say together, checked once.
+//! Validated settings from address and options.
 
 use std::path::Path;
 use std::time::Duration;
@@ -12,12 +12,12 @@ use super::layout::{DEFAULT_PREFIX, KeyLayout};
 use crate::StoreOptions;
 use crate::address::RedisAddress;
 
-/// How to reach Redis and how long to wait for it.
+/// Connection settings and timeouts.
 #[derive(Clone, Debug)]
 pub(crate) struct RedisSettings {
     pub(crate) address: RedisAddress,
     pub(crate) layout: KeyLayout,
-    /// Certificate authorities to trust, PEM.
+    /// Certificate authorities to trust (PEM).
     pub(crate) ca: Option<Vec<u8>>,
     pub(crate) insecure: bool,
     pub(crate) connect_timeout: Duration,
@@ -26,12 +26,12 @@ pub(crate) struct RedisSettings {
     pub(crate) poll_interval: Duration,
     pub(crate) max_value_bytes: usize,
     pub(crate) max_versions: usize,
-    /// Whether anybody wants to know what changes.
+    /// Whether change notifications are needed.
     pub(crate) notices: bool,
 }
 
 impl RedisSettings {
-    /// What the address says wins over what the options say.
+    /// Combines an address with options; the address takes precedence.
     pub(crate) fn new(address: &RedisAddress, options: &StoreOptions) -> Result<Self, StoreError> {
         let prefix = address.prefix.as_ref().or(options.prefix.as_ref());
         let ca_file = address.ca_file.as_ref().or(options.ca_file.as_ref());
@@ -51,7 +51,7 @@ impl RedisSettings {
         })
     }
 
-    /// Whether a value of so many bytes may be stored.
+    /// Checks whether a value of this size may be stored.
     pub(crate) fn fits(&self, name: &str, bytes: usize) -> Result<(), StoreError> {
         let limit = self.max_value_bytes;
         if bytes <= limit {
@@ -61,7 +61,7 @@ impl RedisSettings {
         Err(StoreError::new(StoreErrorKind::Refused, message))
     }
 
-    /// The same for a user who does not want to know what changes.
+    /// Creates settings without change notifications.
     pub(crate) fn quiet(
         address: &RedisAddress,
         options: &StoreOptions,
@@ -72,8 +72,8 @@ impl RedisSettings {
     }
 }
 
-/// Reads a file of certificate authorities and checks that it is one, so that a wrong
-/// file is found at the start.
+/// Reads and validates a file of certificate authorities, so an invalid file is detected at
+/// startup.
 fn certificates(path: &Path) -> Result<Vec<u8>, StoreError> {
     let wrong = |reason: String| {
         let message = format!("certificate file {}: {reason}", path.display());

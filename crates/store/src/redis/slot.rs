@@ -1,10 +1,10 @@
-//! Which hash slot of a Redis Cluster a key belongs to (cluster specification).
+//! Hash slots of keys in a Redis Cluster (see the cluster specification).
 
 /// Number of slots in every cluster.
 pub(crate) const SLOTS: usize = 16384;
 
-/// The slot of a key: CRC16 of its hash tag (the text in its first `{…}`, unless
-/// that is empty) or of the whole key.
+/// Returns the slot of a key: the CRC16 of its hash tag (the text in the first `{…}`, unless it is
+/// empty) or of the whole key.
 pub(crate) fn slot(key: &[u8]) -> usize {
     usize::from(crc16(hash_tag(key).unwrap_or(key))) % SLOTS
 }
@@ -16,7 +16,7 @@ fn hash_tag(key: &[u8]) -> Option<&[u8]> {
     tag.get(..close).filter(|tag| !tag.is_empty())
 }
 
-/// CRC-16/XMODEM.
+/// CRC-16/XMODEM checksum.
 fn crc16(bytes: &[u8]) -> u16 {
     bytes.iter().fold(0, |crc, byte| {
         (0..8).fold(crc ^ (u16::from(*byte) << 8), |crc, _| match crc & 0x8000 {

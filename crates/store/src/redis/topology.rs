@@ -1,4 +1,4 @@
-//! Which nodes hold the data, and which part of it each one holds.
+//! Data nodes and their hash slots.
 
 use std::collections::HashMap;
 
@@ -11,12 +11,12 @@ use super::settings::RedisSettings;
 use super::slot::SLOTS;
 use crate::address::{Deployment, Login, RedisNode};
 
-/// The nodes to connect to.
+/// Nodes to connect to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ClusterTopology {
     /// The masters.
     pub(crate) nodes: Vec<RedisNode>,
-    /// For each slot the number of its node; `None` outside of a cluster.
+    /// Index of the node for each slot; `None` outside a cluster.
     pub(crate) slots: Option<Vec<u16>>,
 }
 
@@ -29,8 +29,8 @@ impl ClusterTopology {
     }
 }
 
-/// Finds the nodes. `known` are those of the last plan: in a cluster they may
-/// answer when the ones in the address do not.
+/// Discovers the nodes. `known` are those of the last topology: in a cluster they may be available
+/// when those in the address are not.
 pub(crate) async fn discover(
     settings: &RedisSettings,
     known: &[RedisNode],
@@ -54,7 +54,7 @@ pub(crate) async fn discover(
     }
 }
 
-/// Asks one node after the other until one knows.
+/// Asks the nodes in order until one answers.
 async fn first_answer<F: Future<Output = Result<ClusterTopology, StoreError>>>(
     settings: &RedisSettings,
     nodes: &[RedisNode],
@@ -106,7 +106,7 @@ async fn slots_of(node: Link) -> Result<ClusterTopology, StoreError> {
     }
 }
 
-/// A plan from the reply to CLUSTER SLOTS: ranges of `[first, last, [host, port, …], …]`.
+/// Parses the reply to CLUSTER SLOTS: ranges of `[first, last, [host, port, …], …]`.
 fn plan_of(asked: &RedisNode, ranges: &[Value]) -> Result<ClusterTopology, StoreError> {
     let mut numbers = HashMap::new();
     let mut nodes = Vec::new();
@@ -153,7 +153,7 @@ fn range_of(asked: &RedisNode, range: &Value) -> Option<(usize, usize, RedisNode
     let [host, Value::Int(port), ..] = master.as_slice() else {
         return None;
     };
-    // A node that does not know its own name leaves it empty: it is the one asked.
+    // A node that does not know its host name leaves it empty; it is the node that was asked.
     let host = text(host).filter(|host| !host.is_empty());
     let node = RedisNode {
         host: host.unwrap_or_else(|| asked.host.clone()),

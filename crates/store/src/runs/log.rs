@@ -1,4 +1,4 @@
-//! The newest events of one run.
+//! The latest events of a run.
 
 use std::collections::VecDeque;
 
@@ -6,7 +6,7 @@ use quillet_core::runs::{LogPage, LoggedEvent};
 
 use super::RunOptions;
 
-/// Events in order, with bounds.
+/// Events in order, within limits.
 #[derive(Debug, Default)]
 pub(crate) struct EventLog {
     events: VecDeque<LoggedEvent>,
@@ -16,7 +16,7 @@ pub(crate) struct EventLog {
 }
 
 impl EventLog {
-    /// Adds events, without those that are there already, so that a call may be made again.
+    /// Adds events; existing ones are skipped, so a call can be repeated.
     pub(crate) fn add(&mut self, events: &[LoggedEvent], options: &RunOptions) {
         for event in events {
             if event.sequence <= self.last {
@@ -34,7 +34,7 @@ impl EventLog {
         }
     }
 
-    /// Number of the last event; 0 where there was none.
+    /// Returns the number of the last event, or 0 if there is none.
     pub(crate) fn last(&self) -> u64 {
         self.last
     }
@@ -43,7 +43,7 @@ impl EventLog {
         self.bytes
     }
 
-    /// The events after one, if there are any.
+    /// Returns the events after a number.
     pub(crate) fn after(&self, after: u64, ended: bool) -> LogPage {
         let first = self.events.partition_point(|event| event.sequence <= after);
         LogPage {
@@ -55,8 +55,8 @@ impl EventLog {
     }
 }
 
-/// Whether there were events between number `after` and the first of those that are
-/// left, where the last one ever was number `last`.
+/// Whether events between number `after` and the first stored one were removed; `last` is the
+/// number of the last event.
 pub(crate) fn missing(after: u64, first: Option<&LoggedEvent>, last: u64) -> bool {
     match first {
         Some(event) => event.sequence - 1 > after,

@@ -1,4 +1,4 @@
-//! Runs of one process.
+//! In-memory registry of runs, for one process.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex};
@@ -16,11 +16,11 @@ use super::log::EventLog;
 use super::{MINUTE, RunOptions, already_running};
 use crate::ids;
 
-/// Time between two looks for what may be forgotten.
-// Sweeping walks all runs, so it must not happen with each call.
+/// Interval of removing expired data.
+// Sweeping visits all runs, so it must not happen with each call.
 const SWEEP: Duration = Duration::from_secs(1);
 
-/// Runs in memory.
+/// In-memory registry of runs.
 ///
 /// # Examples
 ///
@@ -48,36 +48,36 @@ pub struct MemoryRuns {
 struct RunRegistry {
     keys: HashMap<String, KeyUsage>,
     runs: HashMap<String, RunEntry>,
-    /// Runs in the order of their ends.
+    /// Ended runs in the order of their ends.
     ended: VecDeque<String>,
     bytes: usize,
     swept: Option<Instant>,
 }
 
-/// What a key does.
+/// Active and recent runs of a key.
 #[derive(Debug, Default)]
 struct KeyUsage {
     running: HashSet<String>,
-    /// When runs were begun in the last minute.
+    /// Starts of runs in the last minute.
     begun: VecDeque<Instant>,
 }
 
 #[derive(Debug)]
 struct RunEntry {
     log: EventLog,
-    /// Whether somebody holds its permit.
+    /// Whether the permit of the run still exists.
     held: bool,
     ended: bool,
-    /// Whether its last event is in the log.
+    /// Whether the last event is in the log.
     told: bool,
     cancelled: bool,
     touched: Instant,
-    /// Rung at every change.
+    /// Notified of every change.
     bell: watch::Sender<()>,
 }
 
 impl MemoryRuns {
-    /// No runs yet.
+    /// Creates an empty registry.
     #[must_use]
     pub fn new(options: RunOptions) -> Self {
         MemoryRuns {
@@ -127,7 +127,8 @@ impl MemoryRuns {
         self.with(|known| {
             let given_up = known.runs.get(id).is_some_and(|run| {
                 let is_new = |event: &LoggedEvent| event.sequence > run.log.last();
-                // Repeating the last append is allowed: its first answer may have been lost.
+                // Repeating the last append is allowed, because its first response may have been
+                // lost.
                 run.told && (!ended || events.iter().any(is_new))
             });
             if given_up {
@@ -146,7 +147,7 @@ impl MemoryRuns {
             if ended {
                 known.end(id);
             }
-            // After the new events are added. Only ended runs are dropped, so a running one may
+            // After the new events are added. Only ended runs are removed, so an active run may
             // exceed the limit.
             known.make_room(self.options.max_memory_bytes);
             Ok(())
@@ -171,11 +172,11 @@ impl MemoryRuns {
         })
     }
 
-    /// What there is after an event, and the bell that rings when there is more.
+    /// Returns the events after a number, and a receiver for further changes.
     fn look(&self, run: &str, after: u64) -> Option<(LogPage, watch::Receiver<()>)> {
         self.with(|known| {
             let run = known.runs.get(run)?;
-            // A run that never wrote a log and is over has none to read.
+            // An ended run without a log has nothing to read.
             if run.is_lost() && run.log.last() == 0 {
                 return None;
             }
@@ -192,7 +193,8 @@ impl MemoryRuns {
         loop {
             let (page, mut bell) = self.look(run, after)?;
             let ready = page.ended || !page.events.is_empty();
-            // The receiver was created under the same lock as the page, so no change is missed.
+            // The receiver was created while holding the same lock as the page, so no change is
+            // missed.
             if ready || timeout_at(until, bell.changed()).await.is_err() {
                 return Some(page);
             }
@@ -209,7 +211,7 @@ impl MemoryRuns {
         })
     }
 
-    /// Whether a run is to stop, and the bell that rings when that may have changed.
+    /// Returns whether a run is cancelled, and a receiver for changes.
     fn stopped(&self, run: &str) -> Option<(bool, watch::Receiver<()>)> {
         self.with(|known| {
             let run = known.runs.get(run)?;
@@ -218,7 +220,7 @@ impl MemoryRuns {
     }
 }
 
-/// No method panics while it holds the lock, so a poisoned one is sound.
+/// No method panics while it holds the lock, so a poisoned lock is still consistent.
 fn locked<T>(known: &Mutex<RunRegistry>, work: impl FnOnce(&mut RunRegistry) -> T) -> T {
     work(&mut lock(known))
 }
@@ -238,7 +240,7 @@ impl RunEntry {
 }
 
 impl RunEntry {
-    /// Whether it is over, and nobody reported its end.
+    /// Whether the run has ended without its last event.
     fn is_lost(&self) -> bool {
         self.ended && !self.told
     }
@@ -260,7 +262,8 @@ impl KeyUsage {
         Ok(())
     }
 
-    /// There is room again when the oldest of the last `limit` is a minute ago.
+    /// Checks the rate limit. A start is allowed when the oldest of the last `limit` starts is a
+    /// minute ago.
     fn check_rate(&self, limit: u32, now: Instant) -> Result<(), AdmissionDenied> {
         let Some(over) = self.begun.len().checked_sub(limit as usize) else {
             return Ok(());
@@ -280,7 +283,7 @@ impl KeyUsage {
 }
 
 impl RunRegistry {
-    /// Forgets keys that do nothing and runs that are over, now and then.
+    /// Periodically removes inactive keys and expired runs.
     fn sweep(&mut self, keep: Duration) {
         let now = Instant::now();
         if self.swept.is_some_and(|at| now.duration_since(at) < SWEEP) {
@@ -294,7 +297,7 @@ impl RunRegistry {
         let over = |run: &RunEntry| !run.held && now.duration_since(run.touched) >= keep;
         let old = self.runs.extract_if(|_, run| over(run));
         self.bytes -= old.map(|(_, run)| run.log.bytes()).sum::<usize>();
-        // Keeps the queue from growing with ids of runs that are gone.
+        // Prevents the queue from growing with the ids of removed runs.
         self.ended.retain(|id| self.runs.contains_key(id));
     }
 
@@ -326,7 +329,7 @@ impl RunRegistry {
     }
 }
 
-/// A place of a key.
+/// A concurrency slot of a key.
 #[derive(Debug)]
 struct RunPermit {
     known: Arc<Mutex<RunRegistry>>,
@@ -336,8 +339,8 @@ struct RunPermit {
 
 impl Permit for RunPermit {}
 
-/// Whoever waits for a run whose permit is gone would wait for ever: it has ended, whether it wrote
-/// its last events or not.
+/// A run without a permit has ended, whether or not its last events were written. Otherwise its
+/// readers would wait forever.
 impl Drop for RunPermit {
     fn drop(&mut self) {
         locked(&self.known, |known| {
@@ -407,7 +410,7 @@ impl Runs for MemoryRuns {
                 if stopped {
                     return;
                 }
-                // An error means that the run is forgotten: the next look says so.
+                // An error means that the run was removed; the next read reports that.
                 let _ = bell.changed().await;
             }
             std::future::pending().await

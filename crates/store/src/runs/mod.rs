@@ -1,8 +1,8 @@
-//! What replicas share about runs: in memory for one process, in Redis for many.
+//! Registry of runs: in memory for one process, in Redis for several.
 //!
-//! Both count in the same way. A key's places are held by permits; its rate is a
-//! window of the last minute, so `retry_after` is exact. A log keeps the newest
-//! events that fit.
+//! Both use the same rules. Permits hold the concurrency slots of a key. Its rate is counted over a
+//! sliding window of one minute, so `retry_after` is exact. A log contains the newest events that
+//! fit.
 
 pub(crate) mod log;
 mod memory;
@@ -13,24 +13,25 @@ use quillet_core::store::{StoreError, StoreErrorKind};
 
 pub use memory::MemoryRuns;
 
-/// What `RunAllowance::per_minute` counts over.
+/// Time window of `RunAllowance::per_minute`.
 pub(crate) const MINUTE: Duration = Duration::from_secs(60);
 
-/// Bounds of what is stored about runs.
+/// Limits of the registry of runs.
 #[derive(Clone, Debug)]
 pub struct RunOptions {
-    /// Most bytes of one run's log, names and payloads; 1 MiB. The oldest events make room.
+    /// Maximum size of a run's log, including names and payloads; 1 MiB. The oldest events are
+    /// removed.
     pub max_log_bytes: usize,
-    /// Most events of one run's log; 10,000. The oldest make room.
+    /// Maximum number of events in a run's log; 10,000. The oldest are removed.
     pub max_log_events: usize,
-    /// How long the log of a run is kept after its end, or after its last event if
-    /// nobody says that it ended; 10 min.
+    /// How long the log of a run is stored after its end, or after its last event if the end is not
+    /// reported; 10 min.
     pub keep: Duration,
-    /// Most bytes of all logs in memory; 256 MiB. Runs that ended first make room.
+    /// Maximum size of all logs in memory; 256 MiB. The runs that ended first are removed.
     pub max_memory_bytes: usize,
-    /// How long a replica that has died holds the places of its runs; 10 s. In
-    /// Redis only; a living one renews its hold three times in that time. Its runs are
-    /// given up after half of it more, in which one that was only cut off renews them.
+    /// How long the slots of a dead replica remain taken; 10 s. Only for Redis. A replica renews
+    /// its leases three times in this period. Its runs are lost after another half of the period,
+    /// in which a disconnected replica can still renew them.
     pub lease: Duration,
 }
 
@@ -46,14 +47,14 @@ impl Default for RunOptions {
     }
 }
 
-/// A log that has its last event takes no more.
+/// Error for events after the last one.
 pub(crate) fn given_up(run: &str) -> StoreError {
     let message =
         format!("run id {run:?}: the run was abandoned because its replica stopped responding");
     StoreError::new(StoreErrorKind::Refused, message)
 }
 
-/// Two runs of one id would write into one log.
+/// Error for a run id that is already active, because two runs would write to one log.
 pub(crate) fn already_running(run: &str) -> StoreError {
     let message = format!("run id {run:?}: a run with this id is in progress, choose another id");
     StoreError::new(StoreErrorKind::Refused, message)

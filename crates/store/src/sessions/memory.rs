@@ -1,4 +1,4 @@
-//! Sessions that live and die with the process.
+//! In-memory sessions.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
@@ -12,7 +12,7 @@ use quillet_core::{BoxFuture, clock};
 use super::SessionOptions;
 use crate::ids;
 
-/// Sessions in memory.
+/// In-memory sessions.
 ///
 /// # Examples
 ///
@@ -44,7 +44,7 @@ pub struct MemorySessions {
 #[derive(Debug, Default)]
 struct SessionMap {
     sessions: HashMap<Arc<str>, SessionEntry>,
-    /// The sessions in the order of their last use.
+    /// Sessions by last use.
     order: BTreeMap<u64, Arc<str>>,
     uses: u64,
     bytes: usize,
@@ -55,12 +55,12 @@ struct SessionEntry {
     turns: VecDeque<(StoredMessage, usize)>,
     bytes: usize,
     updated_ms: u64,
-    /// Its place in the order.
+    /// Position in the order of use.
     used: u64,
 }
 
 impl MemorySessions {
-    /// No sessions yet.
+    /// Creates an empty store.
     #[must_use]
     pub fn new(options: SessionOptions) -> Self {
         MemorySessions {
@@ -69,8 +69,8 @@ impl MemorySessions {
         }
     }
 
-    /// What is stored, without what has expired. No method panics while it holds the lock, so a
-    /// poisoned one is sound.
+    /// Accesses the sessions after removing expired ones. No method panics while it holds the lock,
+    /// so a poisoned lock is still consistent.
     fn with<T>(&self, work: impl FnOnce(&mut SessionMap) -> T) -> T {
         let mut kept = lock(&self.kept);
         let before = self.options.expired_before(clock::millis());

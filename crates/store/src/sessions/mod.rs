@@ -1,5 +1,5 @@
-//! Conversations: in memory, in SQLite, in Redis. All three keep the same bounds
-//! in the same way, so that a service may move from one to the other.
+//! Sessions in memory, in SQLite or in Redis. All stores enforce the same limits in the same way,
+//! so a service can switch between them.
 
 mod memory;
 mod sqlite;
@@ -12,20 +12,20 @@ use quillet_core::store::{StoreError, StoreErrorKind};
 pub use memory::MemorySessions;
 pub use sqlite::SqliteSessions;
 
-/// Bounds of stored conversations.
+/// Limits of sessions.
 #[derive(Clone, Debug)]
 pub struct SessionOptions {
-    /// How long a session is kept after its last message; 7200 s, Chat Shell's
-    /// `CHAT_HISTORY_EXPIRE_SECONDS`. For ever where `None`.
+    /// How long a session is stored after its last message; 7200 s, as in Chat Shell's
+    /// `CHAT_HISTORY_EXPIRE_SECONDS`. Unlimited if `None`.
     pub expire: Option<Duration>,
-    /// Most sessions; 10,000. The ones that were used longest ago make room. Redis
-    /// does without this bound, since there the server's memory is the bound.
+    /// Maximum number of sessions; 10,000. The least recently used are removed. Does not apply to
+    /// Redis, where the memory of the server is the limit.
     pub max_sessions: usize,
-    /// Most messages of a session; 10,000. The oldest make room.
+    /// Maximum number of messages in a session; 10,000. The oldest are removed.
     pub max_messages: usize,
-    /// Most bytes of a session, its messages as JSON; 16 MiB. The oldest make room.
+    /// Maximum size of a session's messages as JSON; 16 MiB. The oldest are removed.
     pub max_session_bytes: usize,
-    /// Most bytes of all sessions in memory; 256 MiB.
+    /// Maximum size of all sessions in memory; 256 MiB.
     pub max_memory_bytes: usize,
 }
 
@@ -42,10 +42,10 @@ impl Default for SessionOptions {
 }
 
 impl SessionOptions {
-    /// The JSON text of each message.
+    /// Returns the JSON of each message.
     ///
     /// # Errors
-    /// `Refused` for a message that is larger than a session may be.
+    /// `Refused` for a message that exceeds the limit of a session.
     pub(crate) fn texts(&self, turns: &[StoredMessage]) -> Result<Vec<String>, StoreError> {
         turns.iter().map(|turn| self.text(turn)).collect()
     }
@@ -65,7 +65,7 @@ impl SessionOptions {
         Ok(text)
     }
 
-    /// Sessions that were used before this moment have expired.
+    /// Returns the time before which sessions have expired, by their last use.
     pub(crate) fn expired_before(&self, now_ms: u64) -> u64 {
         let expire = self.expire.map_or(u128::MAX, |time| time.as_millis());
         now_ms.saturating_sub(u64::try_from(expire).unwrap_or(u64::MAX))

@@ -14,7 +14,7 @@ use super::SessionOptions;
 use crate::ids;
 use crate::sqlite::{Database, SchemaModule};
 
-/// Messages lie in the order of their session, so that a long one is read in one go.
+/// Messages are stored in the order of their session, so a long session is read sequentially.
 static PART: SchemaModule = SchemaModule {
     name: "sessions",
     steps: &["
@@ -34,7 +34,7 @@ static PART: SchemaModule = SchemaModule {
             PRIMARY KEY (session, place)) STRICT, WITHOUT ROWID;"],
 };
 
-/// Sessions in a file.
+/// Sessions in an SQLite file.
 #[derive(Debug)]
 pub struct SqliteSessions {
     options: Arc<SessionOptions>,
@@ -42,11 +42,11 @@ pub struct SqliteSessions {
 }
 
 impl SqliteSessions {
-    /// Opens the file, or makes it. `:memory:` is one that lives and dies with the value.
+    /// Opens or creates the file. `:memory:` creates a database that is deleted on drop.
     ///
     /// # Errors
-    /// `Configuration` for a place where no file can be, or a file of a newer
-    /// version; `Corrupt` for a file that is none of SQLite's.
+    /// `Configuration` for an invalid path or a file of a newer version; `Corrupt` for a file that
+    /// is not an SQLite database.
     pub async fn open(path: &Path, options: SessionOptions) -> Result<Self, StoreError> {
         Ok(SqliteSessions {
             options: Arc::new(options),
@@ -101,7 +101,7 @@ fn append(
     Ok(())
 }
 
-/// Counts new messages in, and the oldest out until the others fit.
+/// Updates the size of a session and removes its oldest messages until the limits are met.
 fn count(
     file: &Connection,
     options: &SessionOptions,
@@ -177,7 +177,7 @@ fn latest(file: &Connection, since: u64, most: i64) -> rusqlite::Result<Vec<Sess
     latest.query_map(params![since, most], info)?.collect()
 }
 
-/// SQLite's numbers are signed.
+/// SQLite integers are signed.
 fn limit(most: usize) -> i64 {
     i64::try_from(most).unwrap_or(i64::MAX)
 }

@@ -1,7 +1,7 @@
 //! Definitions and shared variables in an SQLite file.
 //!
-//! Triggers write down every change, whoever makes it. A watcher looks at the
-//! file's version, which costs next to nothing, and reads what was written down.
+//! Triggers record every change by any program. A watcher polls the data version of the file, which
+//! is very cheap, and reads the recorded changes.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use super::{Database, SchemaModule, versions};
 use crate::StoreOptions;
 use crate::changes::ChangeBus;
 
-/// Changes that are written down are kept until there are a thousand newer ones.
+/// Recorded changes are deleted when there are a thousand newer ones.
 static PART: SchemaModule = SchemaModule {
     name: "definitions",
     steps: &["
@@ -42,7 +42,7 @@ static PART: SchemaModule = SchemaModule {
             DELETE FROM definition_changes WHERE number <= new.number - 1000; END;"],
 };
 
-/// A store in a file.
+/// Store of definitions in an SQLite file.
 #[derive(Debug)]
 pub struct SqliteStore {
     pub(super) database: Arc<Database>,
@@ -55,11 +55,11 @@ pub struct SqliteStore {
 }
 
 impl SqliteStore {
-    /// Opens the file, or makes it. Must be called inside a Tokio runtime.
+    /// Opens or creates the file. Must be called inside a Tokio runtime.
     ///
     /// # Errors
-    /// `Configuration` for a place where no file can be, or a file of a newer
-    /// version; `Corrupt` for a file that is none of SQLite's.
+    /// `Configuration` for an invalid path or a file of a newer version; `Corrupt` for a file that
+    /// is not an SQLite database.
     pub async fn open(path: &Path, options: &StoreOptions) -> Result<Self, StoreError> {
         let database = Arc::new(Database::open(path, &PART).await?);
         database.add_schema(&versions::PART).await?;
@@ -84,7 +84,7 @@ impl SqliteStore {
         })
     }
 
-    /// Nothing if a text of so many bytes may be stored.
+    /// Checks the size of a text.
     pub(super) fn fits(&self, key: &EntryKey, bytes: usize) -> Result<(), StoreError> {
         let limit = self.max_value_bytes;
         if bytes <= limit {
@@ -115,7 +115,7 @@ impl SqliteStore {
     }
 }
 
-/// Writes a row.
+/// Inserts or replaces a row.
 pub(super) fn put(
     file: &Connection,
     kind: EntryKind,
@@ -129,7 +129,7 @@ pub(super) fn put(
         .map(drop)
 }
 
-/// Removes a row; `false` if there was none.
+/// Deletes a row; `false` if it does not exist.
 pub(super) fn remove(file: &Connection, kind: EntryKind, key: &EntryKey) -> rusqlite::Result<bool> {
     let delete = "DELETE FROM definitions WHERE kind = ?1 AND key = ?2";
     let removed = file
@@ -138,7 +138,7 @@ pub(super) fn remove(file: &Connection, kind: EntryKind, key: &EntryKey) -> rusq
     Ok(removed > 0)
 }
 
-/// The text of a row.
+/// Returns the text of a row.
 pub(super) fn text(
     file: &Connection,
     kind: EntryKind,
@@ -190,12 +190,12 @@ fn entry(key: EntryKey, text: Arc<str>, kind: EntryKind, origin: &str) -> StoreE
     StoreEntry::new(key, text, origin)
 }
 
-/// How far the changes of the file have been read.
+/// Position in the recorded changes.
 #[derive(Clone, Copy, Debug)]
 struct ChangeCursor {
-    /// The file's version, which changes with every commit of another connection.
+    /// Data version of the file, which changes with every commit of another connection.
     version: i64,
-    /// The last change that was written down.
+    /// Number of the last recorded change.
     number: i64,
 }
 
@@ -208,7 +208,7 @@ impl ChangeCursor {
         })
     }
 
-    /// What has changed since, and how far that reaches.
+    /// Returns the changes since this position, and the new position.
     fn next(self, file: &Connection) -> rusqlite::Result<(Self, Vec<StoreChange>)> {
         let version = version(file)?;
         if version == self.version {
@@ -242,13 +242,13 @@ fn version(file: &Connection) -> rusqlite::Result<i64> {
     file.query_row("PRAGMA data_version", [], |row| row.get(0))
 }
 
-/// Tells what other connections change.
+/// Reports changes by other connections.
 #[derive(Debug)]
 struct DatabaseWatcher {
     database: Arc<Database>,
     hub: ChangeBus,
     away: watch::Sender<Option<String>>,
-    /// Held while one looks.
+    /// Held while polling.
     seen: Mutex<ChangeCursor>,
 }
 
@@ -311,7 +311,7 @@ impl Store for SqliteStore {
             .boxed()
     }
 
-    /// Looks at the file now.
+    /// Polls the file immediately.
     fn sync(&self) -> BoxFuture<'_, Result<(), StoreError>> {
         self.watcher.look().boxed()
     }

@@ -1,9 +1,9 @@
-//! SQLite's errors as store errors.
+//! Conversion of SQLite errors into store errors.
 
 use quillet_core::store::{StoreError, StoreErrorKind};
 use rusqlite::{Error, ErrorCode};
 
-/// An error of some work on the file.
+/// Error of an operation on the file.
 pub(crate) fn of(path: &str, error: &Error) -> StoreError {
     let kind = match error {
         Error::FromSqlConversionFailure(..)
@@ -38,13 +38,13 @@ fn mend(kind: StoreErrorKind) -> &'static str {
     }
 }
 
-/// The thread of the file is gone.
+/// Error for a database thread that has ended.
 pub(crate) fn lost(path: &str, why: &str) -> StoreError {
     let message = format!("sqlite file {path}: {why}");
     StoreError::new(StoreErrorKind::Unavailable, message)
 }
 
-/// The file is of a later version of this program.
+/// Error for a file of a newer version of this program.
 pub(crate) fn newer(path: &str, part: &str, found: usize, known: usize) -> StoreError {
     let message = format!(
         "sqlite file {path}: its {part} have version {found}, and this program supports versions up to {known}; use a newer program or another file"

@@ -1,7 +1,7 @@
-//! Histories of the definitions in an SQLite file.
+//! Version histories of the definitions in an SQLite file.
 //!
-//! A definition, its versions and its labels change in one transaction, which is alone among all
-//! writers from its beginning.
+//! A definition, its versions and its labels change in one transaction, which excludes all other
+//! writers from its start.
 
 use futures_util::FutureExt;
 use quillet_core::BoxFuture;
@@ -17,7 +17,7 @@ use super::versions::{self, DefinitionRef};
 use super::{JobError, SqliteStore};
 use crate::history::{apply_moves, committed, imported, stored};
 
-/// What stands in the file.
+/// Returns the current content of a definition.
 fn now(file: &Connection, at: DefinitionRef<'_>) -> rusqlite::Result<Option<DefinitionContent>> {
     Ok(text(file, at.kind, at.key)?.map(DefinitionContent::new))
 }
@@ -37,7 +37,7 @@ fn put_labels(file: &Connection, at: DefinitionRef<'_>, labels: &Labels) -> rusq
     put(file, EntryKind::Label, &place, &labels.to_text())
 }
 
-/// Sets a definition to what a version holds.
+/// Sets a definition to the content of a version.
 fn put_content(
     file: &Connection,
     at: DefinitionRef<'_>,
@@ -71,7 +71,7 @@ fn keep(file: &Connection, commit: &Commit, most: usize) -> Result<CommitResult,
     })
 }
 
-/// Keeps what stands in the file as a version, unless that is known.
+/// Records the current content as a version, unless the newest version already has it.
 fn observe(
     file: &Connection,
     at: DefinitionRef<'_>,
@@ -85,7 +85,7 @@ fn observe(
         versions::add(file, at, &kept)?;
     }
     let labels = label_text(file, at)?;
-    // While nobody can read what they name, nothing is dropped.
+    // With unreadable labels it is unknown which versions are needed, so none is deleted.
     if let (Some(_), Ok(labels)) = (&new, stored(at.key, labels.as_deref())) {
         versions::collect(file, at, most, &labels)?;
     }

@@ -1,7 +1,7 @@
-//! SQLite files: one connection on its own thread, and the stores that use it.
+//! SQLite files: a connection on a dedicated thread, and the stores that use it.
 //!
-//! A file may hold definitions, sessions, knowledge and traces side by side; each
-//! of them opens it for itself, and several processes may too (write-ahead log).
+//! A file may contain definitions, sessions, knowledge and traces. Each store opens a separate
+//! connection, and several processes may do so as well (write-ahead log).
 
 mod definitions;
 mod error;
@@ -29,25 +29,25 @@ pub(crate) use schema::SchemaModule;
 
 type ConnectionJob = Box<dyn FnOnce(&mut Connection) + Send>;
 
-/// How long a write waits for another connection, of this or another process. This is also the
-/// default of rusqlite; it is set explicitly so that an update of the library cannot change it.
+/// How long a write waits for another connection of any process. This is also the default of
+/// rusqlite; it is set explicitly so that an update of the library cannot change it.
 const BUSY: Duration = Duration::from_secs(5);
 
-/// Between two tries to begin a connection.
+/// Pause between attempts to initialize a connection.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// Statements that every connection begins with. A commit survives the end of the
-/// process; only the last ones may be lost when the machine stops. What the file
-/// itself may make SQLite do is kept small, for it may be somebody else's.
+/// Initial statements of every connection. A commit survives the end of the process; only the last
+/// commits may be lost if the machine stops. Features that a file can trigger are restricted,
+/// because the file may be untrusted.
 const SETTINGS: &str = "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;
     PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;";
 
-/// Why some work was not done.
+/// Reason why an operation failed.
 #[derive(Debug)]
 pub(crate) enum JobError {
-    /// The file could not do it.
+    /// SQLite returned an error.
     Failed(rusqlite::Error),
-    /// The work itself would not.
+    /// The operation itself refused.
     Refused(StoreError),
 }
 
@@ -63,8 +63,7 @@ impl From<StoreError> for JobError {
     }
 }
 
-/// A connection to a file. Jobs run one after the other; what is still waiting is
-/// done before the value is gone.
+/// A connection to a file. Jobs run one at a time; queued jobs are completed before it is dropped.
 pub(crate) struct Database {
     path: Arc<str>,
     jobs: Option<mpsc::Sender<ConnectionJob>>,
@@ -78,22 +77,22 @@ impl fmt::Debug for Database {
 }
 
 impl Database {
-    /// Opens or makes the file, and in it the tables of one part.
+    /// Opens or creates the file, and creates the tables of one module.
     ///
     /// # Errors
-    /// `Configuration` for a place where no file can be, `Corrupt` for a file that
-    /// is none of SQLite's, or that a newer version has written.
+    /// `Configuration` for an invalid path or a file of a newer version; `Corrupt` for a file that
+    /// is not an SQLite database.
     pub(crate) async fn open(path: &Path, part: &'static SchemaModule) -> Result<Self, StoreError> {
         let name: Arc<str> = path.display().to_string().into();
-        // A thread of its own and not `spawn_blocking`: SQLite is fastest on one connection, and a
-        // slow query must not use up the runtime's blocking threads.
+        // A dedicated thread instead of `spawn_blocking`: SQLite is fastest on one connection, and
+        // a slow query must not use up the runtime's blocking threads.
         let (jobs, waiting) = mpsc::channel::<ConnectionJob>();
         let (opened, answer) = oneshot::channel();
         let place = path.to_owned();
         let work = move || {
             let connection = match ForkSafeConnection::open(|| connect(&place, part)) {
                 Ok(connection) => connection,
-                // The receiver is gone if `open` was cancelled; the thread ends either way.
+                // Receiving fails if `open` was cancelled; the thread ends either way.
                 Err(error) => return drop(opened.send(Err(error))),
             };
             if opened.send(Ok(())).is_ok() {
@@ -117,22 +116,22 @@ impl Database {
         Ok(database)
     }
 
-    /// Where the file is.
+    /// Returns the path of the file.
     pub(crate) fn path(&self) -> &Arc<str> {
         &self.path
     }
 
-    /// Makes the tables of one more part in the file.
+    /// Creates the tables of another module in the file.
     ///
     /// # Errors
-    /// `Configuration` for a part that a newer version has written.
+    /// `Configuration` for tables of a newer version.
     pub(crate) async fn add_schema(&self, part: &'static SchemaModule) -> Result<(), StoreError> {
         let path = self.path.clone();
         self.run(move |file| Ok(part.prepare(&path, file))).await?
     }
 
-    /// Does some work on the connection. If the future is dropped before the work
-    /// has begun, it is not done.
+    /// Runs a job on the connection. If the future is dropped before the job has started, the job
+    /// is skipped.
     pub(crate) async fn run<T, F>(&self, work: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
@@ -152,14 +151,14 @@ impl Database {
         }
     }
 
-    /// Does some work all or not at all, and alone among all writers.
+    /// Runs a job in a transaction that excludes all other writers.
     pub(crate) async fn change<T, F>(&self, work: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
         F: FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
     {
         self.run(move |connection| {
-            // Immediate: a transaction that reads first and writes later fails where another
+            // Immediate, because a transaction that reads first and writes later fails if another
             // process has written in between.
             let change = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
             let result = work(&change)?;
@@ -169,7 +168,7 @@ impl Database {
         .await
     }
 
-    /// As [`Database::change`] for work that may refuse: what it has done until then is undone.
+    /// Like [`Database::change`], but for a job that may refuse; its changes are then rolled back.
     pub(crate) async fn attempt<T, F>(&self, work: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
@@ -187,7 +186,7 @@ impl Database {
         .await?
     }
 
-    /// Leaves some work to be done. Never waits.
+    /// Queues a job without waiting.
     pub(crate) fn post(&self, job: ConnectionJob) {
         if let Some(jobs) = &self.jobs {
             // The thread ends before this value only if a job has panicked.
@@ -202,8 +201,8 @@ fn connect(path: &Path, part: &SchemaModule) -> Result<Connection, StoreError> {
     // Created before SQLite opens it, because SQLite would create it readable for the group and
     // others.
     make(path);
-    // Without SQLITE_OPEN_URI: a path is a path, whatever it begins with. Without SQLite's own
-    // lock: one thread has the connection.
+    // Without SQLITE_OPEN_URI, so a path is never interpreted as a URI. Without SQLite's mutex,
+    // because only one thread uses the connection.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_CREATE
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -214,8 +213,8 @@ fn connect(path: &Path, part: &SchemaModule) -> Result<Connection, StoreError> {
     Ok(connection)
 }
 
-/// Begins a connection. Of several that turn a new file to WAL at once SQLite refuses all but one as
-/// busy, without the wait that every other statement has.
+/// Initializes a connection. If several connections switch a new file to WAL at the same time,
+/// SQLite reports busy to all but one immediately, without the usual wait.
 fn apply_settings(connection: &Connection) -> rusqlite::Result<()> {
     let began = Instant::now();
     loop {
@@ -231,8 +230,8 @@ fn apply_settings(connection: &Connection) -> rusqlite::Result<()> {
     }
 }
 
-/// Makes a file that is not there yet for its owner only: conversations are private.
-/// What goes wrong here, SQLite will say.
+/// Creates a missing file that only its owner can read, because conversations are private. Errors
+/// are ignored here, because SQLite reports them.
 fn make(path: &Path) {
     if path == Path::new(":memory:") {
         return;
@@ -249,7 +248,7 @@ impl Drop for Database {
         // Closing the channel lets the thread finish the queued jobs and end.
         self.jobs = None;
         if let Some(thread) = self.thread.take() {
-            // It has ended in a panic, or in good order: it is gone either way.
+            // The thread has ended either way, even after a panic.
             let _ = thread.join();
         }
     }

@@ -1,21 +1,21 @@
-//! Versions of the tables in a file, one number for each part.
+//! Schema versions of the tables in a file, one for each module.
 
 use quillet_core::store::StoreError;
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
 use super::error;
 
-/// The tables of one user of a file.
+/// Tables of one module.
 #[derive(Debug)]
 pub(crate) struct SchemaModule {
-    /// What it holds: `sessions`.
+    /// Name of the module, such as `sessions`.
     pub(crate) name: &'static str,
-    /// Statements that lead from each version to the next. Only ever added to.
+    /// Migrations from each version to the next. Append only.
     pub(crate) steps: &'static [&'static str],
 }
 
 impl SchemaModule {
-    /// Makes the tables, or brings them to the newest version.
+    /// Creates the tables or migrates them to the newest version.
     pub(crate) fn prepare(&self, path: &str, file: &mut Connection) -> Result<(), StoreError> {
         let found = self
             .migrate(file)
@@ -27,7 +27,7 @@ impl SchemaModule {
         }
     }
 
-    /// The version that was found.
+    /// Migrates the tables and returns the version found before.
     fn migrate(&self, file: &mut Connection) -> rusqlite::Result<usize> {
         let change = file.transaction_with_behavior(TransactionBehavior::Immediate)?;
         change.execute_batch(

@@ -1,4 +1,4 @@
-//! Rows of versions, of their texts and of the log.
+//! Tables of versions, their contents and the audit log.
 
 use std::sync::Arc;
 
@@ -12,8 +12,8 @@ use rusqlite::{Connection, Error, OptionalExtension, Row, params};
 use super::SchemaModule;
 use crate::history::VersionChain;
 
-/// A text stands once for each definition, however many versions have it. Versions never change,
-/// and nobody takes a line out of the log: a program that tries is told so.
+/// Each content is stored once per definition, however many versions have it. Triggers reject
+/// changes to versions and log entries, and the deletion of log entries.
 pub(super) static PART: SchemaModule = SchemaModule {
     name: "history",
     steps: &["
@@ -43,14 +43,14 @@ pub(super) static PART: SchemaModule = SchemaModule {
 
 const COLUMNS: &str = "number, digest, parent, author, message, created_ms, bytes, removed";
 
-/// A definition in the file.
+/// Reference to a definition in the file.
 #[derive(Clone, Copy)]
 pub(super) struct DefinitionRef<'a> {
     pub(super) kind: EntryKind,
     pub(super) key: &'a EntryKey,
 }
 
-/// Numbers of SQLite are signed; none of ours reaches that far.
+/// SQLite integers are signed; our numbers never exceed their range.
 fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
@@ -80,7 +80,7 @@ fn unreadable(column: usize, why: &str) -> Error {
     Error::FromSqlConversionFailure(column, Type::Text, why.into())
 }
 
-/// Versions below a number, newest first.
+/// Returns the versions below a number, newest first.
 pub(super) fn below(
     file: &Connection,
     at: DefinitionRef<'_>,
@@ -98,13 +98,13 @@ pub(super) fn below(
     select.query_map(found, version)?.collect()
 }
 
-/// The newest version whose digest begins with these digits.
+/// Returns the newest version whose digest begins with these digits.
 pub(super) fn find(
     file: &Connection,
     at: DefinitionRef<'_>,
     digits: &str,
 ) -> rusqlite::Result<Option<Version>> {
-    // A digit of a digest comes before `g`.
+    // `g` sorts after every hexadecimal digit.
     let select = format!(
         "SELECT {COLUMNS} FROM definition_versions
          WHERE kind = ?1 AND key = ?2 AND digest >= ?3 AND digest < ?3 || 'g' AND NOT removed
@@ -136,7 +136,7 @@ fn content(
     select.query_row(key, content).optional()
 }
 
-/// A version with what it holds.
+/// Adds the content to a version.
 fn filled(
     file: &Connection,
     at: DefinitionRef<'_>,
@@ -150,7 +150,7 @@ fn filled(
     Ok(VersionRecord { version, content })
 }
 
-/// The version of a number with what it holds.
+/// Returns the version with this number and its content.
 pub(super) fn load_record(
     file: &Connection,
     at: DefinitionRef<'_>,
@@ -161,14 +161,14 @@ pub(super) fn load_record(
     found.map(|found| filled(file, at, found)).transpose()
 }
 
-/// The newest version, which is all that a commit has to know.
+/// Returns only the newest version, which is sufficient for a commit.
 pub(super) fn newest(file: &Connection, at: DefinitionRef<'_>) -> rusqlite::Result<VersionChain> {
     let head = below(file, at, None, 1)?.into_iter();
     let head: rusqlite::Result<Vec<VersionRecord>> = head.map(|it| filled(file, at, it)).collect();
     Ok(VersionChain::of(head?))
 }
 
-/// All versions; only the newest with what it holds.
+/// Returns all versions; only the newest has its content.
 pub(super) fn all(file: &Connection, at: DefinitionRef<'_>) -> rusqlite::Result<VersionChain> {
     let mut chain = newest(file, at)?;
     for version in below(file, at, None, usize::MAX)? {
@@ -228,7 +228,7 @@ pub(super) fn add(
     Ok(())
 }
 
-/// Drops versions but the newest `keep`, those that labels name, and the newest of all; gives their
+/// Deletes all versions except the newest `keep`, those with labels, and the newest. Returns their
 /// numbers.
 pub(super) fn collect(
     file: &Connection,
@@ -263,7 +263,7 @@ pub(super) fn collect(
     Ok(old.into_iter().map(|(number, _)| number).collect())
 }
 
-/// The keys of a kind that have versions, sorted.
+/// Returns the keys of a kind that have versions, sorted.
 pub(super) fn keys(file: &Connection, kind: EntryKind) -> rusqlite::Result<Vec<EntryKey>> {
     let keys = "SELECT DISTINCT key FROM definition_versions WHERE kind = ?1 ORDER BY key";
     let mut keys = file.prepare(keys)?;
@@ -271,7 +271,7 @@ pub(super) fn keys(file: &Connection, kind: EntryKind) -> rusqlite::Result<Vec<E
     keys.query_map([kind.word()], key)?.collect()
 }
 
-/// Appends a line to the log.
+/// Appends an entry to the log.
 pub(super) fn note(file: &Connection, line: &LogEntry) -> rusqlite::Result<()> {
     let insert = "INSERT INTO definition_log
                   (at_ms, who, origin, action, kind, id, version, label, message)
@@ -290,7 +290,7 @@ pub(super) fn note(file: &Connection, line: &LogEntry) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Lines of the log below a number, newest first.
+/// Returns the log entries below a number, newest first.
 pub(super) fn log(
     file: &Connection,
     filter: &LogFilter,

@@ -1,4 +1,4 @@
-//! What every keeper of what is learned about databases promises, tried on each.
+//! Contract tests of all database archives.
 
 use std::sync::Arc;
 
@@ -64,8 +64,8 @@ async fn keeps_values(archive: &Arc<dyn Archive>) {
     assert_eq!(archive.values("valued").await.unwrap(), None);
 }
 
-/// What is accepted is a copy with the number of its record, stays when the history does not have
-/// room for the record, and is one database's.
+/// An accepted query is a copy with the number of its record. It remains when the record is removed
+/// from the history, and belongs to one database.
 async fn keeps_what_is_accepted(archive: &Arc<dyn Archive>) {
     let mut records = Vec::new();
     for n in 0..3 {
@@ -434,7 +434,7 @@ async fn a_file_is_read_again_and_holds_other_things_too() {
     }
 }
 
-/// Each test of bounds has keys of its own.
+/// Each test of limits uses separate keys.
 async fn redis_holds(url: &str) {
     let address = |prefix: &str| {
         if url.contains('?') {
@@ -491,7 +491,7 @@ async fn what_rests_in_redis_and_is_something_else_is_named() {
     }
     archive.forget("d").await.unwrap();
     assert_eq!(archive.catalogue("d").await.unwrap(), None);
-    // A few bytes that unpack to more than may be kept.
+    // A few bytes that decompress to more than the limit.
     let bomb = ArchiveOptions {
         max_catalogue_bytes: 1000,
         ..ArchiveOptions::default()
@@ -504,7 +504,7 @@ async fn what_rests_in_redis_and_is_something_else_is_named() {
     assert!(error.message.contains("max_catalogue_bytes"), "{error}");
 }
 
-/// What a folder holds are definitions.
+/// A folder only stores definitions.
 #[tokio::test(flavor = "multi_thread")]
 async fn beside_a_folder_what_is_learned_rests_in_memory() {
     let archive = archive("dir:.", &ArchiveOptions::default()).await;

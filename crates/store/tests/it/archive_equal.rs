@@ -1,4 +1,4 @@
-//! Whatever is done to them, all keepers of what is learned about databases say the same.
+//! All database archives return the same results for any sequence of operations.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -23,7 +23,7 @@ enum Step {
     Accept(String, u64),
     Unaccept(String, u64),
     Accepted(String),
-    /// The place of the number from which older ones are wanted, among all that were given.
+    /// The database, the index of the record number that ends the page, and the page size.
     History(String, Option<usize>, usize),
     Search(String, String, usize),
     Forget(String),
@@ -33,7 +33,7 @@ fn name() -> impl Strategy<Value = String> {
     prop_oneof!["[abc]", "[{}:%a]{1,3}", Just("商城".to_owned())]
 }
 
-/// Few words in many ways of writing, so that searches find something.
+/// Few words with many spellings, so searches find matches.
 fn text() -> impl Strategy<Value = String> {
     let part = prop_oneof![
         4 => "[aAbB ]{1,3}",
@@ -78,7 +78,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// What an archive says, its numbers written as their places among those it gave.
+/// Returns the result of a step, with record numbers replaced by their indexes.
 async fn answer(archive: &Arc<dyn Archive>, given: &mut Vec<u64>, step: &Step) -> String {
     match step {
         Step::Keep(name, bytes) => {
@@ -146,7 +146,7 @@ fn memory_sqlite_and_redis_say_the_same() {
         max_catalogue_bytes: 40,
         ..ArchiveOptions::default()
     };
-    // Each case has keys of its own.
+    // Each case uses separate keys.
     let round = AtomicU32::new(0);
     TestRunner::new(config)
         .run(&vec(step(), 1..30), |steps| {

@@ -1,5 +1,5 @@
-//! What files and batches promise, tried in memory, in SQLite and in Redis. Two connections stand for
-//! two processes.
+//! Contract tests of files and batches in memory, SQLite and Redis. Two connections stand for two
+//! processes.
 
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
@@ -22,7 +22,7 @@ async fn opened(address: &str) -> Arc<dyn Batches> {
     open_batches(address, &patient()).await.unwrap()
 }
 
-/// When this test began: what is made twice is to be the same.
+/// Start time of this test; repeated requests must be equal.
 fn now() -> u64 {
     static BEGUN: LazyLock<u64> = LazyLock::new(|| clock::millis() / 1000);
     *BEGUN
@@ -121,7 +121,7 @@ fn unit(number: u64, again: bool) -> Option<BatchChunk> {
     Some(BatchChunk { number, again })
 }
 
-/// A batch of these units, which is in progress.
+/// Creates a batch with these units that is in progress.
 async fn in_progress(one: &Arc<dyn Batches>, id: &str, units: &[u64]) {
     one.begin(&order(id)).await.unwrap();
     assert_eq!(claimed(one, id, "a", LONG).await, unit(0, false));
@@ -140,7 +140,7 @@ async fn the_input_is_looked_at_by_one(one: &Arc<dyn Batches>, two: &Arc<dyn Bat
     assert_eq!(two.batches(OWNER).await.unwrap(), [id]);
     assert_eq!(claimed(one, id, "a", SHORT).await, unit(0, false));
     assert_eq!(claimed(two, id, "b", LONG).await, None);
-    // It dies after it has added some units: nobody gets those before all are there.
+    // The worker dies after adding some units, which must not be available before all are added.
     one.add_units(id, &[1, 17]).await.unwrap();
     assert_eq!(claimed(two, id, "b", LONG).await, None);
     tokio::time::sleep(SHORT * 2).await;
@@ -191,7 +191,7 @@ async fn a_row_has_one_result(one: &Arc<dyn Batches>, two: &Arc<dyn Batches>) {
         one.report(id, &some, 8).await.unwrap(),
         Some(Status::InProgress)
     );
-    // The holder is lost; who takes its unit sees what is there, and writes none twice.
+    // The worker is lost. The next one sees the existing results and does not write any row twice.
     tokio::time::sleep(SHORT * 2).await;
     assert_eq!(claimed(two, id, "b", LONG).await, unit(1, true));
     let mut answered = two.answered(id, (1, 16)).await.unwrap();
@@ -209,7 +209,7 @@ async fn a_row_has_one_result(one: &Arc<dyn Batches>, two: &Arc<dyn Batches>) {
         two.report(id, &all, 8).await.unwrap(),
         Some(Status::InProgress)
     );
-    // The one that was lost comes back, and says what it has.
+    // The lost worker returns and reports its results.
     assert_eq!(
         one.report(id, &all, 8).await.unwrap(),
         Some(Status::InProgress)
@@ -249,7 +249,7 @@ async fn units_are_renewed_and_given_back(one: &Arc<dyn Batches>, two: &Arc<dyn 
     for _ in 0..4 {
         tokio::time::sleep(lease / 3).await;
         one.renew(id, "a", &[1], lease).await.unwrap();
-        // A stranger's word counts nothing.
+        // Renewing the unit of another worker has no effect.
         two.renew(id, "b", &[2], lease).await.unwrap();
     }
     assert_eq!(claimed(two, id, "b", LONG).await, unit(2, true));
@@ -306,7 +306,7 @@ async fn in_sqlite() {
 async fn in_redis() {
     let redis = RedisServer::start();
     all(&opened(&redis.url()).await, &opened(&redis.url()).await).await;
-    // Nothing of a batch stays for ever.
+    // All keys of a batch expire.
     for name in redis.cli(&["--raw", "KEYS", "*"]).lines() {
         let is_list = name.starts_with("shenma:owners:") || name == "shenma:batches";
         let lives = redis.cli(&["--raw", "TTL", name]);
@@ -314,7 +314,7 @@ async fn in_redis() {
     }
 }
 
-/// The rights that docs/stores.md names, beside `+ping`, which every connection needs.
+/// Tests the permissions in docs/stores.md, in addition to `+ping`, which every connection needs.
 #[tokio::test]
 async fn in_redis_with_few_rights() {
     let redis = RedisServer::start();

@@ -1,5 +1,5 @@
-//! What the books of budgets promise, tried in memory, in SQLite and in Redis. Two connections stand
-//! for two processes.
+//! Contract tests of budget usage in memory, SQLite and Redis. Two connections stand for two
+//! processes.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -78,7 +78,7 @@ async fn all_accounts_hold_or_none(one: &Arc<dyn Budgets>, two: &Arc<dyn Budgets
         ReserveResult::Held { .. } => panic!("{over:?}"),
     }
     assert_eq!(used(one, "all").await, (0, 20));
-    // Another process settles, with more than was held.
+    // Another process settles a higher amount than was reserved.
     two.settle(&first, tokens(25)).await.unwrap();
     assert_eq!(used(one, "all").await, (25, 0));
     assert_eq!(used(one, "key:ci").await, (25, 0));
@@ -88,14 +88,13 @@ async fn all_accounts_hold_or_none(one: &Arc<dyn Budgets>, two: &Arc<dyn Budgets
         ReserveResult::Over { .. } => panic!("{second:?}"),
     }
     two.settle(&held(second), Amount::default()).await.unwrap();
-    // A limit of 0 lets nothing through, not even what costs nothing known.
+    // A limit of 0 rejects every call, even one without known cost.
     let none = [account("none", 0)];
     let refused = one.reserve("4", &none, tokens(1), HOUR).await.unwrap();
     assert!(matches!(refused, ReserveResult::Over { .. }));
 }
 
-/// A process that dies lets go when the time of its reservation is over; what it turns out to have
-/// spent counts all the same.
+/// The reservation of a dead process expires. If its cost is still reported, it counts.
 async fn who_dies_lets_go(one: &Arc<dyn Budgets>, two: &Arc<dyn Budgets>) {
     let only = [account("dead", 10)];
     let short = Duration::from_millis(300);
@@ -116,7 +115,7 @@ async fn who_dies_lets_go(one: &Arc<dyn Budgets>, two: &Arc<dyn Budgets>) {
     assert_eq!(used(one, "dead").await, (7, 0));
 }
 
-/// Of many that ask at the same time, as many are let through as the budget has room for.
+/// Concurrent reservations succeed only as long as the budget is sufficient.
 async fn none_is_overdrawn(one: &Arc<dyn Budgets>, two: &Arc<dyn Budgets>) {
     let mut asking = tokio::task::JoinSet::new();
     for number in 0..200 {
@@ -163,7 +162,7 @@ async fn redis_keeps_them_for_all_replicas() {
     let server = RedisServer::start();
     let url = server.url();
     all(&open(&url, "a:"), &open(&url, "a:")).await;
-    // Nothing stays for ever.
+    // All keys expire.
     let books = open(&url, "a:");
     let only = [account("x", 1)];
     held(books.reserve("dead", &only, tokens(1), HOUR).await.unwrap());
@@ -188,7 +187,7 @@ fn clock() -> u64 {
     CLOCK.load(Ordering::Relaxed)
 }
 
-/// The books of the next day are empty, and what began the day before counts on neither.
+/// Usage starts at zero on the next day. A call that began on the day before counts on neither day.
 async fn a_day_begins(books: &Arc<dyn Budgets>, next_day: impl AsyncFn()) {
     let only = [account("all", 10)];
     let spent = books.reserve("1", &only, tokens(6), HOUR).await.unwrap();
@@ -217,14 +216,14 @@ async fn days_are_those_of_utc() {
     let file = folder.path().join("books.db");
     let sqlite: Arc<dyn Budgets> = Arc::new(SqliteBudgets::at(&file, clock));
     a_day_begins(&sqlite, tomorrow).await;
-    // Redis goes by its own clock: what it has is made a day older.
+    // Redis uses its own clock, so its data is changed to be a day older.
     let server = RedisServer::start();
     let books = open(&server.url(), "d:");
     let only = [account("all", 10)];
     let spent = books.reserve("1", &only, tokens(6), HOUR).await.unwrap();
     let spent = held(spent);
     let (_, left) = books.used(&["all".into()]).await.unwrap();
-    // What is settled belongs to the day that it names.
+    // A settled amount counts on the day of its reservation.
     let old = Reservation {
         day: spent.day - 1,
         ..spent.clone()
@@ -236,8 +235,8 @@ async fn days_are_those_of_utc() {
     assert!(left <= Duration::from_millis(DAY_MS));
 }
 
-/// While Redis is away each process keeps its own books, which begin with what Redis said last, and
-/// writes down in the end what was spent meanwhile.
+/// While Redis is unavailable, each process continues from the usage that Redis last reported, and
+/// adds its costs to Redis afterwards.
 #[tokio::test]
 async fn while_redis_is_away_each_keeps_its_own_books() {
     let port = free_port();
@@ -255,12 +254,12 @@ async fn while_redis_is_away_each_keeps_its_own_books() {
     assert!(!error.to_string().is_empty());
     let under_way = alone.reserve("4", &only, tokens(5), HOUR).await.unwrap();
     assert!(matches!(alone.health(), Health::Away { .. }));
-    // Of 100 it knows 40 of the others, its own 10, and the 5 that are under way.
+    // Of 100 it knows 40 of the other processes, 10 of its own, and 5 that are reserved.
     let over = alone.reserve("5", &only, tokens(46), HOUR).await.unwrap();
     assert!(matches!(over, ReserveResult::Over { .. }), "{over:?}");
     alone.settle(&held(under_way), tokens(5)).await.unwrap();
     let server = RedisServer::start_at(port, &[]);
-    // An empty Redis: what was owed is there as soon as it is asked.
+    // An empty Redis: the missing cost is recorded by the first request.
     loop {
         alone.used(&["all".into()]).await.unwrap();
         if alone.health() == Health::Ready {
@@ -271,7 +270,7 @@ async fn while_redis_is_away_each_keeps_its_own_books() {
     assert_eq!(used(&open(&server.url(), "w:"), "all").await, (5, 0));
 }
 
-/// What is done to books, by one of two processes.
+/// An operation by one of two processes.
 #[derive(Clone, Debug)]
 enum Done {
     Reserve { of: usize, amount: u64 },
@@ -286,7 +285,7 @@ fn done() -> impl Strategy<Value = Vec<Done>> {
     prop::collection::vec(one, 1..30)
 }
 
-/// Sums by hand, and from the beginning each time: every reservation, and what was spent of it.
+/// Reference implementation that adds up all reservations and their costs each time.
 #[derive(Default)]
 struct ReservationLog(Vec<(Reservation, Option<u64>)>);
 

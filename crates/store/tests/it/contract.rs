@@ -1,4 +1,4 @@
-//! What every store promises, tried on each.
+//! Contract tests of all stores of definitions.
 
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ async fn is_empty(store: &Arc<dyn Store>) {
     assert_eq!(store.get(EntryKind::Tool, &[]).await.unwrap(), []);
 }
 
-/// Labels are looked into by folders, where people write them.
+/// Returns a text that is valid for its kind, because folders validate labels.
 fn text(kind: EntryKind, key: &str) -> String {
     match kind {
         EntryKind::Label => format!("{{\"label-{}\":1}}", key.len()),
@@ -86,7 +86,7 @@ async fn gives_entries_in_the_order_asked(store: &Arc<dyn Store>) {
     assert_eq!(expected.iter().flatten().count(), 3);
 }
 
-/// What another process wrote has been reported when a sync ends that began after it.
+/// A sync returns only after all earlier writes of other processes were reported.
 async fn tells_before_a_sync_ends(address: &str) {
     let (writer, reader) = (open(address).await, open(address).await);
     becomes(&writer, true).await;

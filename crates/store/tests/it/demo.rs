@@ -1,4 +1,4 @@
-//! The examples that are built in.
+//! The bundled examples.
 
 use quillet_core::store::EntryKind;
 use serde_json::Value;
@@ -7,14 +7,14 @@ use crate::support::{names, open};
 
 const FOLDER: &str = concat!("dir:", env!("CARGO_MANIFEST_DIR"), "/../../examples/demo");
 
-/// No file may be forgotten in the table that embeds them.
+/// The table that embeds the files must be complete.
 #[tokio::test]
 async fn the_demo_in_memory_is_the_demo_folder() {
     let (memory, folder) = (open("memory:demo").await, open(FOLDER).await);
     for kind in EntryKind::ALL {
         let entries = memory.load(kind).await.unwrap();
-        // An agent needs a model, and the demo needs none; a database is a file beside it, and
-        // labels come with versions.
+        // The demo contains no agents, which need a model, no databases, which need a file, and no
+        // labels, which need versions.
         let may_miss = matches!(
             kind,
             EntryKind::Agent | EntryKind::Database | EntryKind::Label

@@ -1,4 +1,4 @@
-//! A folder of files.
+//! Folder store.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -102,7 +102,7 @@ async fn what_is_broken_is_listed_with_its_place() {
     let expected = [
         "tools/bad.yaml:3:",
         "-",
-        // The reader of the entry says what is wrong with JSON.
+        // The parser of the entry reports errors in JSON.
         "-",
         "tools/latin.yaml: not UTF-8 from byte 3 on",
         "tools/long.yaml: larger than the limit of 100 bytes (max_file_bytes)",
@@ -166,7 +166,7 @@ async fn a_folder_that_goes_is_away_until_it_comes_back() {
     assert!(one(&store, EntryKind::Tool, "a").await.is_some());
 }
 
-/// As a deployment does it; the watch must not stay on the folder that was.
+/// As a deployment does; the watch must not stay on the old folder.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_folder_that_is_replaced_is_watched_on() {
     let files = Files::new(&[
@@ -219,7 +219,7 @@ async fn links_stay_inside() {
         .unwrap_err();
     assert_eq!(refused.kind, StoreErrorKind::Refused);
     assert!(!outside.path("dir/new.json").exists());
-    // The link is replaced; what it led to stays.
+    // The symbolic link is replaced, and its target is unchanged.
     store
         .put(EntryKind::Environ, &EntryKey::new("file"), "1")
         .await
@@ -239,7 +239,7 @@ async fn hostile_ids_are_refused() {
     for line in fs::read_to_string(vectors).unwrap().lines() {
         let vector: Value = serde_json::from_str(line).unwrap();
         let id = vector["id"].as_str().unwrap();
-        // A link out of the folder has a test of its own; these are names that are only unknown.
+        // Another test checks symbolic links out of the folder; these names are only unknown.
         if ["p-v-05", "p-v-11", "p-v-12"].contains(&id) {
             continue;
         }
@@ -295,7 +295,7 @@ async fn a_folder_that_is_not_there_is_refused() {
     assert!(refused.message.contains("create it"), "{refused}");
 }
 
-/// The address of a database holds a password.
+/// The address of a database contains a password.
 #[tokio::test]
 async fn connections_to_databases_are_private_files() {
     let files = Files::new(&[
@@ -344,7 +344,7 @@ async fn connections_to_databases_are_private_files() {
     assert_eq!(one(&store, EntryKind::Database, "crm").await, None);
 }
 
-/// What is wrong with a file is shown to people who may not see what is in it.
+/// Problems of a file are shown to users who may not see its content.
 #[tokio::test]
 async fn problems_of_connections_say_no_passwords() {
     let broken = [
@@ -365,7 +365,7 @@ async fn problems_of_connections_say_no_passwords() {
     }
 }
 
-/// Whatever is in the folder, opening the store ends, and says what it is that it left out.
+/// Opening a store never blocks, and unusual files are reported as omitted.
 #[cfg(unix)]
 #[tokio::test]
 async fn what_is_no_regular_file_is_named_and_never_opened() {
@@ -399,10 +399,10 @@ async fn what_is_no_regular_file_is_named_and_never_opened() {
     );
 }
 
-/// How a program writes a file.
+/// A program's way of writing a file.
 type Writer = fn(&Path, &str);
 
-/// Ways of writing a file that have a time in which it is not whole.
+/// Ways of writing a file that leave it incomplete for some time.
 const WRITERS: [(&str, Writer); 3] = [
     ("emptied and filled", |path, text| {
         let mut file = fs::File::create(path).unwrap();
@@ -423,7 +423,7 @@ const WRITERS: [(&str, Writer); 3] = [
     }),
 ];
 
-/// How long it is not whole, less than what is waited for.
+/// Time for which the file is incomplete; shorter than the store waits.
 const GAP: Duration = Duration::from_millis(15);
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! Documents, by words and by meaning.
+//! Documents: search by words and by meaning.
 
 use std::fs;
 use std::path::Path;
@@ -121,7 +121,7 @@ async fn passages_are_found_by_words() {
     assert_eq!(knowledge.search("on", &[], 0).await.unwrap(), []);
 }
 
-/// What people write is never syntax of the index or of SQL.
+/// User input is never interpreted as FTS5 or SQL syntax.
 #[tokio::test(flavor = "multi_thread")]
 async fn questions_are_data() {
     let knowledge = memory(None).await;
@@ -234,7 +234,7 @@ async fn long_documents_are_cut_into_passages() {
     }
 }
 
-/// Knows three subjects, each by many words.
+/// Embedder that distinguishes three subjects, each by many words.
 #[derive(Debug)]
 struct Subjects {
     model: &'static str,
@@ -288,7 +288,7 @@ async fn passages_are_found_by_meaning_too() {
         "no word of it is there"
     );
     assert_eq!(titles(&knowledge, "kitten").await[0], "The 猫");
-    // First by words and by meaning.
+    // First in both rankings.
     let best = &found(&knowledge, "road fuel").await[0];
     assert_eq!((best.title.as_str(), best.score), ("The cars", 1.0));
     let only = ["b".to_owned()];

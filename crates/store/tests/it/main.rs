@@ -1,4 +1,4 @@
-//! The stores against real files and real Redis servers.
+//! Tests of the stores with real files and real Redis servers.
 // A test fails by panicking.
 #![allow(clippy::unwrap_used)]
 

@@ -1,5 +1,5 @@
-//! What buckets for requests to models promise, tried in memory and in Redis. Two connections stand
-//! for two replicas. Nothing here waits for a turn: what is said of it is looked at instead.
+//! Contract tests of rate limit buckets in memory and Redis. Two connections stand for two
+//! replicas. The tests check the returned waits instead of waiting.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,8 +34,8 @@ async fn take(
     rates.take(group, draws, patience, false).await.unwrap()
 }
 
-/// A turn that is this many seconds away, less what the test has taken since, which is less than
-/// the half of it.
+/// Checks that a wait is about this many seconds. The test itself takes less than half of that
+/// time.
 fn about(turn: RateDecision, seconds: f64) {
     let RateDecision::After(wait) = turn else {
         panic!("{turn:?} is not in {seconds} s");
@@ -45,13 +45,13 @@ fn about(turn: RateDecision, seconds: f64) {
     assert!(wait > seconds / 2.0, "{wait} s, not {seconds} s");
 }
 
-/// One an hour's sixtieth: slow enough that no machine takes a minute between two calls.
+/// One request per minute, so no machine takes a whole interval between two calls.
 async fn a_line_is_one_for_all(one: &Arc<dyn Rates>, two: &Arc<dyn Rates>) {
     let requests = [draw("line:requests", 1, 1)];
     assert_eq!(take(one, "line", &requests, HOUR).await, RateDecision::Now);
     about(take(two, "line", &requests, HOUR).await, 60.0);
     about(take(one, "line", &requests, HOUR).await, 120.0);
-    // Too far away: says when, and takes no place.
+    // The wait is too long: returns the wait without taking a queue position.
     for _ in 0..3 {
         match take(two, "line", &requests, Duration::from_secs(100)).await {
             RateDecision::Never { wait, draw } => {
@@ -62,26 +62,27 @@ async fn a_line_is_one_for_all(one: &Arc<dyn Rates>, two: &Arc<dyn Rates>) {
             turn => panic!("{turn:?}"),
         }
     }
-    // Who is in the line and comes too early waits on, and at its old place.
+    // A queued request that comes too early continues to wait at its position.
     let early = one.take("line", &requests, HOUR, true).await.unwrap();
     assert!(matches!(early, RateDecision::After(_)), "{early:?}");
     two.cancel_wait("line", &requests).await.unwrap();
     two.cancel_wait("line", &requests).await.unwrap();
     two.cancel_wait("line", &requests).await.unwrap();
     about(take(one, "line", &requests, HOUR).await, 60.0);
-    // Another group has buckets of its own.
+    // Another group has separate buckets.
     assert_eq!(take(one, "line2", &requests, HOUR).await, RateDecision::Now);
 }
 
 async fn no_more_come_at_once_than_a_second_brings(one: &Arc<dyn Rates>, two: &Arc<dyn Rates>) {
-    // 120 a minute: two at once, then one in 60 / 119 s.
+    // 120 per minute: two at once, then one every 60 / 119 s.
     let requests = [draw("burst:requests", 120, 1)];
     let mut now = 0;
     for index in 0..200 {
         let replica = if index % 2 == 0 { one } else { two };
         now += usize::from(take(replica, "burst", &requests, HOUR).await == RateDecision::Now);
     }
-    // All after the first two are in the line: places there are promised, not drawn.
+    // All requests after the first two are queued; their positions are reserved, but nothing is
+    // drawn.
     assert_eq!(now, 2);
     match take(one, "burst", &requests, Duration::ZERO).await {
         RateDecision::Never { wait, .. } => assert!(wait > Duration::from_secs(50), "{wait:?}"),
@@ -100,13 +101,13 @@ async fn all_draws_are_taken_or_none(one: &Arc<dyn Rates>, two: &Arc<dyn Rates>)
             turn => panic!("{turn:?}"),
         }
     }
-    // The provider's bucket lost nothing by those.
+    // Nothing was drawn from the provider's bucket.
     let turn = take(one, "both", &[wide], Duration::ZERO).await;
     assert_eq!(turn, RateDecision::Now);
 }
 
 async fn what_an_answer_cost_is_taken_at_its_end(one: &Arc<dyn Rates>, two: &Arc<dyn Rates>) {
-    // A bucket of 60 holds one; a larger request is served by a full one, which owes the rest.
+    // A bucket of 60 holds one; a larger request waits for a full bucket and overdraws it.
     let tokens = |amount| [draw("t:tokens", 60, amount)];
     assert_eq!(take(one, "t", &tokens(60), HOUR).await, RateDecision::Now);
     about(take(two, "t", &tokens(60), HOUR).await, 60.0);
@@ -123,11 +124,11 @@ async fn a_hold_holds_all(one: &Arc<dyn Rates>, two: &Arc<dyn Rates>) {
     two.pause_buckets("h", &requests, Duration::from_secs(600))
         .await
         .unwrap();
-    // Who was in the line goes to the end of the new one.
+    // A queued request moves to the end of the new queue.
     let held = two.take("h", &requests, HOUR, true).await.unwrap();
     about(held, 600.0);
     about(take(one, "h", &requests, HOUR).await, 601.0);
-    // A shorter one does not let anybody in.
+    // A shorter pause does not end a longer one.
     one.pause_buckets("h", &requests, Duration::from_secs(10))
         .await
         .unwrap();
@@ -154,7 +155,7 @@ async fn in_redis() {
     let redis = RedisServer::start();
     let address = format!("redis://127.0.0.1:{}/", redis.port);
     everything(rates(&address), rates(&address)).await;
-    // Nothing stays behind for ever.
+    // All keys expire.
     let keys = redis.cli(&["--raw", "KEYS", "*"]);
     assert_eq!(keys.lines().count(), 6, "{keys}");
     for key in keys.lines() {
@@ -171,7 +172,7 @@ async fn in_a_cluster() {
     everything(rates(&address), rates(&address)).await;
 }
 
-/// Those who ask one after the other, each when it was told to, never get more than the rate.
+/// Clients that wait as long as they were told never exceed the rate together.
 #[tokio::test]
 async fn no_replica_gets_more_than_all_may_have() {
     let redis = RedisServer::start();
@@ -197,7 +198,7 @@ async fn no_replica_gets_more_than_all_may_have() {
         .map(|at| (at - began).as_secs_f64())
         .collect();
     times.sort_by(f64::total_cmp);
-    // 100 at once, and 5901 a minute after them; an answer takes its time, so none comes earlier.
+    // 100 at once, and 5901 per minute after them. Replies take time, so no request is earlier.
     for (index, at) in times.iter().enumerate() {
         let earliest = (index as f64 - 99.0) * 60.0 / 5901.0;
         assert!(*at >= earliest - 0.001, "{index}: {at} s, not {earliest} s");
@@ -218,7 +219,7 @@ async fn without_redis_each_replica_keeps_a_bucket_of_its_own() {
         replica.adjust_usage("a", &requests).await.unwrap();
         replica.cancel_wait("a", &requests).await.unwrap();
     }
-    // It comes back, and both draw from one bucket again.
+    // Redis is available again, and both replicas share one bucket.
     let _redis = RedisServer::start_at(port, &[]);
     let shared = [draw("b:requests", 1, 1)];
     for _ in 0..2000 {

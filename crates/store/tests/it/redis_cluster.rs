@@ -36,7 +36,7 @@ async fn keys_of_all_nodes_are_found_and_tell_changes() {
     arrives(&mut changes, EntryKind::Environ, "k:39").await;
 }
 
-/// A slot that is being handed over (ASK), and one that has been (MOVED).
+/// A slot during its migration (ASK) and after it (MOVED).
 #[tokio::test(flavor = "multi_thread")]
 async fn a_slot_that_moves_takes_its_keys_along() {
     let cluster = Cluster::start();
@@ -82,7 +82,7 @@ async fn a_slot_that_moves_takes_its_keys_along() {
     assert_eq!(store.keys(EntryKind::Tool).await.unwrap().len(), 3);
 }
 
-/// A script whose keys are on two nodes is told to try again, and does nothing until then.
+/// A script whose keys are on two nodes fails with TRYAGAIN and changes nothing.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_history_moves_with_its_slot() {
     let cluster = Cluster::start();
@@ -140,7 +140,7 @@ async fn a_node_that_is_lost_comes_back() {
         .unwrap();
 }
 
-/// One slot on its way from one node to another, step by step.
+/// A slot migration in single steps.
 struct HandOver<'a> {
     cluster: &'a Cluster,
     slot: String,

@@ -1,4 +1,4 @@
-//! Redis that is down at the start, dies while it is used, or fails over.
+//! Redis servers that are unavailable at startup, die during use or fail over.
 
 use std::time::{Duration, Instant};
 
@@ -66,7 +66,7 @@ async fn a_killed_server_is_found_again_and_tells_changes_again() {
     }
 }
 
-/// The server closes one connection; the store makes another and asks for notices again.
+/// The server closes a connection; the store reconnects and enables notifications again.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_closed_connection_is_made_again() {
     let server = RedisServer::start();

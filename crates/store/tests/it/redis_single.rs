@@ -1,4 +1,4 @@
-//! One Redis server: what other programs may leave there, and how changes are seen.
+//! A single Redis server: data of other programs, and the detection of changes.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ async fn changes_by_others_are_told() {
     sees_changes_of_others(&server, &server.url()).await;
 }
 
-/// A user who may not track gets no notices: the store looks by itself.
+/// A user who may not use tracking gets no notifications, so the store polls.
 #[tokio::test(flavor = "multi_thread")]
 async fn changes_are_found_without_notices() {
     let server = RedisServer::start();
@@ -36,7 +36,7 @@ async fn changes_are_found_without_notices() {
     sees_changes_of_others(&server, &url).await;
 }
 
-/// A proxy or a server before Redis 6 does not know HELLO, which RESP3 begins with.
+/// A proxy or a server before Redis 6 does not support HELLO, which enables RESP3.
 #[tokio::test(flavor = "multi_thread")]
 async fn changes_are_found_on_an_old_server() {
     let server = RedisServer::start_with(&["--rename-command", "HELLO", ""]);
@@ -46,7 +46,7 @@ async fn changes_are_found_on_an_old_server() {
 async fn sees_changes_of_others(server: &RedisServer, url: &str) {
     let store = open(url).await;
     becomes(&store, true).await;
-    // Where the store has to look, the first look must be behind us.
+    // If the store polls, the first poll must be complete.
     store
         .put(EntryKind::Tool, &EntryKey::new("first"), "1")
         .await
@@ -170,7 +170,7 @@ async fn prefixes_stand_for_themselves() {
     server.cli(&["SET", "a*[b]?\\:tools:w", "4"]);
     arrives(&mut changes, EntryKind::Tool, "w").await;
 
-    // The address goes before the options.
+    // The address takes precedence over the options.
     let store = open_with(&format!("{}?prefix=shenma:", server.url()), &options).await;
     assert_eq!(
         store.keys(EntryKind::Tool).await.unwrap(),
@@ -241,7 +241,7 @@ async fn passwords_are_used_and_wrong_ones_named() {
     );
 }
 
-/// The rights that docs/stores.md names are enough.
+/// The permissions in docs/stores.md are sufficient.
 #[tokio::test(flavor = "multi_thread")]
 async fn few_rights_are_needed() {
     let server = RedisServer::start();
@@ -374,7 +374,7 @@ async fn hostile_keys_are_kept_apart() {
         let mut found = BTreeMap::new();
         for kind in EntryKind::ALL {
             for entry in store.load(kind).await.unwrap() {
-                // A value that is not JSON is for the catalogue to judge; a long one is ours.
+                // The catalogue validates JSON; the store only rejects values that are too long.
                 assert_eq!(entry.problem.is_some(), entry.key.as_str() == "big");
                 found.insert((kind, entry.key.clone()), entry);
             }
@@ -387,7 +387,7 @@ async fn hostile_keys_are_kept_apart() {
     }
 }
 
-/// Writes the keys of a vector and counts them.
+/// Writes the keys of a test vector and returns their number.
 async fn write_vector(server: &RedisServer, vector: &Value) -> usize {
     if let Some(many) = vector.get("many") {
         let count = usize::try_from(many["count"].as_u64().unwrap()).unwrap();
@@ -404,7 +404,7 @@ async fn write_vector(server: &RedisServer, vector: &Value) -> usize {
     keys.len()
 }
 
-/// Too long for a command line: the server repeats it.
+/// Too long for a command line, so the server repeats the text.
 fn set_repeated(server: &RedisServer, name: &str, segments: &Value) -> String {
     let parts = segments.as_array().unwrap().iter().map(|segment| {
         let text = segment[0].as_str().unwrap().replace('"', "\\\"");

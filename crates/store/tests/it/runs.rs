@@ -1,5 +1,4 @@
-//! What everything that replicas share about runs promises, tried on each. Two
-//! connections stand for two replicas.
+//! Contract tests of all registries of runs. Two connections stand for two replicas.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -65,7 +64,7 @@ async fn places_are_counted_and_freed(one: &Arc<dyn Runs>, two: &Arc<dyn Runs>) 
     drop(admitted_soon(one, "other", "gate-3", FREE).await);
 }
 
-/// A permit that was dropped may free its place a moment later.
+/// A dropped permit may be released with a short delay.
 async fn admitted_soon(
     runs: &Arc<dyn Runs>,
     key: &str,
@@ -170,7 +169,7 @@ async fn a_run_that_is_left_has_ended(one: &Arc<dyn Runs>, two: &Arc<dyn Runs>) 
     let page = one.read("left", 1, LONG).await.unwrap().expect("known");
     assert!(page.ended && !page.lost);
     assert_eq!((page.events.len(), page.events[0].sequence), (1, 2));
-    // A run that never had a log has none to read.
+    // A run that never had a log has nothing to read.
     drop(one.admit("left", "plain", FREE).await.unwrap());
     let over = async {
         while two.read("plain", 0, NONE).await.unwrap().is_some() {
@@ -191,7 +190,7 @@ async fn a_run_is_cancelled_from_elsewhere(one: &Arc<dyn Runs>, two: &Arc<dyn Ru
     tokio::task::yield_now().await;
     assert!(two.cancel("stop").await.unwrap());
     timeout(LONG, told).await.expect("it is told").unwrap();
-    // Whoever asks later learns it too.
+    // Later requests also see the cancellation.
     timeout(LONG, one.cancelled("stop"))
         .await
         .expect("it is told");

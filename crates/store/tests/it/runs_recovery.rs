@@ -1,4 +1,4 @@
-//! Replicas that die and a Redis that does, while runs go on.
+//! Replicas and Redis servers that die while runs are active.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -36,7 +36,7 @@ fn event(sequence: u64) -> LoggedEvent {
     }
 }
 
-/// Tries until it works, since Redis or a replica needs a moment.
+/// Retries until it succeeds, because Redis or a replica needs some time.
 async fn in_time<T, F: Future<Output = Option<T>>>(
     what: &str,
     mut attempt: impl FnMut() -> F,
@@ -80,7 +80,7 @@ async fn a_replica_that_dies_frees_its_places_and_ends_its_runs() {
     let permit = one.admit("k", "r", ONE_AT_A_TIME).await.unwrap();
     one.append("r", &[event(1)], false).await.unwrap();
     assert!(is_full(&two).await);
-    // Nobody renews and nobody gives back, as after `kill -9`.
+    // The permit is neither renewed nor released, as after `kill -9`.
     std::mem::forget(permit);
     drop(one);
     let page = two.read("r", 1, LONG).await.unwrap().expect("known");
@@ -114,7 +114,7 @@ async fn a_lost_run_gets_one_last_event_and_takes_no_more() {
         !two.give_up("r", "error", "{}").await.unwrap(),
         "it goes on"
     );
-    // Nobody renews and nobody gives back, as after `kill -9`.
+    // The permit is neither renewed nor released, as after `kill -9`.
     std::mem::forget(permit);
     drop(one);
     let lost = two.read("r", 1, LONG).await.unwrap().expect("known");
@@ -137,7 +137,7 @@ async fn a_lost_run_gets_one_last_event_and_takes_no_more() {
             (2, "error")
         );
     }
-    // A replica that was only cut off comes back too late.
+    // A disconnected replica returns too late.
     let late = two.append("r", &[event(2), event(3)], false).await;
     assert_eq!(late.unwrap_err().kind, StoreErrorKind::Refused);
     let late = two.append("r", &[event(2), event(3)], true).await;
@@ -150,7 +150,7 @@ async fn a_run_whose_replica_gives_a_sign_again_is_not_lost() {
     let (one, two) = (replica(&server).await, replica(&server).await);
     let permit = one.admit("k", "r", ONE_AT_A_TIME).await.unwrap();
     one.append("r", &[event(1)], false).await.unwrap();
-    // Its lease is over, as after a pause of the whole process.
+    // The lease has expired, as after a pause of the whole process.
     let state = server.cli(&["KEYS", "*runs:{r}:state"]);
     server.cli(&["HSET", state.trim(), "lease", "1"]);
     let page = two.read("r", 1, Duration::ZERO).await.unwrap();
@@ -202,7 +202,7 @@ async fn a_run_outlives_redis() {
     timeout(LONG, told).await.expect("it is told").unwrap();
 }
 
-/// The message of a cancel is published while nobody listens.
+/// A cancellation is published while no listener is connected.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cancel_is_not_lost_with_a_connection() {
     let server = RedisServer::start();

@@ -1,4 +1,4 @@
-//! What every keeper of conversations promises, tried on each.
+//! Contract tests of all session stores.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -35,7 +35,7 @@ fn ids(turns: &[StoredMessage]) -> Vec<&str> {
     turns.iter().map(|turn| turn.id.as_str()).collect()
 }
 
-/// One message of every shape.
+/// One message of every form.
 fn all_shapes() -> Vec<StoredMessage> {
     let media = ContentPart::media("data:image/png;base64,AAAA", None, None);
     let call = ToolCall {
@@ -92,7 +92,7 @@ async fn keeps_messages_exactly(sessions: &Arc<dyn Sessions>) {
 async fn lists_the_latest_first(sessions: &Arc<dyn Sessions>) {
     for id in ["a", "b", "a", "c"] {
         sessions.append(id, &[said("x")]).await.unwrap();
-        // Some keepers order by milliseconds.
+        // Some stores order by milliseconds.
         tokio::time::sleep(Duration::from_millis(3)).await;
     }
     let list = sessions.list(3).await.unwrap();
@@ -246,7 +246,7 @@ async fn sqlite_keeps_sessions() {
     expires("sqlite::memory:").await;
 }
 
-/// Each test of bounds has keys of its own.
+/// Each test of limits uses separate keys.
 async fn redis_holds(url: &str) {
     let address = |prefix: &str| {
         if url.contains('?') {
@@ -284,7 +284,7 @@ async fn a_redis_cluster_keeps_sessions() {
     redis_holds(&cluster.url()).await;
 }
 
-/// What a folder holds are definitions.
+/// A folder only stores definitions.
 #[tokio::test(flavor = "multi_thread")]
 async fn beside_a_folder_sessions_rest_in_memory() {
     let sessions = sessions("dir:.", &SessionOptions::default()).await;

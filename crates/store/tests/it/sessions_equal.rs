@@ -1,4 +1,4 @@
-//! Whatever is done to them, all keepers of conversations say the same.
+//! All session stores return the same results for any sequence of operations.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -73,7 +73,7 @@ async fn answer(sessions: &Arc<dyn Sessions>, step: &Step) -> String {
         Step::Count => {
             let list = sessions.list(99).await.unwrap();
             let mut list: Vec<_> = list.iter().map(|info| (&*info.id, info.messages)).collect();
-            // Those of one millisecond have no order that all agree on.
+            // Sessions with equal times have no defined order.
             list.sort_unstable();
             format!("{list:?}")
         }
@@ -94,7 +94,7 @@ fn memory_sqlite_and_redis_say_the_same() {
         max_session_bytes: 1500,
         ..SessionOptions::default()
     };
-    // Each case has keys of its own.
+    // Each case uses separate keys.
     let round = AtomicU32::new(0);
     TestRunner::new(config)
         .run(&vec(step(), 1..25), |steps| {

@@ -1,4 +1,4 @@
-//! SQLite files: who else writes them, what may be wrong with them, what a crash leaves.
+//! SQLite files: other writers, invalid files and crashes.
 
 use std::fs;
 use std::path::Path;
@@ -51,7 +51,7 @@ async fn changes_by_other_processes_are_told() {
     assert!(other.remove(EntryKind::Agent, &key).await.unwrap());
     arrives(&mut changes, EntryKind::Agent, "a:b").await;
 
-    // Any program that speaks SQL.
+    // Any SQL client.
     let file = rusqlite::Connection::open(&path).unwrap();
     let insert = "INSERT INTO definitions VALUES ('tool', 't', '{}')";
     file.execute(insert, []).unwrap();
@@ -159,7 +159,7 @@ async fn one_file_holds_everything_and_is_private() {
     }
 }
 
-/// Two connections as two processes: appends of both stay whole.
+/// Two connections stand for two processes; all their appends are preserved.
 #[tokio::test(flavor = "multi_thread")]
 async fn two_connections_write_one_session() {
     let dir = TempDir::new();
@@ -184,7 +184,7 @@ async fn two_connections_write_one_session() {
     }
 }
 
-/// Where the process that is killed writes; it is this test in a process of its own.
+/// Path for the process to be killed, which runs this test as a child process.
 const VICTIM: &str = "QUILLET_TEST_VICTIM";
 
 #[tokio::test(flavor = "multi_thread")]
@@ -226,7 +226,7 @@ async fn what_was_written_is_there_after_a_kill() {
     }
 }
 
-/// Writes down how many appends are done, after each.
+/// Records the number of completed appends after each one.
 async fn append_for_ever(path: &Path) {
     use std::io::Write;
     let sessions = sessions(path).await;
@@ -239,8 +239,8 @@ async fn append_for_ever(path: &Path) {
     }
 }
 
-/// Processes that start together over a file that is not there yet: SQLite tells all but one of those
-/// that make it ready that it is locked, without waiting.
+/// Several processes create the same file concurrently. SQLite immediately reports to all but one
+/// that the file is locked.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn several_make_a_new_file_ready_at_once() {
     let folder = TempDir::new();

@@ -1,4 +1,4 @@
-//! What the modules of this test share.
+//! Helpers shared by the test modules.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +16,7 @@ pub(crate) async fn open_with(address: &str, options: &StoreOptions) -> Arc<dyn 
     quillet_store::open(address, options).await.unwrap()
 }
 
-/// For tests in which a busy machine may need longer than a user would wait.
+/// Longer timeouts, because a busy machine may be slower than a user would tolerate.
 pub(crate) fn patient() -> StoreOptions {
     StoreOptions {
         response_timeout: Duration::from_secs(15),
@@ -24,12 +24,12 @@ pub(crate) fn patient() -> StoreOptions {
     }
 }
 
-/// Waits until everything may have changed; notices of single entries may come before.
+/// Waits for the report that everything may have changed; reports of single entries may precede it.
 pub(crate) async fn all_arrives(changes: &mut Changes) {
     while arrives(changes, EntryKind::Tool, "nobody").await != StoreChange::All {}
 }
 
-/// Waits until a change arrives that covers the entry.
+/// Waits for a change that includes the entry.
 pub(crate) async fn arrives(changes: &mut Changes, kind: EntryKind, key: &str) -> StoreChange {
     let covers = |change: &StoreChange| match change {
         StoreChange::Entry(of, at) => *of == kind && at.as_str() == key,
@@ -48,7 +48,8 @@ pub(crate) async fn arrives(changes: &mut Changes, kind: EntryKind, key: &str) -
     arrived.unwrap_or_else(|_| panic!("no change of {kind:?} {key} arrived"))
 }
 
-/// Waits up to 20 s until the store is (or is not) ready; gives the reason if it is away.
+/// Waits up to 20 s until the store is ready or unavailable, and returns the reason if it is
+/// unavailable.
 pub(crate) async fn becomes(store: &Arc<dyn Store>, ready: bool) -> String {
     for _ in 0..2000 {
         match store.health() {

@@ -1,4 +1,4 @@
-//! Traces in a file.
+//! Traces in an SQLite file.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -152,7 +152,7 @@ async fn the_oldest_make_room() {
     assert_eq!(names(&store, TraceFilter::default(), 9).await.len(), 0);
 }
 
-/// While another process holds the file, traces wait, and what is too many is counted.
+/// While another process locks the file, traces are queued, and excess ones are counted.
 #[tokio::test(flavor = "multi_thread")]
 async fn recording_never_waits() {
     let dir = TempDir::new();
@@ -186,7 +186,7 @@ async fn recording_never_waits() {
     assert_eq!(store.dropped(), dropped + 2);
 }
 
-/// A trace of spans by their ids and what is said of each, the first of which is the root.
+/// Records a trace with spans given by id and text; the first span is the root.
 fn sent(id: &str, spans: &[(&str, u64, &str)]) -> Arc<Trace> {
     let span = |(own, started_us, name): &(&str, u64, &str)| Span {
         id: (*own).to_owned(),
@@ -234,14 +234,14 @@ async fn parts_of_a_trace_are_read_as_one() {
     for id in ["a", "b"] {
         assert_eq!(names(store.trace_of_span(id).await.unwrap()), whole, "{id}");
     }
-    // The id of a span is its trace's alone; the latest one has it here.
+    // A span id identifies its trace, or the latest one with this span.
     assert_eq!(names(store.trace_of_span("root").await.unwrap()), whole);
     assert_eq!(names(store.trace(B).await.unwrap()), ["of another one"]);
     for id in ["", "ab", &A[..8], C] {
         assert_eq!(store.trace(id).await.unwrap(), None, "{id}");
         assert_eq!(store.trace_of_span(id).await.unwrap(), None, "{id}");
     }
-    // A flood of parts is read as far as a trace may be long, from its end.
+    // A very large number of parts is read from the end, up to the maximum size of a trace.
     for number in 0..100 {
         store.record(sent(C, &[("x", now, &format!("part {number}"))]));
     }

@@ -1,4 +1,4 @@
-//! One message as content blocks, and content blocks as messages.
+//! Conversion between messages and content blocks.
 
 use quillet_core::chat::ModelError;
 use quillet_core::message::{MediaFile, MediaUrl};
@@ -10,8 +10,8 @@ use crate::protocol::data_url::DataUrl;
 use crate::protocol::wire_name::ANTHROPIC as WIRE;
 use crate::protocol::{native, unsupported};
 
-/// The blocks of a message, which stands at this place of the conversation: its
-/// own where this wire wrote it, else what it means.
+/// Returns the content blocks of the message at this index of the conversation: its native blocks
+/// if it has any, or otherwise the converted content.
 pub(super) fn write(message: &Message, at: usize) -> Result<Vec<Value>, ModelError> {
     match native(message, WIRE) {
         Some(blocks) => Ok(blocks
@@ -23,13 +23,13 @@ pub(super) fn write(message: &Message, at: usize) -> Result<Vec<Value>, ModelErr
     }
 }
 
-/// Models write empty texts now and then, but the provider takes none.
+/// Models sometimes write empty text blocks, but the API rejects them in requests.
 fn is_blank(block: &Value) -> bool {
     kind(block) == "text" && string(block, "text").trim().is_empty()
 }
 
-/// What a message means in blocks. Reasoning is left out: without a signature
-/// nobody's is taken back.
+/// Converts a message into blocks. Reasoning is omitted, because the API accepts it only with its
+/// signature.
 pub(super) fn plain(message: &Message, at: usize) -> Result<Vec<Value>, ModelError> {
     let content = write_content(&message.content, at)?;
     if message.role == Role::Tool {
@@ -52,7 +52,7 @@ fn write_content(content: &MessageContent, at: usize) -> Result<Vec<Value>, Mode
     Ok(blocks)
 }
 
-/// Empty texts are refused by the provider, so they are left out.
+/// The API rejects empty text blocks, so they are omitted.
 fn write_text(text: &str) -> Option<Value> {
     (!text.trim().is_empty()).then(|| json!({"type": "text", "text": text}))
 }
@@ -109,7 +109,7 @@ fn write_file(file: &MediaFile) -> Result<Value, &'static str> {
 }
 
 fn write_call(call: &ToolCall) -> Value {
-    // What the model wrote and nobody could read still has to be an object here.
+    // `input` must be an object, even if the model wrote invalid arguments.
     let input = call.arguments_object();
     let input = input.map_or_else(|| json!({"unparsed": call.arguments}), Value::Object);
     json!({"type": "tool_use", "id": wire_id(&call.id), "name": call.name, "input": input})
@@ -127,19 +127,19 @@ fn write_result(message: &Message, content: Vec<Value>) -> Value {
     block
 }
 
-/// An id that this wire takes (`^[a-zA-Z0-9_-]+$`). Another provider's is changed
-/// the same way each time, so that calls and results still meet.
+/// Returns an id that the API accepts (`^[a-zA-Z0-9_-]+$`). Ids of other providers are always
+/// replaced in the same way, so calls and results still match.
 fn wire_id(id: &str) -> String {
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     if !id.is_empty() && id.chars().all(fits) {
         return id.to_owned();
     }
     let kept: String = id.chars().map(|c| if fits(c) { c } else { '_' }).collect();
-    // The digest keeps apart what the line above makes alike.
+    // The digest distinguishes ids that become equal in the line above.
     format!("{kept}_{}", call_id::digest(id, 12))
 }
 
-/// The messages that a turn of a body is: results of calls are messages of their own.
+/// Converts the blocks of a turn into messages; each tool result becomes a separate message.
 pub(super) fn read(role: Role, blocks: Vec<Value>) -> Vec<Message> {
     let mut messages: Vec<Message> = Vec::new();
     let mut rest = Vec::new();
@@ -156,7 +156,7 @@ pub(super) fn read(role: Role, blocks: Vec<Value>) -> Vec<Message> {
     messages
 }
 
-/// An instruction between turns. It keeps its blocks, which say where it stood.
+/// Converts an instruction between turns. Its native blocks record its position.
 pub(super) fn read_instruction(blocks: Vec<Value>) -> Message {
     let parts: Vec<ContentPart> = blocks.iter().filter_map(read_part).collect();
     Message {
@@ -192,7 +192,7 @@ fn read_group(role: Role, blocks: Vec<Value>) -> Option<Message> {
     Some(keep(message, blocks))
 }
 
-/// Keeps the blocks along with what they mean, where writing that would lose something.
+/// Stores the native blocks with the message if converting them back would lose information.
 fn keep(mut message: Message, blocks: Vec<Value>) -> Message {
     if !plain(&message, 0).is_ok_and(|plain| plain == blocks) {
         message.native = Some(own(blocks));
@@ -219,7 +219,7 @@ fn read_result(block: &Value) -> Message {
     message
 }
 
-/// `None` for what the common shape has no word for; the blocks keep it.
+/// Returns `None` for blocks without a neutral form; they are preserved in the native blocks.
 fn read_part(block: &Value) -> Option<ContentPart> {
     match kind(block) {
         "text" => Some(ContentPart::text(string(block, "text"))),
@@ -254,7 +254,7 @@ fn read_source(source: &Value) -> Option<String> {
     }
 }
 
-/// The blocks of a `content` member, whose short form is a text.
+/// Returns the blocks of a `content` member, which may also be a plain text.
 pub(super) fn read_list(content: Option<&Value>) -> Option<Vec<Value>> {
     match content? {
         Value::String(text) => Some(vec![json!({"type": "text", "text": text})]),
@@ -265,7 +265,7 @@ pub(super) fn read_list(content: Option<&Value>) -> Option<Vec<Value>> {
     }
 }
 
-/// A member that is null is one that is not there.
+/// Removes null members, which are equivalent to missing ones.
 fn without_nulls(block: &Value) -> Value {
     let Value::Object(members) = block else {
         return block.clone();

@@ -1,14 +1,14 @@
-//! Where the provider's prompt cache may cut: `cache_control` marks.
+//! Breakpoints of the provider's prompt cache: `cache_control` markers.
 
 use serde_json::{Map, Value, json};
 
 use super::blocks;
 use super::message::AnthropicMessage;
 
-/// Marks the last tool, the last instruction and the last block of the model's last
-/// turn: three of the four marks that a request may have. What is newest is not
-/// marked, since it is never asked for again as it stands. A request that carries
-/// marks of its own gets none.
+/// Marks the last tool, the last instruction and the last block of the model's last turn, which
+/// uses three of the four markers that a request may contain. The newest messages are not marked,
+/// because they are never sent again in the same position. A request with its own markers is not
+/// changed.
 pub(super) fn mark(
     extra: &Map<String, Value>,
     tools: &mut [Value],
@@ -38,7 +38,7 @@ pub(super) fn mark(
     }
 }
 
-/// The mark to set; `None` if none is wanted.
+/// Returns the marker, or `None` if caching is disabled.
 fn wanted(extra: &Map<String, Value>) -> Option<Value> {
     match extra.get("prompt_caching") {
         Some(Value::Bool(false)) => None,
@@ -47,7 +47,7 @@ fn wanted(extra: &Map<String, Value>) -> Option<Value> {
     }
 }
 
-/// Thoughts go back as they came.
+/// Thinking blocks must be sent back unchanged.
 fn can_be_marked(block: &Value) -> bool {
     block.is_object() && !matches!(blocks::kind(block), "thinking" | "redacted_thinking")
 }

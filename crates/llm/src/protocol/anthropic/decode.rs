@@ -1,5 +1,5 @@
-//! Reads answers of the messages wire, streamed or whole. A whole answer is
-//! taken as a stream whose blocks come in one piece each.
+//! Decodes answers of the Messages API. An unstreamed answer is treated as a stream with one chunk
+//! per block.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::{blocks, failure};
 use crate::protocol::{Decoder, broken, made, parse};
 
-/// What is known of an answer while it comes.
+/// State of a partially decoded answer.
 #[derive(Debug)]
 pub(super) struct AnthropicDecoder {
     model: String,
@@ -25,16 +25,16 @@ pub(super) struct AnthropicDecoder {
 
 #[derive(Debug)]
 struct ContentBlock {
-    /// As it goes back to the provider.
+    /// The block as it is sent back to the provider.
     value: Map<String, Value>,
-    /// Its number, if it is a call that the caller has to make.
+    /// Number of the call, if the block is a call of a client tool.
     call: Option<u32>,
-    /// JSON text of a call's arguments, as it came in pieces.
+    /// JSON text of the call's arguments received so far.
     input: String,
     open: bool,
 }
 
-/// Counts are totals: a later event replaces those that it names.
+/// Total token counts; each later event replaces the counts it contains.
 #[derive(Debug, Default)]
 struct TokenTotals {
     input: u64,
@@ -61,7 +61,7 @@ impl TokenTotals {
     }
 
     fn usage(&self) -> Usage {
-        // `input_tokens` on the wire leaves out what the cache gave or took.
+        // The API excludes cached tokens from `input_tokens`.
         let cached = self.cache_read.saturating_add(self.cache_write);
         Usage {
             input_tokens: self.input.saturating_add(cached),
@@ -100,7 +100,7 @@ impl AnthropicDecoder {
             created: made::now(),
         });
         self.tokens.update(field(message, "usage"));
-        // What the request cost is known from here on, however the answer ends.
+        // The input usage is now known, even if the answer is truncated later.
         if self.tokens.usage() != Usage::default() {
             self.tell_usage(events);
         }
@@ -144,7 +144,7 @@ impl AnthropicDecoder {
         self.blocks.insert(index, block);
     }
 
-    /// Unknown deltas, and those of blocks that never began, are skipped.
+    /// Unknown deltas and those of unknown blocks are skipped.
     fn delta(&mut self, index: u64, delta: &Value, events: &mut Vec<ChatEvent>) {
         let Some(block) = self.blocks.get_mut(&index) else {
             return;
@@ -170,11 +170,11 @@ impl AnthropicDecoder {
         let Some(block) = self.blocks.get_mut(&index) else {
             return;
         };
-        // Arguments that came as deltas have been reported already.
+        // Arguments received as deltas have already been emitted.
         if !std::mem::take(&mut block.open) || !block.input.is_empty() {
             return;
         }
-        // Some gateways send the arguments with the block, and nothing is none.
+        // Some gateways send the arguments with the block; an empty object means no arguments.
         let input = block.value.get("input").filter(|input| input.is_object());
         let input = input.map_or_else(|| "{}".to_owned(), Value::to_string);
         let event = block.call.map(|call| call_event(call, None, &input));
@@ -207,8 +207,8 @@ impl AnthropicDecoder {
         self.done = true;
     }
 
-    /// The turn as it came, if text and calls are not all of it. A call that was
-    /// cut has no form in this wire: then there is none.
+    /// Returns the native turn if it contains more than text and calls. `None` if a call is
+    /// truncated, because the API cannot represent it.
     fn native(&mut self) -> Option<NativeTurn> {
         let blocks = std::mem::take(&mut self.blocks).into_values();
         let content: Option<Vec<Value>> = blocks.map(ContentBlock::into_value).collect();
@@ -227,14 +227,14 @@ impl AnthropicDecoder {
             .and_then(Value::as_u64)
             .unwrap_or_default();
         match kind {
-            // Something in between has spliced another answer into this one.
+            // An intermediary has inserted another answer into this one.
             "message_start" if !self.blocks.is_empty() => {
                 let cause = "the answer is incomplete: a second answer began inside it";
                 return Err(ModelError::new(ModelErrorKind::Cut, cause));
             }
             "message_start" => self.start(field(event, "message"), events),
             "error" => return Err(failure::in_answer(event)),
-            // Nothing can be attributed to an answer that has not begun.
+            // Events before the start of an answer cannot be assigned to it.
             _ if !self.started => {}
             "content_block_start" => self.begin_block(index, field(event, "content_block"), events),
             "content_block_delta" => self.delta(index, field(event, "delta"), events),
@@ -254,12 +254,13 @@ impl Decoder for AnthropicDecoder {
         data: &[u8],
         events: &mut Vec<ChatEvent>,
     ) -> Result<(), ModelError> {
-        // Gateways in front of this wire end it as OpenAI's ends.
+        // Some gateways for this API end the stream like OpenAI.
         if self.done || matches!(data.trim_ascii(), b"[DONE]" | b"null") {
             return Ok(());
         }
         let event: Value = parse(data)?;
-        // The data counts more than the event name, which some proxies drop or change.
+        // The type in the data takes precedence, because some proxies drop or change the event
+        // name.
         let kind = text(&event, "type").or(name).unwrap_or_default();
         self.take(kind, &event, events)
     }
@@ -301,7 +302,7 @@ impl Decoder for AnthropicDecoder {
 }
 
 impl ContentBlock {
-    /// Adds a delta's text to the block's, and gives the piece.
+    /// Appends the text of a delta to the block, and returns the text.
     fn append<'a>(&mut self, key: &str, delta: &'a Value) -> &'a str {
         let piece = text(delta, key).unwrap_or_default();
         match self.value.get_mut(key) {
@@ -330,7 +331,7 @@ impl ContentBlock {
         None
     }
 
-    /// `None` if its arguments are no whole JSON object.
+    /// Returns `None` if the arguments are not a complete JSON object.
     fn into_value(mut self) -> Option<Value> {
         if !self.input.is_empty() {
             let input: Map<String, Value> = serde_json::from_str(&self.input).ok()?;

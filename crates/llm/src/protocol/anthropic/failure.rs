@@ -1,11 +1,11 @@
-//! What an error of Anthropic's means.
+//! Classification of Anthropic errors.
 
 use quillet_core::chat::{ModelError, ModelErrorKind};
 use serde_json::Value;
 
 use crate::protocol::ProviderError;
 
-/// An answer whose status is no success.
+/// Converts an unsuccessful response.
 pub(super) fn refusal(status: u16, body: &str) -> ProviderError {
     let parsed: Value = serde_json::from_str(body).unwrap_or_default();
     let error = parsed.get("error").unwrap_or(&Value::Null);
@@ -19,7 +19,7 @@ pub(super) fn refusal(status: u16, body: &str) -> ProviderError {
     }
 }
 
-/// An error in an answer that had begun well: the whole event, or a whole body.
+/// Converts an error inside a successful response, given as the complete event or body.
 pub(super) fn in_answer(event: &Value) -> ModelError {
     let error = event.get("error").unwrap_or(&Value::Null);
     let code = text(error, "type");
@@ -36,8 +36,8 @@ fn text(value: &Value, key: &str) -> Option<String> {
     value.get(key)?.as_str().map(str::to_owned)
 }
 
-/// By the provider's type, then by the status, and by words only where one type
-/// stands for several failures.
+/// Classifies by the provider's type, then by the status. The message decides only if one type
+/// covers several failures.
 fn kind(code: &str, status: Option<u16>, message: &str) -> ModelErrorKind {
     match (code, status.unwrap_or_default()) {
         ("invalid_request_error", _) => invalid_request(message),
@@ -45,7 +45,7 @@ fn kind(code: &str, status: Option<u16>, message: &str) -> ModelErrorKind {
         ("billing_error", _) => ModelErrorKind::Quota,
         ("permission_error", _) => ModelErrorKind::Forbidden,
         ("not_found_error", _) => not_found(message),
-        // The body is too large for the service: fewer or smaller messages help.
+        // The body is too large for the service; fewer or smaller messages help.
         ("request_too_large", _) => ModelErrorKind::ContextLength,
         ("rate_limit_error", _) => ModelErrorKind::RateLimited,
         ("timeout_error", _) => ModelErrorKind::Timeout,
@@ -59,7 +59,7 @@ fn kind(code: &str, status: Option<u16>, message: &str) -> ModelErrorKind {
         (_, 413) => ModelErrorKind::ContextLength,
         (_, 429) => ModelErrorKind::RateLimited,
         (_, 529) => ModelErrorKind::Overloaded,
-        // A conflict passes, as a failure of the provider may.
+        // A conflict is transient, like a failure of the provider.
         (_, 409) => ModelErrorKind::Provider,
         (_, 300..=499) => ModelErrorKind::Refused,
         _ => ModelErrorKind::Provider,
@@ -77,7 +77,7 @@ fn invalid_request(message: &str) -> ModelErrorKind {
     ModelErrorKind::Refused
 }
 
-/// A wrong path is reported with the same type as a wrong model.
+/// An invalid path has the same error type as an unknown model.
 fn not_found(message: &str) -> ModelErrorKind {
     if message.contains("model") {
         ModelErrorKind::ModelNotFound

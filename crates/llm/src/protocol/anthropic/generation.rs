@@ -1,19 +1,19 @@
-//! What models of each generation accept. Nothing else in this folder knows model names.
+//! Features of each model generation. The rest of this folder does not depend on model names.
 
-/// The generation in a name: `claude-opus-4-6` and `claude-4.6-opus` are (4, 6).
-/// `None` for models of others that speak this wire.
+/// Returns the generation in a model name: (4, 6) for `claude-opus-4-6` and `claude-4.6-opus`.
+/// `None` for other models with this API.
 pub(super) fn generation(model: &str) -> Option<(u32, u32)> {
     let (_, name) = model.split_once("claude-")?;
     let words = name.split(['-', '.', '@', ':']);
-    // A date is no version.
+    // A date is not a version.
     let mut numbers = words
         .filter_map(|word| word.parse().ok())
         .filter(|&number| number < 100);
     Some((numbers.next()?, numbers.next().unwrap_or(0)))
 }
 
-/// Whether instructions may appear between turns (documented for Opus 4.8 and what
-/// came after it, without a beta).
+/// Whether the model accepts instructions between turns (documented without a beta for Opus 4.8 and
+/// later).
 pub(super) fn takes_later_instructions(model: &str) -> bool {
     generation(model).is_some_and(|generation| generation >= (4, 8))
 }

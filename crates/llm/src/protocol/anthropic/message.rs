@@ -1,4 +1,4 @@
-//! A message of a request while it is written.
+//! A message of a request that is being encoded.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 #[derive(Debug)]
 pub(super) struct AnthropicMessage {
     pub(super) role: &'static str,
-    /// Results of calls, which the API requires before all other blocks.
+    /// Tool results, which the API requires before all other blocks.
     pub(super) results: Vec<Value>,
     pub(super) blocks: Vec<Value>,
 }

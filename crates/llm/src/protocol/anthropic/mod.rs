@@ -17,15 +17,14 @@ use serde_json::Value;
 use super::wire_name::ANTHROPIC as WIRE;
 use super::{Decoder, Protocol, ProviderError};
 
-/// The version of the wire, of which there has been only this one since 2023.
+/// API version; the only one since 2023.
 const VERSION: &str = "2023-06-01";
 
-/// Anthropic's messages wire.
+/// Anthropic's Messages API.
 ///
-/// Of [`quillet_core::chat::ChatOptions::extra`] two members are this wire's own and
-/// are not sent as they are: `prompt_caching` (`false`, `true`, or how long to keep:
-/// `"5m"`, `"1h"`; the default is `true`) and `betas` (names for the header
-/// `anthropic-beta`).
+/// Two members of [`quillet_core::chat::ChatOptions::extra`] are specific to this API and are not
+/// sent unchanged: `prompt_caching` (`false`, `true`, or a lifetime of `"5m"` or `"1h"`; the
+/// default is `true`) and `betas` (names for the header `anthropic-beta`).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Anthropic;
 

@@ -1,6 +1,5 @@
-//! A body of this wire as a request in the common shape. What that has no word for
-//! is kept in this wire's own (`native`, `extra`), so that writing it gives the body
-//! again.
+//! Converts a request body into a neutral request. Content without a neutral form is stored in
+//! `native` and `extra`, so encoding the request reproduces the body.
 
 use quillet_core::chat::{ChatOptions, ChatRequest, ModelError, ToolChoice, ToolOffer};
 use quillet_core::{Message, Role};
@@ -14,7 +13,7 @@ pub(super) fn request(body: &Value) -> Result<ChatRequest, ModelError> {
         return Err(unsupported("body", "must be an object"));
     };
     let mut options = ChatOptions::default();
-    // The body says itself what is cached.
+    // The body already contains its cache markers.
     options
         .extra
         .insert("prompt_caching".to_owned(), false.into());
@@ -99,7 +98,7 @@ fn keep(name: &str, value: &Value, options: &mut ChatOptions) {
     options.extra.insert(name.to_owned(), value.clone());
 }
 
-/// A tool with more than the common shape has words for stays as it is.
+/// A tool that the neutral form cannot fully express is stored unchanged.
 fn read_tool(tool: Value) -> ToolOffer {
     let is_common = |tool: &Map<String, Value>| {
         let known = ["name", "description", "input_schema", "strict"];

@@ -1,12 +1,12 @@
-//! Schemas of answers, as the provider takes them.
+//! Response schemas in the form that the provider accepts.
 
 use serde_json::Value;
 
-/// Deeper than any schema that a provider compiles.
+/// Maximum depth; no provider compiles deeper schemas.
 const MOST_LEVELS: usize = 64;
 
-/// Says of every object that it has no members but its own, where the schema leaves
-/// that open: the provider refuses schemas that do.
+/// Adds `additionalProperties: false` to every object that does not set it. The provider rejects
+/// schemas that leave it open.
 pub(super) fn closed(schema: &Value) -> Value {
     let mut schema = schema.clone();
     close(&mut schema, MOST_LEVELS);
@@ -24,7 +24,7 @@ fn close(schema: &mut Value, levels: usize) {
                 let open = members.entry("additionalProperties");
                 open.or_insert(Value::Bool(false));
             }
-            // These hold data, not schemas.
+            // These contain data instead of schemas.
             let is_schema = |key: &str| !matches!(key, "const" | "default" | "enum" | "examples");
             let inner = members.iter_mut().filter(|(key, _)| is_schema(key));
             inner.for_each(|(_, schema)| close(schema, levels));

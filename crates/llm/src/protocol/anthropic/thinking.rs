@@ -1,26 +1,26 @@
-//! How long to think, in the words of each generation of models.
+//! Thinking options of each model generation.
 
 use serde_json::{Value, json};
 
 use super::generation::generation;
 
-/// What a request says about thinking.
+/// Thinking options of a request.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct ThinkingRequest {
     /// The member `thinking`.
     pub(super) thinking: Option<Value>,
     /// The member `output_config.effort`.
     pub(super) effort: Option<String>,
-    /// Tokens that thinking may take of the answer's.
+    /// Maximum thinking tokens, which count toward the answer's limit.
     pub(super) budget: u64,
 }
 
-/// The least that the provider takes.
+/// The smallest budget that the provider accepts.
 const LEAST_BUDGET: u64 = 1024;
 
-/// What an effort means to a model. Up to generation 3.5 models do not think; up to
-/// 4.5, and in models of others, thinking has a budget; since 4.6 they find their own
-/// measure under an effort (budgets are deprecated there and refused from 4.7 on).
+/// Converts a reasoning effort for a model. Models up to generation 3.5 do not support thinking. Up
+/// to 4.5, and in models of other vendors, thinking has a token budget. Since 4.6 the model adapts
+/// its thinking to the effort; budgets are deprecated there and rejected since 4.7.
 pub(super) fn of_effort(model: &str, effort: &str, max_tokens: Option<u64>) -> ThinkingRequest {
     match generation(model) {
         Some(generation) if generation < (3, 7) => ThinkingRequest::default(),
@@ -39,7 +39,7 @@ fn adaptive(effort: &str, generation: (u32, u32)) -> ThinkingRequest {
     let mut thinking = json!({"type": "adaptive"});
     let since_4_7 = generation >= (4, 7);
     if since_4_7 {
-        // From here on the text of the thoughts is sent on demand only.
+        // Since this generation, the thinking text is only returned on request.
         thinking["display"] = json!("summarized");
     }
     let effort = match effort {
@@ -63,7 +63,7 @@ fn budgeted(effort: &str, max_tokens: Option<u64>) -> ThinkingRequest {
         "high" => 16_384,
         _ => 32_768,
     };
-    // Thinking is part of the answer's tokens, and some have to be left for it.
+    // Thinking counts toward the answer's token limit, so some tokens must remain for the answer.
     let budget = budget.min(max_tokens.map_or(u64::MAX, |most| most.saturating_sub(1)));
     if budget < LEAST_BUDGET {
         return ThinkingRequest::default();

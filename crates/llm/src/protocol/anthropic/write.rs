@@ -1,4 +1,4 @@
-//! The body of a request.
+//! Encodes request bodies.
 
 use std::collections::HashSet;
 
@@ -15,11 +15,11 @@ use super::thinking::{self, ThinkingRequest};
 use crate::protocol::wire_name::ANTHROPIC as WIRE;
 use crate::protocol::{native, unsupported};
 
-/// Tokens of an answer where the request names no limit; the wire wants one.
+/// Token limit of an answer if the request sets none; the API requires one.
 const DEFAULT_MAX_TOKENS: u64 = 4096;
 
-/// Members of `extra` that the request says in other words, or that only OpenAI's
-/// Responses has.
+/// Members of `extra` that other fields of the request determine, or that only OpenAI's Responses
+/// API has.
 const OWN: [&str; 12] = [
     "betas",
     "max_completion_tokens",
@@ -35,13 +35,13 @@ const OWN: [&str; 12] = [
     "text",
 ];
 
-/// The body of a request for a streamed answer.
+/// Returns the body of a request for a streamed answer.
 pub(super) fn body(model: &str, request: &ChatRequest) -> Result<Value, ModelError> {
     let options = &request.options;
     check(options)?;
     let (mut system, mut turns) = conversation(model, &request.messages)?;
     let mut tools: Vec<Value> = options.tools.iter().filter_map(write_tool).collect();
-    // Before the turns become JSON, because marks need to know the last turn of the model.
+    // Before the turns are converted to JSON, because the markers depend on the model's last turn.
     caching::mark(&options.extra, &mut tools, &mut system, &mut turns);
 
     let thinking = thinking_of(model, options, &turns);
@@ -67,8 +67,7 @@ pub(super) fn body(model: &str, request: &ChatRequest) -> Result<Value, ModelErr
         .extra
         .iter()
         .filter(|(key, _)| !OWN.contains(&key.as_str()));
-    // Last, so that `extra` cannot be overwritten by translated options; `stream` below is an
-    // exception.
+    // Last, so translated options cannot overwrite `extra`; `stream` below is an exception.
     body.extend(rest.map(|(key, value)| (key.clone(), value.clone())));
     // This client only reads streams from Anthropic.
     body.insert("stream".to_owned(), true.into());
@@ -85,8 +84,8 @@ fn asked_tokens(options: &ChatOptions) -> Option<u64> {
     options.max_tokens.or_else(|| newer?.as_u64())
 }
 
-/// Instructions, and turns that alternate. Instructions between turns stay there
-/// where the model takes them, else they join the others.
+/// Returns the instructions and the alternating turns. Instructions between turns keep their
+/// position if the model supports that; otherwise they are added to the other instructions.
 fn conversation(
     model: &str,
     messages: &[Message],
@@ -118,7 +117,7 @@ fn conversation(
     Ok((system, turns))
 }
 
-/// The turn that goes on, or a new one.
+/// Returns the last turn if it has this role, or a new one.
 fn turn<'a>(role: &'static str, turns: &'a mut Vec<AnthropicMessage>) -> &'a mut AnthropicMessage {
     let last = turns.pop_if(|last| last.role == role);
     turns.push_mut(last.unwrap_or(AnthropicMessage {
@@ -128,8 +127,8 @@ fn turn<'a>(role: &'static str, turns: &'a mut Vec<AnthropicMessage>) -> &'a mut
     }))
 }
 
-/// Whether an instruction stands between turns. The provider takes it there after
-/// the user's turn only; one that this wire wrote there is left where it was.
+/// Whether an instruction keeps its position between turns. The provider accepts it only after a
+/// user turn; an instruction that came from this API always keeps its position.
 fn stays(model: &str, message: &Message, turns: &[AnthropicMessage]) -> bool {
     let Some(last) = turns.last() else {
         return false;
@@ -158,7 +157,7 @@ fn write_tool(tool: &ToolOffer) -> Option<Value> {
             extra,
         } => (name, description, parameters, strict, extra),
     };
-    // `input_schema` is required, also for a function without parameters.
+    // `input_schema` is required even for a function without parameters.
     let schema = if parameters.is_null() {
         json!({"type": "object", "properties": {}})
     } else {
@@ -177,7 +176,7 @@ fn write_tool(tool: &ToolOffer) -> Option<Value> {
     Some(tool)
 }
 
-/// Tools of this provider have a schema, or a date in their type (`web_search_20250305`).
+/// Anthropic's tools have a schema, or a date in their type (`web_search_20250305`).
 fn is_own_tool(tool: &Value) -> bool {
     let kind = tool.get("type").and_then(Value::as_str).unwrap_or_default();
     let date = kind.rsplit_once('_').map_or("", |(_, date)| date);
@@ -185,7 +184,7 @@ fn is_own_tool(tool: &Value) -> bool {
     has_date || kind == "mcp_toolset" || tool.get("input_schema").is_some()
 }
 
-/// Refuses what the wire has no word for.
+/// Rejects options that the API cannot express.
 fn check(options: &ChatOptions) -> Result<(), ModelError> {
     if options.n.is_some_and(|n| n > 1) {
         let cause = "anthropic returns one answer per request; send another request";
@@ -235,7 +234,7 @@ fn output_config(options: &ChatOptions, effort: Option<String>) -> Option<Value>
 }
 
 fn tool_choice(options: &ChatOptions) -> Option<Value> {
-    // A choice without tools is an error for the provider.
+    // The provider rejects a tool choice without tools.
     if options.tools.is_empty() {
         return None;
     }
@@ -248,7 +247,7 @@ fn tool_choice(options: &ChatOptions) -> Option<Value> {
         Some(ToolChoice::None) => return Some(json!({"type": "none"})),
         Some(ToolChoice::Required) => json!({"type": "any"}),
         Some(ToolChoice::Named(name)) => json!({"type": "tool", "name": name}),
-        // What has no type of this wire's is another provider's.
+        // A native choice without a type belongs to another provider.
         Some(ToolChoice::Native(native)) => native.get("type").map(|_| native.clone())?,
     };
     if one_by_one {
@@ -257,12 +256,12 @@ fn tool_choice(options: &ChatOptions) -> Option<Value> {
     Some(choice)
 }
 
-/// What `reasoning_effort` means; `extra.thinking` wins over it.
+/// Converts `reasoning_effort`; `extra.thinking` takes precedence.
 fn thinking_of(model: &str, options: &ChatOptions, turns: &[AnthropicMessage]) -> ThinkingRequest {
     let Some(effort) = options.reasoning_effort.as_deref() else {
         return ThinkingRequest::default();
     };
-    // A call that is forced leaves no room for thoughts: the provider refuses both.
+    // The provider rejects a forced call combined with thinking.
     let is_forced = tool_choice(options).is_some_and(|choice| {
         let kind = blocks::kind(&choice);
         matches!(kind, "any" | "tool")
@@ -271,8 +270,8 @@ fn thinking_of(model: &str, options: &ChatOptions, turns: &[AnthropicMessage]) -
         return ThinkingRequest::default();
     }
     let thinking = thinking::of_effort(model, effort, asked_tokens(options));
-    // With a budget, a turn whose calls are being answered has to begin with a
-    // thought. One that another provider wrote has none: then it goes on without.
+    // With a budget, a turn with open calls must start with a thinking block. A turn from another
+    // provider has none, so thinking is disabled.
     if thinking.budget > 0 && is_in_thoughtless_calls(turns) {
         return ThinkingRequest::default();
     }

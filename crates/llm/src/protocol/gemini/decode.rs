@@ -1,7 +1,7 @@
-//! Reads answers, streamed or whole. A whole answer is one chunk, or a list of them.
+//! Decodes streamed and unstreamed answers. An unstreamed answer is one chunk or a list of chunks.
 //!
-//! A finish reason does not end the stream: with the provider's own tools more may
-//! follow one. So what ends an answer is said when its body ends.
+//! A finish reason does not end the stream, because content may follow it if the provider's own
+//! tools are used. The final events are therefore emitted at the end of the body.
 
 use std::collections::BTreeMap;
 
@@ -14,35 +14,35 @@ use super::partial::PartialArguments;
 use super::parts::{self, string};
 use crate::protocol::{Decoder, broken, made, parse};
 
-/// More answers than any model gives at once.
+/// Maximum number of answers to one request; no model returns more.
 // The index comes from the server and is used as a map key.
 const MOST_CANDIDATES: u64 = 128;
 
-/// What is known of an answer while it comes.
+/// State of a partially decoded answer.
 #[derive(Debug)]
 pub(super) struct GeminiDecoder {
     model: String,
     started: bool,
     candidates: BTreeMap<u32, Candidate>,
-    /// Why the provider did not even begin.
+    /// Reason why the provider blocked the prompt.
     blocked: Option<String>,
     usage: Option<Usage>,
     done: bool,
 }
 
-/// One of the answers.
+/// State of one answer.
 #[derive(Debug, Default)]
 struct Candidate {
-    /// As they go back to the provider.
+    /// The parts as they are sent back to the provider.
     parts: Vec<Value>,
     calls: u32,
     open: Option<OpenCall>,
-    /// A call was cut: the turn has no form in this wire.
+    /// Whether a call was truncated, so the turn has no native form.
     was_cut: bool,
     finish: Option<String>,
 }
 
-/// A call whose arguments come in pieces.
+/// A call whose arguments arrive in chunks.
 #[derive(Debug)]
 struct OpenCall {
     part: Map<String, Value>,
@@ -62,7 +62,7 @@ impl GeminiDecoder {
         }
     }
 
-    /// One chunk, or a list of them.
+    /// Decodes one chunk or a list of chunks.
     fn chunks(&mut self, given: &Value, events: &mut Vec<ChatEvent>) -> Result<(), ModelError> {
         match given {
             Value::Array(chunks) => {
@@ -82,7 +82,8 @@ impl GeminiDecoder {
         }
         self.start(chunk, events);
         if let Some(usage) = chunk.get("usageMetadata").filter(|usage| usage.is_object()) {
-            // Each chunk has the sums so far: what was spent is known however the answer ends.
+            // Each chunk contains the totals so far, so the usage is known even if the answer is
+            // truncated.
             let usage = read_usage(usage);
             if self.usage != Some(usage) {
                 self.usage = Some(usage);
@@ -92,7 +93,7 @@ impl GeminiDecoder {
         let reason = chunk
             .pointer("/promptFeedback/blockReason")
             .and_then(Value::as_str);
-        // Kept until the end: the reason comes in a chunk without candidates.
+        // Stored until the end, because the reason arrives in a chunk without candidates.
         self.blocked = reason.map(str::to_owned).or(self.blocked.take());
         let candidates = chunk.get("candidates").and_then(Value::as_array);
         for candidate in candidates.into_iter().flatten() {
@@ -130,7 +131,7 @@ impl GeminiDecoder {
         let Some(finish) = given.get("finishReason").and_then(Value::as_str) else {
             return Ok(());
         };
-        // The last one counts, since the provider's own tools continue after a finish reason.
+        // The last one is used, since the provider's own tools continue after a finish reason.
         candidate.finish = Some(finish.to_owned());
         let Some(kind) = failed(finish) else {
             return Ok(());
@@ -142,10 +143,10 @@ impl GeminiDecoder {
         })
     }
 
-    /// Says what ends the answer.
+    /// Emits the final events of the answer.
     fn finish(&mut self, events: &mut Vec<ChatEvent>) -> Result<(), ModelError> {
-        // With candidates, the block reason concerns a part only and the candidates have their own
-        // reasons.
+        // If there are candidates, the block reason applies to only some of them, and they have
+        // their own finish reasons.
         let is_blocked = self.candidates.is_empty() && self.blocked.is_some();
         if let Some(reason) = self.blocked.take().filter(|_| is_blocked) {
             let candidate = self.candidates.entry(0).or_default();
@@ -188,8 +189,8 @@ impl Candidate {
         Ok(())
     }
 
-    /// Keeps a part. Texts that came in pieces become one; what has a signature stays
-    /// for itself, since that belongs to exactly this part.
+    /// Appends a part. Consecutive texts are joined, except for parts with a signature, which is
+    /// valid for exactly one part.
     fn keep(&mut self, part: Value) {
         let text = plain_text(&part);
         if text == Some("") {
@@ -216,7 +217,7 @@ impl Candidate {
         let name = call.get("name").and_then(Value::as_str);
         let open = self.open.as_ref().and_then(|open| open.call.get("name"));
         match name.filter(|name| !name.is_empty()) {
-            // The end of a call that is closed already.
+            // The end of a call that is already closed.
             None if self.open.is_none() => return Ok(()),
             Some(name) if open.is_some_and(|open| open != name) => self.cut_open(choice, events),
             _ => {}
@@ -243,7 +244,7 @@ impl Candidate {
         Ok(())
     }
 
-    /// The call that is open is whole.
+    /// Closes the open call, whose arguments are complete.
     fn close(&mut self, choice: u32, events: &mut Vec<ChatEvent>) {
         let Some(mut open) = self.open.take() else {
             return;
@@ -260,7 +261,7 @@ impl Candidate {
         self.parts.push(open.part.into());
     }
 
-    /// The call that is open never became whole.
+    /// Closes the open call, whose arguments are incomplete.
     fn cut_open(&mut self, choice: u32, events: &mut Vec<ChatEvent>) {
         if let Some(open) = self.open.take() {
             self.was_cut = true;
@@ -315,7 +316,7 @@ impl Candidate {
         Ok(())
     }
 
-    /// The turn as it came, if text and calls are not all of it.
+    /// Returns the native turn if it contains more than text and calls.
     fn native(self) -> Option<NativeTurn> {
         if self.was_cut {
             return None;
@@ -332,7 +333,7 @@ impl Decoder for GeminiDecoder {
         events: &mut Vec<ChatEvent>,
     ) -> Result<(), ModelError> {
         let data = data.trim_ascii();
-        // Gateways in front of this wire end it as OpenAI's ends.
+        // Some gateways for this API end the stream like OpenAI.
         if data.is_empty() || data == b"[DONE]" || data == b"null" {
             return Ok(());
         }
@@ -357,7 +358,7 @@ impl Decoder for GeminiDecoder {
     }
 }
 
-/// Finish reasons that are failures.
+/// Returns the error kind of a finish reason that means failure.
 fn failed(reason: &str) -> Option<ModelErrorKind> {
     match reason {
         "MALFORMED_FUNCTION_CALL" | "UNEXPECTED_TOOL_CALL" | "TOO_MANY_TOOL_CALLS" => {
@@ -383,7 +384,7 @@ fn reason(raw: &str, has_calls: bool) -> FinishReason {
         | "IMAGE_RECITATION" => FinishReason::ContentFilter,
         "OTHER" | "MALFORMED_RESPONSE" | "IMAGE_OTHER" | "NO_IMAGE" => FinishReason::Error,
         "CONTINUATION" => FinishReason::Pause,
-        // The provider has no word of its own for calls.
+        // Gemini has no finish reason for calls.
         _ if has_calls => FinishReason::ToolCalls,
         _ => FinishReason::Stop,
     }
@@ -391,8 +392,8 @@ fn reason(raw: &str, has_calls: bool) -> FinishReason {
 
 fn read_usage(usage: &Value) -> Usage {
     let count = |key| usage.get(key).and_then(Value::as_u64).unwrap_or_default();
-    // Gemini counts the results of its own tools apart from the prompt, and thoughts apart from the
-    // candidates.
+    // Gemini counts results of its own tools separately from the prompt, and thoughts separately
+    // from the candidates.
     let thoughts = count("thoughtsTokenCount");
     Usage {
         input_tokens: count("promptTokenCount").saturating_add(count("toolUsePromptTokenCount")),
@@ -403,7 +404,7 @@ fn read_usage(usage: &Value) -> Usage {
     }
 }
 
-/// The text of a part that is nothing else.
+/// Returns the text of a part without any other member.
 fn plain_text(part: &Value) -> Option<&str> {
     let members = part.as_object()?;
     let is_plain = members.keys().all(|key| key == "text" || key == "thought");

@@ -1,4 +1,4 @@
-//! What an error of Google's means.
+//! Classification of Google errors.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::protocol::ProviderError;
 
-/// An answer whose status is no success. Streams wrap the error in a list.
+/// Converts an unsuccessful response. Streams wrap the error in a list.
 pub(super) fn refusal(status: u16, body: &str) -> ProviderError {
     let parsed: Value = serde_json::from_str(body).unwrap_or_default();
     let parsed = parsed.get(0).unwrap_or(&parsed);
@@ -22,7 +22,7 @@ pub(super) fn refusal(status: u16, body: &str) -> ProviderError {
     }
 }
 
-/// An error in an answer that had begun well.
+/// Converts an error inside a successful response.
 pub(super) fn in_answer(error: &Value) -> ModelError {
     let refusal = read(error, 500);
     ModelError {
@@ -50,7 +50,7 @@ fn read(error: &Value, status: u16) -> ProviderError {
     }
 }
 
-/// `RetryInfo` says how long to wait: `"17s"`, `"0.5s"`.
+/// Returns the wait time in `RetryInfo`: `"17s"`, `"0.5s"`.
 fn retry_delay(detail: &Value) -> Option<Duration> {
     let delay = detail.get("retryDelay")?.as_str()?;
     let seconds = delay.strip_suffix('s')?.parse().ok()?;
@@ -64,7 +64,7 @@ fn kind(code: &str, status: u16, message: &str, details: &[Value]) -> ModelError
             .any(|detail| detail.to_string().contains(word))
     };
     match code {
-        // A day's quota does not come back while anybody waits.
+        // A daily quota is not replenished soon enough for a retry.
         "RESOURCE_EXHAUSTED" if says("PerDay") => ModelErrorKind::Quota,
         "RESOURCE_EXHAUSTED" => ModelErrorKind::RateLimited,
         "UNAUTHENTICATED" => ModelErrorKind::Auth,
@@ -87,14 +87,14 @@ fn kind_of_status(status: u16, message: &str) -> ModelErrorKind {
         408 | 504 => ModelErrorKind::Timeout,
         429 => ModelErrorKind::RateLimited,
         503 => ModelErrorKind::Overloaded,
-        // A conflict passes, as a failure of the provider may.
+        // A conflict is transient, like a failure of the provider.
         409 => ModelErrorKind::Provider,
         300..=498 => ModelErrorKind::Refused,
         _ => ModelErrorKind::Provider,
     }
 }
 
-/// One code stands for several failures, so the words decide.
+/// One code covers several failures, so the message decides.
 fn invalid(message: &str) -> ModelErrorKind {
     let has = |words: &[&str]| words.iter().any(|word| message.contains(word));
     if has(&["exceeds the maximum number of tokens", "token count"]) {

@@ -1,9 +1,9 @@
-//! What models of each generation accept. Nothing else in this folder knows model names.
+//! Features of each model generation. The rest of this folder does not depend on model names.
 
 use serde_json::{Value, json};
 
-/// The generation in a name: `gemini-2.5-pro` is (2, 5); what is called `latest` is
-/// taken for the first that is checked strictly. `None` for models of others.
+/// Returns the generation in a model name: (2, 5) for `gemini-2.5-pro`. A `latest` name counts as
+/// 3.0, the first generation with strict checks. `None` for other models.
 fn generation(model: &str) -> Option<(u32, u32)> {
     let (_, name) = model.rsplit_once("gemini-")?;
     let mut numbers = name.split(['-', '.']).map_while(|word| word.parse().ok());
@@ -13,21 +13,22 @@ fn generation(model: &str) -> Option<(u32, u32)> {
     }
 }
 
-/// Since generation 3 a call without its thought's signature is refused, and results
-/// of calls may hold media.
+/// Since generation 3, a call without its thought signature is rejected, and tool results may
+/// contain media.
 pub(super) fn is_strict(model: &str) -> bool {
     generation(model).is_some_and(|generation| generation >= (3, 0))
 }
 
-/// How long to think. Generation 3 has levels, 2.5 a budget (the numbers that Google documents for
-/// its OpenAI-compatible endpoint), and what came before does not think.
+/// Converts a reasoning effort. Generation 3 has levels, 2.5 has a budget (with the values that
+/// Google documents for its OpenAI-compatible endpoint), and earlier models do not support
+/// thinking.
 pub(super) fn thinking(model: &str, effort: &str) -> Option<Value> {
     let generation = generation(model)?;
     let is_pro = model.contains("pro");
     if generation >= (3, 0) {
         let level = match effort {
-            // Thinking cannot be switched off for these models; the larger ones cannot even be
-            // asked to think next to nothing.
+            // Thinking cannot be disabled for these models. The larger ones do not even support the
+            // `minimal` level.
             "none" | "minimal" if is_pro => "low",
             "none" => "minimal",
             "xhigh" | "max" => "high",

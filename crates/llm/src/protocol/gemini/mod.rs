@@ -15,18 +15,18 @@ use serde_json::Value;
 use super::wire_name::GEMINI as WIRE;
 use super::{Decoder, Protocol, ProviderError};
 
-/// What a name may have in a path as it is.
+/// Characters to escape in a model name inside a path.
 const PLAIN: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
     .remove(b'_')
     .remove(b'@');
 
-/// Gemini's wire, in the version that the base URL names (`/v1beta`).
+/// Gemini API in the version of the base URL (`/v1beta`).
 ///
-/// Members of [`quillet_core::chat::ChatOptions::extra`] that belong into
-/// `generationConfig` (`topK`, `seed`, `thinkingConfig` …) are put there, all others
-/// (`safetySettings`, `cachedContent`, `labels` …) at the top of the body.
+/// Members of [`quillet_core::chat::ChatOptions::extra`] that belong in `generationConfig` (`topK`,
+/// `seed`, `thinkingConfig` …) are added there; all others (`safetySettings`, `cachedContent`,
+/// `labels` …) are added at the top level of the body.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Gemini;
 
@@ -35,7 +35,7 @@ impl Protocol for Gemini {
         WIRE
     }
 
-    /// A name may be a resource of its own kind: `tunedModels/…`.
+    /// The name may include the kind of resource: `tunedModels/…`.
     fn path(&self, model: &str) -> String {
         let segments = model
             .split('/')

@@ -1,17 +1,17 @@
-//! Arguments of a call that come in pieces: a path into them and a value, whose
-//! text may go on in the next piece (`streamFunctionCallArguments`).
+//! Call arguments that arrive in chunks. Each chunk has a path and a value; the next chunk may
+//! continue a text value (`streamFunctionCallArguments`).
 
 use serde_json::{Map, Value};
 
-/// Deeper than any tool's arguments; a bound for what walks through them.
+/// Maximum depth of a path, which bounds every traversal of the arguments.
 const MOST_STEPS: usize = 64;
 
-/// Arguments while their pieces come.
+/// Partially received arguments.
 #[derive(Debug)]
 pub(super) struct PartialArguments {
     root: Value,
-    /// The path that came last. A further piece of it goes on with its text, whether the
-    /// piece before said so or not; later it would be another value.
+    /// Path of the last chunk. A chunk with the same path continues its text, whether or not the
+    /// previous chunk announced it. Any other path starts a new value.
     last: Option<String>,
 }
 
@@ -30,10 +30,10 @@ impl PartialArguments {
         }
     }
 
-    /// Adds a piece.
+    /// Adds a chunk.
     ///
     /// # Errors
-    /// Why it has no place.
+    /// The path is invalid or skips a list item.
     pub(super) fn add(&mut self, piece: &Value) -> Result<(), String> {
         let path = piece
             .get("jsonPath")
@@ -57,7 +57,8 @@ impl PartialArguments {
         self.root
     }
 
-    /// JSON text of what came, without its end: so nobody takes it for whole.
+    /// Returns the JSON text received so far without its last character, so it cannot be mistaken
+    /// for complete arguments.
     pub(super) fn into_cut_text(self) -> String {
         let mut text = self.root.to_string();
         text.pop();
@@ -74,7 +75,7 @@ fn value(piece: &Value) -> Value {
         .unwrap_or_default()
 }
 
-/// The steps of `$.a.b[0]['c d']`; `None` for anything else.
+/// Parses a path such as `$.a.b[0]['c d']`; `None` if it is invalid.
 fn steps(path: &str) -> Option<Vec<PathSegment>> {
     let mut rest = path.strip_prefix('$')?;
     let mut steps = Vec::new();
@@ -109,7 +110,7 @@ fn step(rest: &str) -> Option<(PathSegment, &str)> {
     Some((PathSegment::Item(number.parse().ok()?), after))
 }
 
-/// The place at the end of the steps, made where it is the next one.
+/// Returns the value at a path. Missing members and the next list item are created.
 fn reach(mut place: &mut Value, steps: Vec<PathSegment>) -> Option<&mut Value> {
     for step in steps {
         place = match step {

@@ -1,4 +1,4 @@
-//! One message as parts, and parts as messages.
+//! Conversion between messages and parts.
 
 use quillet_core::chat::ModelError;
 use quillet_core::message::MediaFile;
@@ -9,8 +9,8 @@ use crate::protocol::data_url::DataUrl;
 use crate::protocol::wire_name::GEMINI as WIRE;
 use crate::protocol::{native, unsupported};
 
-/// The parts of a message, which stands at this place of the conversation: its own
-/// where this wire wrote it, else what it means.
+/// Returns the parts of the message at this index of the conversation: its native parts if it has
+/// any, or otherwise the converted content.
 pub(super) fn write(message: &Message, at: usize) -> Result<Vec<Value>, ModelError> {
     match native(message, WIRE) {
         Some(parts) => Ok(parts.clone()),
@@ -18,8 +18,8 @@ pub(super) fn write(message: &Message, at: usize) -> Result<Vec<Value>, ModelErr
     }
 }
 
-/// What a message means in parts. Reasoning is left out: only this provider's own
-/// thoughts mean anything to it, and they are kept in their own words.
+/// Converts a message into parts. Reasoning is omitted: the provider only accepts its own thoughts,
+/// and those are stored as native parts.
 fn plain(message: &Message, at: usize) -> Result<Vec<Value>, ModelError> {
     let content = write_content(&message.content, at)?;
     let calls = message.tool_calls.iter().map(write_call);
@@ -82,7 +82,7 @@ fn write_medium(url: &str) -> Value {
     json!({"fileData": file})
 }
 
-/// The media type that an address tells by its ending.
+/// Guesses the media type from the file extension in a URL.
 fn media_type(url: &str) -> Option<&'static str> {
     let path = url.split(['?', '#']).next()?;
     let (_, ending) = path.rsplit_once('.')?;
@@ -101,13 +101,13 @@ fn media_type(url: &str) -> Option<&'static str> {
 }
 
 fn write_call(call: &ToolCall) -> Value {
-    // What the model wrote and nobody could read still has to be an object here.
+    // `args` must be an object, even if the model wrote invalid arguments.
     let args = call.arguments_object();
     let args = args.map_or_else(|| json!({"unparsed": call.arguments}), Value::Object);
     json!({"functionCall": {"name": call.name, "args": args}})
 }
 
-/// The result of a call, and media in it that this wire has no place for there.
+/// Returns a tool result, and its media if the API does not accept them inside the result.
 pub(super) fn write_result(
     message: &Message,
     at: usize,
@@ -132,18 +132,18 @@ pub(super) fn write_result(
     Ok((json!({"functionResponse": response}), left))
 }
 
-/// A call as a result has to name it.
+/// The call that a result refers to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct FunctionCallRef {
-    /// The function.
+    /// Name of the function.
     pub(super) name: String,
-    /// The provider's id, if it gave one: ids of others mean nothing to it.
+    /// The provider's own id, if it sent one; ids of other providers are not used.
     pub(super) id: Option<String>,
-    /// Its number in the conversation.
+    /// Number of the call in the conversation.
     pub(super) number: usize,
 }
 
-/// The calls of a turn of the model, by the ids that the caller knows them by.
+/// Returns the calls of a model turn with the ids that the client uses.
 pub(super) fn calls(
     message: &Message,
     before: usize,
@@ -165,7 +165,7 @@ pub(super) fn calls(
     })
 }
 
-/// Parts as a message. Calls without an id get what `make_id` gives.
+/// Converts parts into a message. `make_id` creates the ids of calls without one.
 pub(super) fn read(role: Role, parts: Vec<Value>, mut make_id: impl FnMut() -> String) -> Message {
     let content: Vec<ContentPart> = parts.iter().filter_map(read_part).collect();
     let mut message = Message::new(role, content);
@@ -194,7 +194,7 @@ fn read_call(call: &Value, make_id: &mut impl FnMut() -> String) -> ToolCall {
     }
 }
 
-/// The result of a call with this id.
+/// Converts the result of the call with this id.
 pub(super) fn read_result(part: Value, id: String) -> Message {
     let response = part
         .pointer("/functionResponse/response")
@@ -223,7 +223,7 @@ fn own(parts: Vec<Value>) -> NativeTurn {
     }
 }
 
-/// `None` for what the common shape has no word for; the parts keep it.
+/// Returns `None` for parts without a neutral form; they are preserved in the native parts.
 fn read_part(part: &Value) -> Option<ContentPart> {
     if let Some(text) = part.get("text").and_then(Value::as_str) {
         return (!is_thought(part)).then(|| ContentPart::text(text));
@@ -251,7 +251,7 @@ pub(super) fn is_thought(part: &Value) -> bool {
     part.get("thought") == Some(&Value::Bool(true))
 }
 
-/// A part without members that say nothing: null, and `thought: false`.
+/// Removes members without meaning: null values and `thought: false`.
 pub(super) fn tidy(part: &Value) -> Value {
     let Value::Object(members) = part else {
         return part.clone();

@@ -1,6 +1,5 @@
-//! A body of this wire as a request in the common shape. What that has no word for
-//! is kept in this wire's own (`native`, `extra`), so that writing it gives the body
-//! again.
+//! Converts a request body into a neutral request. Content without a neutral form is stored in
+//! `native` and `extra`, so encoding the request reproduces the body.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -60,14 +59,14 @@ fn list(value: &Value, key: &str, place: &str) -> Result<Vec<Value>, ModelError>
     Ok(parts.iter().map(parts::tidy).collect())
 }
 
-/// Messages while they are read. Calls here need no ids, so they are counted.
+/// Messages converted so far. Calls may lack ids in this API, so missing ids are numbered.
 #[derive(Default)]
 struct Messages {
     messages: Vec<Message>,
     made: usize,
-    /// Ids of calls that have no result yet.
+    /// Ids of calls without a result.
     open: HashSet<String>,
-    /// Ids of all calls of a name, from the first that may have no result yet.
+    /// Ids of all calls by name, starting with the first that may lack a result.
     by_name: HashMap<String, VecDeque<String>>,
 }
 
@@ -100,7 +99,8 @@ impl Messages {
         self.messages.push(message);
     }
 
-    /// The call that a result belongs to: by its id, else the first of that name.
+    /// Returns the id of the call that a result answers: the id in the result, or the first open
+    /// call with this name.
     fn answered(&mut self, result: &Value) -> String {
         let id = string(result, "id");
         if self.open.remove(id) {
@@ -137,7 +137,7 @@ fn option(name: &str, value: &Value, options: &mut ChatOptions) -> Result<(), Mo
     Ok(())
 }
 
-/// One tool of the wire holds many functions, and tools of the provider beside them.
+/// Converts a tool, which may contain several functions as well as the provider's own tools.
 fn read_tool(tool: Map<String, Value>) -> Vec<ToolOffer> {
     let mut offers = Vec::new();
     for (key, value) in tool.into_iter().filter(|(_, value)| !value.is_null()) {
@@ -151,7 +151,7 @@ fn read_tool(tool: Map<String, Value>) -> Vec<ToolOffer> {
     offers
 }
 
-/// A declaration with more than the common shape has words for stays as it is.
+/// A declaration that the neutral form cannot fully express is stored unchanged.
 fn read_declaration(declaration: &Value) -> ToolOffer {
     let known = ["name", "description", "parameters", "parametersJsonSchema"];
     let members = declaration.as_object();
@@ -176,8 +176,8 @@ fn read_declaration(declaration: &Value) -> ToolOffer {
     }
 }
 
-/// Whether a schema of the older kind, a dialect of OpenAPI's, is a JSON Schema too:
-/// its types in small letters, and nothing `nullable`.
+/// Whether a schema in the older OpenAPI dialect is also a JSON Schema: its types are lowercase,
+/// and it does not use `nullable`.
 fn is_json_schema(schema: &Value) -> bool {
     let text = schema.to_string();
     let types = ["STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT"];
@@ -198,7 +198,7 @@ fn read_tool_config(config: &Value, options: &mut ChatOptions) {
 }
 
 fn read_choice(mut calling: Value) -> ToolChoice {
-    // Google takes the names of members in both spellings.
+    // Google accepts member names in both spellings.
     if let Some(members) = calling.as_object_mut()
         && let Some(names) = members.shift_remove("allowed_function_names")
     {

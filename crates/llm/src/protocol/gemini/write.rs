@@ -12,12 +12,12 @@ use super::parts::{self, FunctionCallRef};
 use crate::protocol::wire_name::GEMINI as WIRE;
 use crate::protocol::{native, unsupported};
 
-/// Stands for the signature of a thought that this provider never had (documented
-/// for histories from other models; anything else is refused since generation 3).
+/// Replacement for a missing thought signature. Google documents it for histories from other
+/// models; since generation 3 any other replacement is rejected.
 const NO_SIGNATURE: &str = "skip_thought_signature_validator";
 
-/// Members of `extra` that the request says in other words, or that only OpenAI's
-/// Responses has.
+/// Members of `extra` that other fields of the request determine, or that only OpenAI's Responses
+/// API has.
 const OWN: [&str; 10] = [
     "contents",
     "generationConfig",
@@ -31,7 +31,7 @@ const OWN: [&str; 10] = [
     "toolConfig",
 ];
 
-/// Members of `extra` that belong into `generationConfig`.
+/// Members of `extra` that belong in `generationConfig`.
 const GENERATION: [&str; 9] = [
     "imageConfig",
     "mediaResolution",
@@ -44,18 +44,18 @@ const GENERATION: [&str; 9] = [
     "topK",
 ];
 
-/// What one side says in a row. Results of calls stand for themselves, so that there
-/// are as many as there were calls.
+/// Consecutive content of one role. Tool results form separate content, because their number must
+/// equal the number of calls.
 #[derive(Debug)]
 struct GeminiContent {
     role: &'static str,
     is_results: bool,
-    /// The number of the call that each part answers, else 0.
+    /// Each part with the number of the call that it answers, or 0.
     parts: Vec<(usize, Value)>,
 }
 
 impl GeminiContent {
-    /// Results stand in the order of their calls: without ids nothing else pairs them.
+    /// Tool results are sorted by call, because results without ids are matched by position.
     fn into_value(mut self) -> Value {
         // A stable sort, so several parts of one result keep their order.
         self.parts.sort_by_key(|&(call, _)| call);
@@ -64,7 +64,7 @@ impl GeminiContent {
     }
 }
 
-/// The body of a request.
+/// Returns the body of a request.
 pub(super) fn body(model: &str, request: &ChatRequest) -> Result<Value, ModelError> {
     let options = &request.options;
     let (system, mut turns) = conversation(model, &request.messages)?;
@@ -91,7 +91,7 @@ pub(super) fn body(model: &str, request: &ChatRequest) -> Result<Value, ModelErr
     Ok(body.into())
 }
 
-/// Instructions, wherever they stand, and turns.
+/// Returns all instructions, wherever they occur, and the turns.
 fn conversation(
     model: &str,
     messages: &[Message],
@@ -132,8 +132,8 @@ fn result(
     let id = message.tool_call_id.as_deref().unwrap_or_default();
     let call = calls.get(id);
     if let Some(own) = native(message, WIRE) {
-        // Without a known call the result goes last. It came from this provider, which knows what
-        // it answers.
+        // A result without a known call is placed last. It came from this provider, which can
+        // assign it.
         let number = call.map_or(usize::MAX, |call| call.number);
         let own = own.iter().map(|part| (number, part.clone()));
         turn("user", true, turns).parts.extend(own);
@@ -149,7 +149,7 @@ fn result(
     Ok(())
 }
 
-/// The turn that goes on, or a new one.
+/// Returns the last content if it has this role and kind, or a new one.
 fn turn<'a>(
     role: &'static str,
     is_results: bool,
@@ -163,11 +163,11 @@ fn turn<'a>(
     }))
 }
 
-/// Gives the first call of each step of the current turn a signature, where it has
-/// none. The current turn is what came after the user last said something.
+/// Adds a signature to the first call of each step of the current turn, unless it has one. The
+/// current turn is everything after the last user message.
 fn sign_calls(turns: &mut [GeminiContent]) {
     let is_said = |turn: &&mut GeminiContent| turn.role != "user" || turn.is_results;
-    // Only the current turn is checked by the provider; older ones need no signature.
+    // The provider checks only the current turn; older turns need no signature.
     let steps = turns.iter_mut().rev().take_while(is_said);
     for step in steps.filter(|turn| turn.role == "model") {
         let call = step
@@ -186,7 +186,7 @@ fn tools(offers: &[ToolOffer]) -> Option<Value> {
     let declarations =
         (!declarations.is_empty()).then(|| json!({"functionDeclarations": declarations}));
     let own = offers.iter().filter_map(|offer| match offer {
-        // Other providers' tools have a type, this one's are named by a member.
+        // Tools of other providers have a type; Gemini's tools are identified by a member name.
         ToolOffer::Native(native) if native.is_object() && native.get("type").is_none() => {
             Some(native.clone())
         }
@@ -223,7 +223,7 @@ fn tool_config(options: &ChatOptions) -> Option<Value> {
         Some(ToolChoice::Named(name)) => {
             Some(json!({"mode": "ANY", "allowedFunctionNames": [name]}))
         }
-        // What has no mode is another provider's.
+        // A native choice without a mode belongs to another provider.
         Some(ToolChoice::Native(native)) => native.get("mode").map(|_| native.clone()),
     };
     let mut config = match options.extra.get("toolConfig") {
@@ -236,7 +236,7 @@ fn tool_config(options: &ChatOptions) -> Option<Value> {
     (!config.is_empty()).then(|| config.into())
 }
 
-/// What the request says of `generationConfig` in this wire's own words.
+/// Returns the members of `generationConfig` that the request sets natively.
 fn own_config(extra: &Map<String, Value>) -> Map<String, Value> {
     let mut config = match extra.get("generationConfig") {
         Some(Value::Object(config)) => config.clone(),

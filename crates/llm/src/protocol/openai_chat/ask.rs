@@ -1,10 +1,9 @@
-//! A client's body that a server of this wire can be sent as it is: looked through once, with
-//! nothing kept but what has to be known of it.
+//! Request bodies that can be passed to a server unchanged. The body is parsed once, and only the
+//! necessary properties are extracted.
 //!
-//! Only what the reader and the writer of this wire would give back as it came is taken.
-//! Everything else (pictures, reasoning of earlier turns, members that this wire's own
-//! provider does not have, `null`, a member twice, and whatever is wrong) goes their way,
-//! which says what is wrong with it.
+//! Pass-through requires that decoding and encoding would reproduce the body. Every other body
+//! (with images, reasoning of earlier turns, members that OpenAI does not have, `null`, duplicate
+//! members or errors) takes the normal path, which also reports errors.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -17,15 +16,15 @@ use super::dialect::{CallIds, OpenAiChat};
 use super::write::sends_completion_tokens;
 use crate::protocol::wire_name::OPENAI_CHAT as WIRE;
 
-/// Ids of calls that every server but Mistral's takes; see [`CallIds`].
+/// Maximum length of call ids that every server except Mistral's accepts; see [`CallIds`].
 // The limit of OpenAI and Azure. Longer ids are replaced by the encoder, so such a request cannot
 // be passed through.
 const LONGEST_ID: usize = 40;
 
-/// Reads a body of this wire; `None` where it cannot be passed on as it is.
+/// Parses a request body; `None` if it cannot be passed through.
 #[must_use]
 pub fn read_wire(body: &[u8]) -> Option<WireRequest> {
-    // Texts that are skipped are not looked into, so that they are checked here.
+    // The parser does not validate skipped strings, so UTF-8 is checked here.
     let asked: ChatRequestBody<'_> = serde_json::from_str(std::str::from_utf8(body).ok()?).ok()?;
     let token_limit = match (asked.max_tokens, asked.max_completion_tokens) {
         (None, None) => None,
@@ -45,7 +44,7 @@ pub fn read_wire(body: &[u8]) -> Option<WireRequest> {
     })
 }
 
-/// The body that a server gets: the client's, with what the writer would say besides.
+/// Returns the body to send: the client's body with the members that the encoder would add.
 pub(super) fn body(wire: &OpenAiChat, model: &str, request: &WireRequest) -> Option<Vec<u8>> {
     if request.wire != WIRE || request.model.as_deref() != Some(model) {
         return None;
@@ -55,7 +54,7 @@ pub(super) fn body(wire: &OpenAiChat, model: &str, request: &WireRequest) -> Opt
     } else {
         "max_tokens"
     };
-    // OpenAI's reasoning models reject `max_tokens`, and many copies do not know
+    // OpenAI's reasoning models reject `max_tokens`, and many compatible servers do not support
     // `max_completion_tokens`.
     if request.token_limit.is_some_and(|name| name != limit) {
         return None;
@@ -64,7 +63,7 @@ pub(super) fn body(wire: &OpenAiChat, model: &str, request: &WireRequest) -> Opt
     if request.has_calls && wire.call_ids == CallIds::Nine {
         return None;
     }
-    // The writer asks for usage only in a stream, and only providers that take the question.
+    // The encoder requests usage only in streams, and only from providers that support the option.
     if request.asks_usage && !(request.streams() && wire.include_usage) {
         return None;
     }
@@ -77,8 +76,9 @@ pub(super) fn body(wire: &OpenAiChat, model: &str, request: &WireRequest) -> Opt
     if request.streams() && wire.include_usage && !request.asks_usage {
         added.push_str("\"stream_options\":{\"include_usage\":true},");
     }
-    // Inserted at the start: the end of the body would need a check whether a comma is due. The
-    // parser has checked that there is an object with at least one member.
+    // Inserted at the start, where a comma always follows: the parser has checked that the body is
+    // an object with at least one member. At the end, the need for a comma would have to be
+    // checked.
     let from = request.body.iter().position(|byte| *byte == b'{')? + 1;
     let (open, rest) = request.body.split_at_checked(from)?;
     Some([open, added.as_bytes(), rest].concat())
@@ -86,8 +86,8 @@ pub(super) fn body(wire: &OpenAiChat, model: &str, request: &WireRequest) -> Opt
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-// Unknown members end pass-through. They may be harmless, but then the encoder path handles them
-// correctly; the list only has to be safe, not complete.
+// Unknown members prevent pass-through. They may be harmless, but the normal path handles them
+// correctly, so the list need not be complete.
 struct ChatRequestBody<'a> {
     #[serde(borrow)]
     model: Cow<'a, str>,
@@ -168,11 +168,11 @@ impl TryFrom<StreamOptionsCheck> for StreamOptions {
     }
 }
 
-/// A message that is written as it was read.
+/// A message that encoding would reproduce.
 #[derive(Deserialize)]
 #[serde(try_from = "RawMessage")]
 struct MessageCheck {
-    /// Whether ids of calls are in it.
+    /// Whether the message contains call ids.
     is_of_calls: bool,
 }
 
@@ -231,7 +231,7 @@ struct FunctionCheck {
     _arguments: NotBlank,
 }
 
-/// A function that is offered.
+/// An offered function.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Tool {
@@ -254,22 +254,22 @@ struct ToolCheck {
     _strict: Option<bool>,
 }
 
-/// A member that may be left out, and is not `null`.
+/// Deserializes a member that may be omitted but must not be `null`.
 // A plain `Option` would accept `null`, which the encoder omits.
 fn given<'de, T: Deserialize<'de>, D: Deserializer<'de>>(reader: D) -> Result<Option<T>, D::Error> {
     T::deserialize(reader).map(Some)
 }
 
-/// A text of which nothing is kept.
+/// A text whose content is ignored.
 struct IgnoredText;
-/// The same, with something in it.
+/// A text that must not be empty.
 struct NotBlank;
-/// The id of a call that most servers take.
+/// A call id of acceptable length.
 struct CallId;
 /// The text `function`.
 struct IsFunction;
 
-/// Reads a text that has to be of a kind.
+/// Deserializes a text that satisfies a condition.
 struct TextVisitor<F>(F);
 
 impl<'de, T, F: FnOnce(&str) -> Option<T>> Visitor<'de> for TextVisitor<F> {
@@ -314,7 +314,7 @@ impl<'de> Deserialize<'de> for IsFunction {
     }
 }
 
-/// What a message says: a text, or nothing where it only makes calls.
+/// Content of a message: a text, or `null` in a message with only calls.
 enum ContentCheck {
     Text { is_empty: bool },
     Nothing,
@@ -343,7 +343,7 @@ impl<'de> Deserialize<'de> for ContentCheck {
     }
 }
 
-/// Anything but `null`, which servers and this program take for nothing.
+/// Any value but `null`, which is equivalent to a missing member.
 #[derive(Default)]
 struct AnyValue;
 
@@ -391,7 +391,7 @@ impl<'de> Deserialize<'de> for AnyValue {
     }
 }
 
-/// A list with something in it.
+/// A list with at least one item.
 struct NonEmptyList<T>(Vec<T>);
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for NonEmptyList<T> {

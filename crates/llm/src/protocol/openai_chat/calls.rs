@@ -1,5 +1,5 @@
-//! Calls that a model wants made, put together from their pieces: an id and a name
-//! once, then fragments of arguments, with the servers' many ways to number them.
+//! Assembles tool calls from their chunks: an id and a name, followed by fragments of the
+//! arguments. Handles the different numbering schemes of compatible servers.
 
 use quillet_core::chat::ChatEvent;
 use serde::Deserialize;
@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use super::text::{TextOrParts, non_empty};
 use crate::protocol::made;
 
-/// No model makes more calls in one turn.
+/// Maximum number of calls in one turn; no model makes more.
 // The server controls how many calls it announces, so the list needs a bound.
 pub(super) const MOST_CALLS: usize = 1024;
 
@@ -21,7 +21,7 @@ pub(super) struct CallDelta<'a> {
     id: Option<TextOrParts>,
     #[serde(default, borrow)]
     function: Option<FunctionDelta<'a>>,
-    /// What Google's endpoint for this wire wants back (signatures).
+    /// Data that Google's compatible endpoint expects back (signatures).
     #[serde(default)]
     extra_content: Option<Value>,
 }
@@ -35,7 +35,7 @@ pub(super) struct FunctionDelta<'a> {
 }
 
 impl<'a> CallDelta<'a> {
-    /// The form that came before `tool_calls`: one call without an id.
+    /// Converts the legacy form from before `tool_calls`: one call without an id.
     pub(super) fn of_function(function: FunctionDelta<'a>) -> Self {
         CallDelta {
             index: Some(0),
@@ -46,19 +46,19 @@ impl<'a> CallDelta<'a> {
     }
 }
 
-/// The calls of one answer so far.
+/// Calls of a partially received answer.
 #[derive(Debug, Default)]
 pub(super) struct ToolCallAssembler {
     calls: Vec<PartialCall>,
-    /// Number and id of a call that has neither name nor arguments yet.
+    /// Number and id of a call without a name or arguments so far.
     announced: Option<(Option<u32>, String)>,
 }
 
 #[derive(Debug)]
 struct PartialCall {
-    /// The server's number of it, which need not be ours.
+    /// The server's number of the call, which may differ from the index in the list.
     number: Option<u32>,
-    /// As the server sent it; empty if it did not.
+    /// Id sent by the server, or an empty text.
     id: String,
     has_name: bool,
     extra: Option<Value>,
@@ -73,7 +73,7 @@ impl ToolCallAssembler {
         self.calls.len()
     }
 
-    /// Counts a call whose beginning was passed to the client as it is.
+    /// Records a call whose first chunk was passed through.
     pub(super) fn begin(&mut self, number: u32, id: &str) {
         self.calls.push(PartialCall {
             number: Some(number),
@@ -83,13 +83,13 @@ impl ToolCallAssembler {
         });
     }
 
-    /// What a piece of a call means.
+    /// Converts a chunk of a call into an event.
     ///
-    /// `None` is no call: some servers send one with neither name nor arguments along with every
-    /// text.
+    /// Returns `None` if the chunk contains no call: some servers send one without a name and
+    /// arguments with every text.
     ///
     /// # Errors
-    /// There are too many calls.
+    /// The answer contains too many calls.
     pub(super) fn read(
         &mut self,
         choice: u32,
@@ -125,23 +125,23 @@ impl ToolCallAssembler {
         let Some(call) = self.calls.get_mut(position) else {
             return Err("a call has no index".to_owned());
         };
-        // Some servers repeat id and name in every piece.
+        // Some servers repeat id and name in every chunk.
         let name = name.filter(|_| !call.has_name);
         call.has_name |= name.is_some();
         call.extra = piece.extra_content.or(call.extra.take());
         Ok(Some(ChatEvent::ToolCall {
             choice,
             index: u32::try_from(position).unwrap_or(u32::MAX),
-            // Only in the first piece: clients append ids, so a repeated one would be doubled.
+            // Only in the first chunk: clients append ids, so a repeated id would be doubled.
             id: is_new.then(|| id.unwrap_or_else(made::call_id)),
             name,
             arguments,
         }))
     }
 
-    /// Which call a piece belongs to. Some servers give every call the same number:
-    /// another id with a name begins another call all the same. Without a number, an
-    /// id begins another call and anything else goes on with the last one.
+    /// Returns the index of the call that a chunk belongs to. If a server gives every call the same
+    /// number, a different id with a name starts a new call. Without a number, a new id starts a
+    /// new call, and a chunk without an id continues the last one.
     fn position(&self, number: Option<u32>, id: Option<&str>, has_name: bool) -> usize {
         let next = self.calls.len();
         let differs = |call: &PartialCall| id.is_some_and(|id| has_name && id != call.id);
@@ -155,7 +155,7 @@ impl ToolCallAssembler {
         found.unwrap_or(next)
     }
 
-    /// What of the calls only the server understands, in their order; `None` if nothing.
+    /// Returns the server-specific data of all calls in order; `None` if there is none.
     pub(super) fn take_extras(&mut self) -> Option<Value> {
         if self.calls.iter().all(|call| call.extra.is_none()) {
             return None;
@@ -168,7 +168,7 @@ impl ToolCallAssembler {
     }
 }
 
-/// Arguments are JSON text in a string; some servers send the object itself.
+/// Arguments are a string of JSON text, but some servers send the object itself.
 fn arguments(raw: &RawValue) -> String {
     match raw.get() {
         "null" => String::new(),

@@ -1,8 +1,8 @@
-//! The events that the pieces of an answer mean. A whole answer is read as a
-//! stream of one piece.
+//! Decodes the chunks of an answer into events. An unstreamed answer is treated as a stream of one
+//! chunk.
 //!
-//! Unknown fields are skipped without being kept, so that a large answer takes
-//! no more memory than its text.
+//! Unknown fields are skipped without storing them, so the memory of a large answer is limited to
+//! its text.
 
 use std::collections::BTreeMap;
 
@@ -20,12 +20,12 @@ use super::text::{TextOrParts, non_empty, text};
 use super::usage::usage;
 use crate::protocol::{Decoder, PassthroughCheck, broken, made, openai_error, parse};
 
-/// No provider gives more answers to one request.
+/// Maximum number of answers to one request; no provider returns more.
 // The index comes from the server and is used as a map key; the bound limits what a broken server
 // can allocate.
 const MOST_CHOICES: u32 = 128;
 
-/// One piece of an answer, or a whole one.
+/// A chunk of an answer, or a complete answer.
 #[derive(Deserialize)]
 struct ChatChunk<'a> {
     #[serde(default)]
@@ -38,10 +38,10 @@ struct ChatChunk<'a> {
     choices: Option<Vec<ChunkChoice<'a>>>,
     #[serde(default, borrow)]
     usage: Option<&'a RawValue>,
-    /// Groq's place for the counts of a stream.
+    /// Usage in streams of Groq.
     #[serde(default, borrow)]
     x_groq: Option<Groq<'a>>,
-    /// In place of an answer, even in the middle of a stream.
+    /// Error instead of an answer, possibly in the middle of a stream.
     #[serde(default)]
     error: Option<Value>,
 }
@@ -56,15 +56,15 @@ struct Groq<'a> {
 struct ChunkChoice<'a> {
     #[serde(default)]
     index: Option<u32>,
-    /// In streams; some providers send what came so far as `message` beside it.
+    /// Content in streams; some providers also send the accumulated `message`.
     #[serde(default, borrow)]
     delta: Option<ChunkDelta<'a>>,
-    /// In whole answers; some providers send an empty `delta` beside it.
+    /// Content of complete answers; some providers also send an empty `delta`.
     #[serde(default, borrow)]
     message: Option<ChunkDelta<'a>>,
     #[serde(default)]
     finish_reason: Option<TextOrParts>,
-    /// OpenRouter's place for what went wrong behind it.
+    /// Error of the provider behind OpenRouter.
     #[serde(default)]
     error: Option<Value>,
 }
@@ -79,21 +79,21 @@ struct ChunkDelta<'a> {
     reasoning_content: Option<TextOrParts>,
     #[serde(default)]
     reasoning: Option<TextOrParts>,
-    /// OpenRouter's, which it wants back as they came.
+    /// OpenRouter's reasoning data, which it expects back unchanged.
     #[serde(default)]
     reasoning_details: Option<Vec<Value>>,
     #[serde(default, borrow)]
     tool_calls: Option<Vec<CallDelta<'a>>>,
-    /// The form that came before `tool_calls`.
+    /// Legacy form from before `tool_calls`.
     #[serde(default, borrow)]
     function_call: Option<FunctionDelta<'a>>,
 }
 
-/// Reads one answer.
+/// Decoder of one answer.
 #[derive(Debug)]
 pub(super) struct ChatDecoder {
     model: String,
-    /// Whether the request asked what a streamed answer costs, so that it comes after the
+    /// Whether the request asked for the usage of a streamed answer, which follows the finish
     /// reason.
     asks_usage: bool,
     is_whole: bool,
@@ -101,7 +101,7 @@ pub(super) struct ChatDecoder {
     done: bool,
     last_usage: Option<Usage>,
     choices: BTreeMap<u32, ChoiceState>,
-    /// What has been passed on as it is.
+    /// State of the passed-through part.
     told: PassthroughState,
 }
 
@@ -109,13 +109,13 @@ pub(super) struct ChatDecoder {
 struct ChoiceState {
     calls: ToolCallAssembler,
     state: ReasoningState,
-    /// Whether the model said that it refuses.
+    /// Whether the model refused the request.
     refused: bool,
     finished: bool,
 }
 
 impl ChatDecoder {
-    /// Reads an answer to a request for this model.
+    /// Creates a decoder for an answer of this model.
     pub(super) fn new(model: String, asks_usage: bool) -> Self {
         ChatDecoder {
             model,
@@ -129,12 +129,12 @@ impl ChatDecoder {
         }
     }
 
-    /// Whether every answer that has begun has also ended.
+    /// Whether every answer has a finish reason.
     fn is_complete(&self) -> bool {
         !self.choices.is_empty() && self.choices.values().all(|choice| choice.finished)
     }
 
-    /// A piece; some gateways send several as a list, or `null` to keep a connection open.
+    /// Decodes a chunk. Some gateways send several as a list, or `null` to keep a connection open.
     fn read(&mut self, data: &[u8], events: &mut Vec<ChatEvent>) -> Result<(), ModelError> {
         let data = data.trim_ascii();
         // Checked before parsing, because `null` would otherwise be an error.
@@ -157,7 +157,7 @@ impl ChatDecoder {
         }
         let (id, model) = (text(piece.id), text(piece.model));
         let choices = piece.choices.unwrap_or_default();
-        // Some providers send bookkeeping first, without an id or an answer.
+        // Some providers start with metadata that has neither an id nor an answer.
         if !self.started && (!id.is_empty() || !choices.is_empty()) {
             self.started = true;
             events.push(self.start(id, model, number(piece.created)));
@@ -204,7 +204,7 @@ impl ChatDecoder {
             return Err(openai_error::inside(&openai_error::error_fields(&error)));
         }
         let progress = self.choices.entry(index).or_default();
-        // Servers that send both fill only the one that fits the mode.
+        // A server that sends both fills only the one for the current mode.
         let delta = if self.is_whole {
             choice.message.or(choice.delta)
         } else {
@@ -220,8 +220,7 @@ impl ChatDecoder {
         Ok(())
     }
 
-    /// The provider says that this is all. Answers for which it gave no reason end here:
-    /// whoever reads the events finds a reason for each.
+    /// Ends the answers without a finish reason, because callers expect one for each answer.
     fn finish_rest(&mut self, events: &mut Vec<ChatEvent>) -> Result<(), ModelError> {
         if self.choices.is_empty() {
             return Err(cut("the answer is incomplete: it ended without a choice"));
@@ -291,8 +290,8 @@ impl Decoder for ChatDecoder {
         self.finish_rest(events)
     }
 
-    /// Some servers leave `[DONE]` out. What an answer cost comes after its reason, so one
-    /// that has both is whole; with the reason alone it may have been cut before the cost.
+    /// Some servers omit `[DONE]`. The usage follows the finish reason, so an answer with both is
+    /// complete. With only the finish reason, it may have been truncated before the usage.
     fn end(&mut self, _events: &mut Vec<ChatEvent>) -> Result<(), ModelError> {
         let is_told = self.last_usage.is_some() || !self.asks_usage;
         match (self.done, self.is_complete(), is_told) {
@@ -314,7 +313,7 @@ impl Decoder for ChatDecoder {
     }
 
     fn pass(&mut self, name: Option<&str>, data: &[u8]) -> PassthroughCheck {
-        // A line end inside would be one of the stream's.
+        // A line break in the data would be interpreted as part of the stream.
         if name.is_some() || self.done || data.iter().any(|byte| matches!(byte, b'\n' | b'\r')) {
             return PassthroughCheck::No;
         }
@@ -325,7 +324,8 @@ impl Decoder for ChatDecoder {
     fn accept_whole(&mut self, body: &[u8]) -> bool {
         let plain = plain::read(body).filter(|piece| piece.object == "chat.completion");
         let is_plain = plain.is_some_and(|piece| is_whole(&piece));
-        // If the body is not plain, it is decoded again from the beginning, so nothing may be kept.
+        // If the body is not eligible for pass-through, it is decoded from the beginning, so no
+        // state may remain.
         (self.started, self.done) = (is_plain, is_plain);
         is_plain
     }
@@ -339,15 +339,15 @@ impl Decoder for ChatDecoder {
 }
 
 impl ChatDecoder {
-    /// Counts a plain chunk as read.
+    /// Records a passed-through chunk.
     fn accept_chunk(&mut self, piece: &plain::PlainChunk<'_>) -> PassthroughCheck {
         let is_usage = piece.usage.is_some();
         let fits = match &piece.choices[..] {
             [] => is_usage && self.started,
             choices => !is_usage && choices.iter().all(|choice| self.is_plain(choice)),
         };
-        // Two pieces for one answer in one chunk would have to be looked at in their order.
-        // Quadratic, but `n` is small and one choice is the rule.
+        // Two parts of one answer in the same chunk would require checking their order.
+        // Quadratic, but `n` is small and usually 1.
         let twice = piece.choices.iter().enumerate().any(|(at, choice)| {
             let before = piece.choices.iter().take(at);
             before.into_iter().any(|other| other.index == choice.index)
@@ -384,7 +384,7 @@ impl ChatDecoder {
         }
     }
 
-    /// Whether a choice of a chunk is what comes next in a plain answer.
+    /// Whether a choice of a chunk is a valid continuation of a passed-through answer.
     fn is_plain(&self, choice: &plain::PlainChoice<'_>) -> bool {
         let Some(delta) = &choice.delta else {
             return false;
@@ -409,14 +409,14 @@ impl ChatDecoder {
             && choice.index < MOST_CHOICES
             && calls <= MOST_CALLS
             && delta.is_plain()
-            // The first piece of an answer says who speaks, and no other.
+            // Only the first chunk of an answer has a role.
             && delta.role.is_some() == progress.is_none()
             && progress.is_none_or(|progress| !progress.finished)
             && choice.finish_reason.is_none_or(ends_well)
     }
 }
 
-/// Whether all answers are there, whole and plain.
+/// Whether all answers are complete and eligible for pass-through.
 fn is_whole(piece: &plain::PlainChunk<'_>) -> bool {
     let is_plain = |(position, choice): (usize, &plain::PlainChoice<'_>)| {
         let Some(message) = &choice.message else {
@@ -454,14 +454,14 @@ fn counts(tokens: plain::UsageFields) -> Usage {
     }
 }
 
-/// Why it ended. Some servers say `stop` although they sent calls.
+/// Converts the finish reason. Some servers send `stop` after calls.
 fn meaning(raw: &str, has_no_calls: bool) -> FinishReason {
     match raw {
         "tool_calls" | "function_call" => FinishReason::ToolCalls,
         "length" | "max_tokens" | "model_length" => FinishReason::Length,
         "content_filter" => FinishReason::ContentFilter,
         "error" | "insufficient_system_resource" | "abort" => FinishReason::Error,
-        // Clients act on the finish reason: with `stop` they would ignore the calls.
+        // Clients use the finish reason: with `stop` they would ignore the calls.
         _ if !has_no_calls => FinishReason::ToolCalls,
         _ => FinishReason::Stop,
     }
@@ -475,7 +475,7 @@ fn read_delta(
 ) -> Result<(), ModelError> {
     let content = delta.content.unwrap_or_default();
     let details = delta.reasoning_details.unwrap_or_default();
-    // Some providers send the reasoning under several names.
+    // Some providers send the reasoning in several members.
     let mut reasoning = non_empty(delta.reasoning_content)
         .or_else(|| non_empty(delta.reasoning))
         .unwrap_or_else(|| ReasoningState::visible(&details));

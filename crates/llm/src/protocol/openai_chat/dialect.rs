@@ -1,25 +1,25 @@
-//! What a server that speaks Chat Completions accepts: OpenAI's API and its copies differ in a few
-//! request fields.
+//! Differences between OpenAI's Chat Completions API and compatible servers in a few request
+//! fields.
 
-/// OpenAI's chat completions.
+/// OpenAI's Chat Completions API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OpenAiChat {
-    /// Whether to ask for token counts (`stream_options`). Default true; turn it
-    /// off for servers that refuse what they do not know.
+    /// Whether to request token counts (`stream_options`). Default true; disable it for servers
+    /// that reject unknown members.
     pub include_usage: bool,
-    /// Under which name the limit on tokens is sent.
+    /// Name of the member for the token limit.
     pub token_field: TokenField,
     /// Which reasoning of earlier turns is sent back.
     pub echo: ReasoningEcho,
-    /// Which ids of calls the server takes.
+    /// Which call ids the server accepts.
     pub call_ids: CallIds,
 }
 
-/// Under which name the limit on tokens is sent.
+/// Name of the member for the token limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TokenField {
-    /// `max_completion_tokens` for OpenAI's reasoning models (`gpt-5…`, `gpt-6…`, `o1…`,
-    /// `o3…`, `o4…`), which refuse the other, and `max_tokens` for the rest.
+    /// `max_completion_tokens` for OpenAI's reasoning models (`gpt-5…`, `gpt-6…`, `o1…`, `o3…`,
+    /// `o4…`), which reject the other name; `max_tokens` for all other models.
     #[default]
     ByModel,
     /// `max_tokens`.
@@ -31,27 +31,26 @@ pub enum TokenField {
 /// Which reasoning of earlier turns is sent back as `reasoning_content`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ReasoningEcho {
-    /// None. OpenAI's own models are never sent any.
+    /// No reasoning, as OpenAI's own models require.
     Never,
-    /// That of turns that made calls after the last message of the user: some
-    /// versions of DeepSeek refuse a call without it, others refuse it anywhere
-    /// else.
+    /// Reasoning of turns with calls after the last user message. Some versions of DeepSeek reject
+    /// calls without it, and others reject it in any other turn.
     #[default]
     InToolLoop,
-    /// All of it.
+    /// All reasoning.
     Always,
 }
 
-/// Which ids of calls a server takes. Others, which come from another provider, are
-/// replaced by a digest of themselves, alike in the call and in its result.
+/// Which call ids a server accepts. Other ids come from another provider and are replaced by a
+/// digest, both in the call and in its result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CallIds {
-    /// Any that is not empty.
+    /// Any id that is not empty.
     #[default]
     Any,
     /// At most 40 bytes: OpenAI and Azure.
     Short,
-    /// Nine letters or digits: Mistral.
+    /// Exactly nine letters or digits: Mistral.
     Nine,
 }
 
@@ -67,7 +66,7 @@ impl Default for OpenAiChat {
 }
 
 impl OpenAiChat {
-    /// The wire as it is spoken at an address; `None` is OpenAI's own.
+    /// Returns the dialect of the server at an address; `None` is OpenAI.
     #[must_use]
     pub fn at(base_url: Option<&str>) -> Self {
         let host = base_url.map_or("api.openai.com", host_of);
@@ -97,7 +96,7 @@ impl OpenAiChat {
     }
 }
 
-/// The host in a base URL, without its port.
+/// Returns the host of a base URL without its port.
 fn host_of(base_url: &str) -> &str {
     let rest = base_url
         .split_once("://")

@@ -1,9 +1,8 @@
-//! OpenAI's chat completions, and everybody who copied them: DeepSeek, Mistral,
-//! OpenRouter, Groq, vLLM, llama.cpp, Ollama, Azure.
+//! OpenAI's Chat Completions API and compatible servers: DeepSeek, Mistral, OpenRouter, Groq, vLLM,
+//! llama.cpp, Ollama and Azure.
 //!
-//! The copies differ in small things. What an answer means is found out from the
-//! answer; what a request may hold is a switch of [`OpenAiChat`], set by
-//! [`OpenAiChat::at`] as the address asks for it.
+//! Compatible servers differ in details. Decoding adapts to each answer; encoding depends on the
+//! fields of [`OpenAiChat`], which [`OpenAiChat::at`] sets according to the address.
 
 mod ask;
 mod calls;

@@ -1,18 +1,18 @@
-//! Pieces of an answer that may be passed to clients as they are: as OpenAI itself writes them, so
-//! that reading them and writing them again would give nothing but the same.
+//! Chunks that may be passed to clients unchanged, because they have OpenAI's own format and
+//! decoding and encoding would reproduce them.
 //!
-//! One look checks all that the decoder would: that it is whole JSON with an id, a model and
-//! a time, that each answer begins with its role and ends with a reason that fits, that calls
-//! have ids, names and numbers in their order and texts for arguments, and what it cost. What
-//! other servers do otherwise (reasoning under another name, calls without names, counts in
-//! other places, errors) is not plain, and the decoder's.
+//! One pass checks everything the decoder would: valid JSON with an id, a model and a time; each
+//! answer starts with its role and ends with a matching finish reason; calls have ids, names,
+//! ordered numbers and text arguments; the usage is complete. Formats of other servers (reasoning
+//! under another name, calls without names, counts in other members, errors) are left to the
+//! decoder.
 
 use std::fmt;
 
 use serde::Deserialize;
 use serde::de::{self, Deserializer, IgnoredAny, Visitor};
 
-/// A chunk of a stream, or a whole answer.
+/// A chunk of a stream, or a complete answer.
 #[derive(Deserialize)]
 pub(super) struct PlainChunk<'a> {
     pub(super) id: &'a str,
@@ -25,7 +25,7 @@ pub(super) struct PlainChunk<'a> {
     pub(super) usage: Option<UsageFields>,
     #[serde(default)]
     pub(super) error: Option<IgnoredAny>,
-    /// Groq's place for counts.
+    /// Usage in streams of Groq.
     #[serde(default)]
     pub(super) x_groq: Option<IgnoredAny>,
 }
@@ -43,12 +43,12 @@ pub(super) struct PlainChoice<'a> {
     pub(super) error: Option<IgnoredAny>,
 }
 
-/// What is said: a piece of it, or all.
+/// Content of a chunk, or of a complete answer.
 #[derive(Deserialize)]
 pub(super) struct PlainDelta<'a> {
     #[serde(default)]
     pub(super) role: Option<&'a str>,
-    /// Outer: whether it is there.
+    /// The outer option tells whether the member is present.
     #[serde(default, deserialize_with = "there")]
     pub(super) content: Option<Option<TextPresence>>,
     #[serde(default)]
@@ -66,7 +66,7 @@ pub(super) struct PlainDelta<'a> {
 }
 
 impl PlainDelta<'_> {
-    /// Whether it says nothing in the way of other servers.
+    /// Whether it lacks all members that only other servers send.
     pub(super) fn is_plain(&self) -> bool {
         self.other_reasoning.is_none()
             && self.reasoning_details.is_none()
@@ -78,7 +78,7 @@ impl PlainDelta<'_> {
         self.tool_calls.as_deref().unwrap_or_default()
     }
 
-    /// Whether it says a text that is not empty.
+    /// Whether it contains a refusal that is not empty.
     pub(super) fn refuses(&self) -> bool {
         self.refusal.as_ref().is_some_and(|said| !said.is_empty)
     }
@@ -93,7 +93,7 @@ pub(super) struct PlainCall<'a> {
     #[serde(default, rename = "type")]
     pub(super) kind: Option<&'a str>,
     pub(super) function: PlainFunction<'a>,
-    /// What Google's endpoint for this wire wants back.
+    /// Data that Google's compatible endpoint expects back.
     #[serde(default)]
     pub(super) extra_content: Option<IgnoredAny>,
 }
@@ -107,7 +107,7 @@ pub(super) struct PlainFunction<'a> {
 }
 
 impl PlainCall<'_> {
-    /// Whether a call begins here, with all that belongs to it.
+    /// Whether this is the complete start of a call.
     pub(super) fn begins(&self) -> bool {
         let says = |text: Option<&str>| text.is_some_and(|text| !text.is_empty());
         says(self.id)
@@ -116,7 +116,7 @@ impl PlainCall<'_> {
             && self.extra_content.is_none()
     }
 
-    /// Whether it is only more of the arguments.
+    /// Whether this only continues the arguments.
     pub(super) fn goes_on(&self) -> bool {
         self.id.is_none()
             && self.function.name.is_none()
@@ -125,7 +125,7 @@ impl PlainCall<'_> {
     }
 }
 
-/// What an answer cost, in the places where OpenAI writes it.
+/// Usage in OpenAI's format.
 #[derive(Clone, Copy, Deserialize)]
 pub(super) struct UsageFields {
     pub(super) prompt_tokens: u64,
@@ -160,7 +160,7 @@ pub(super) struct Output {
 }
 
 impl UsageFields {
-    /// Whether all of it stands where OpenAI writes it, and adds up.
+    /// Whether only OpenAI's members are present, and the total is correct.
     pub(super) fn is_plain(&self) -> bool {
         let sum = self.prompt_tokens.checked_add(self.completion_tokens);
         let elsewhere = [self.deepseek, self.read, self.written, self.reasoning];
@@ -168,7 +168,7 @@ impl UsageFields {
     }
 }
 
-/// A count in a place of another server.
+/// A count in a member of another server.
 #[derive(Clone, Copy)]
 struct ForeignCount;
 
@@ -178,7 +178,7 @@ impl<'de> Deserialize<'de> for ForeignCount {
     }
 }
 
-/// A text, of which only its presence matters.
+/// A text that is only checked for being empty.
 pub(super) struct TextPresence {
     pub(super) is_empty: bool,
 }
@@ -202,16 +202,16 @@ impl<'de> Deserialize<'de> for TextPresence {
     }
 }
 
-/// A member that is there, and may be `null`.
+/// Deserializes a member that may be `null` into `Some`.
 fn there<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     reader: D,
 ) -> Result<Option<Option<T>>, D::Error> {
     Option::<T>::deserialize(reader).map(Some)
 }
 
-/// Reads a piece; `None` where it is none of these.
+/// Parses a chunk; `None` if it has another format.
 pub(super) fn read(data: &[u8]) -> Option<PlainChunk<'_>> {
-    // Texts that are skipped are not looked into, so that they are checked here.
+    // The parser does not validate skipped strings, so UTF-8 is checked here.
     let piece: PlainChunk<'_> = serde_json::from_str(std::str::from_utf8(data).ok()?).ok()?;
     let is_told = !piece.id.is_empty() && !piece.model.is_empty() && piece.created > 0;
     let is_plain = piece.error.is_none()
@@ -220,7 +220,7 @@ pub(super) fn read(data: &[u8]) -> Option<PlainChunk<'_>> {
     (is_told && is_plain).then_some(piece)
 }
 
-/// Whether this is the word for how such an answer ended.
+/// Whether this finish reason is correct for an answer with or without calls.
 pub(super) fn fits(reason: &str, has_calls: bool) -> bool {
     match reason {
         "stop" => !has_calls,

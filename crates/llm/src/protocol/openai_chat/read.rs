@@ -1,6 +1,5 @@
-//! A body of this wire, as a client would send it, read into a request. Members that our types have
-//! no place for are kept with the message that they belong to, so that writing the request again
-//! loses nothing.
+//! Converts a request body into a request. Members without a neutral form are stored with their
+//! message, so encoding the request loses nothing.
 
 use quillet_core::chat::{ChatOptions, ChatRequest, ModelError, ModelErrorKind};
 use quillet_core::message::MediaFile;
@@ -38,7 +37,7 @@ pub(super) fn request(body: &Value) -> Result<ChatRequest, ModelError> {
     })
 }
 
-/// Everything but the conversation; `null` is nothing.
+/// Returns all members except the conversation; `null` members are omitted.
 fn options(body: &JsonObject) -> Result<ChatOptions, ModelError> {
     let not_ours = ["model", "messages", "stream", "stream_options"];
     let mut rest: JsonObject = body
@@ -46,7 +45,7 @@ fn options(body: &JsonObject) -> Result<ChatOptions, ModelError> {
         .filter(|(key, value)| !value.is_null() && !not_ours.contains(&key.as_str()))
         .map(|(key, value)| (key.clone(), value.clone()))
         .collect();
-    // The newer name says more, where both are given.
+    // The newer name takes precedence if both are set.
     if let Some(limit) = rest.remove("max_completion_tokens") {
         rest.insert("max_tokens".into(), limit);
     }
@@ -56,7 +55,7 @@ fn options(body: &JsonObject) -> Result<ChatOptions, ModelError> {
     }
 }
 
-/// The error with the member that it is about, which a flattened struct does not say.
+/// Adds the invalid member to the error, because serde does not report it for a flattened struct.
 fn misplaced(members: &JsonObject, cause: &str) -> ModelError {
     let wrong = members.iter().find_map(|(key, value)| {
         let alone = json!({ key.as_str(): value });
@@ -89,7 +88,7 @@ fn message(given: &Value) -> Result<Message, String> {
                 calls(value, &mut beside);
                 plain.insert(key.clone(), value.clone());
             }
-            // Sent back as it came, whatever is done with a model's own reasoning.
+            // Sent back unchanged, regardless of the setting for a model's own reasoning.
             "reasoning_content" if value.is_string() => {
                 plain.insert(key.clone(), value.clone());
                 beside.insert(key.clone(), value.clone());
@@ -107,7 +106,8 @@ fn message(given: &Value) -> Result<Message, String> {
         && has_media(&message.content)
         && let Some(content) = given.get("content")
     {
-        // Some servers take pictures in results, others only from users: the client knows.
+        // Some servers accept images in tool results and others only from users; the client's
+        // choice is preserved.
         beside.insert("content".into(), content.clone());
     }
     message.native = (!beside.is_empty()).then(|| NativeTurn {
@@ -123,8 +123,8 @@ fn has_media(content: &MessageContent) -> bool {
     matches!(content, MessageContent::Parts(parts) if parts.iter().any(is_media))
 }
 
-/// The content in parts that our types have; where that loses anything, the whole content is kept
-/// with it.
+/// Converts the content into neutral parts. If that loses information, the original content is also
+/// stored.
 fn content(given: &Value, beside: &mut JsonObject) -> Result<Value, String> {
     let Some(parts) = given.as_array() else {
         return Ok(given.clone());
@@ -148,13 +148,12 @@ fn part(given: &Value) -> Result<ContentPart, String> {
         .unwrap_or_default();
     let text = |value: &Value| value.as_str().map(str::to_owned);
     match kind {
-        // What a server says of itself in place of a text (OpenAI's refusals,
-        // Mistral's thinking) is not the conversation's text.
+        // Refusals (OpenAI) and thinking (Mistral) are not part of the text of the conversation.
         "refusal" => Ok(ContentPart::text(
             given.get("refusal").and_then(text).unwrap_or_default(),
         )),
         "thinking" => Ok(ContentPart::text("")),
-        // OpenRouter's and Mistral's own: an address of something.
+        // Extensions of OpenRouter and Mistral that contain a URL.
         "video_url" | "document_url" => {
             let address = given.get(kind).unwrap_or(&Value::Null);
             let url = address.get("url").unwrap_or(address);
@@ -171,8 +170,8 @@ fn part(given: &Value) -> Result<ContentPart, String> {
     }
 }
 
-/// Members of calls that our type has no place for (Gemini's signatures in
-/// `extra_content`), in the calls' order.
+/// Stores members of calls without a neutral form (Gemini's signatures in `extra_content`), in the
+/// order of the calls.
 fn calls(given: &Value, beside: &mut JsonObject) {
     let extra = |call: &Value| {
         let members = call.as_object().into_iter().flatten();

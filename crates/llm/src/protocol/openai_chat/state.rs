@@ -1,5 +1,5 @@
-//! What a server wants back with the turn on the next request, put together from
-//! its pieces: OpenRouter's `reasoning_details`.
+//! State that a server expects back with the turn in the next request, assembled from chunks:
+//! OpenRouter's `reasoning_details`.
 
 use quillet_core::NativeTurn;
 use serde_json::{Map, Value};
@@ -7,14 +7,14 @@ use serde_json::{Map, Value};
 use super::calls::ToolCallAssembler;
 use crate::protocol::wire_name::OPENAI_CHAT as WIRE;
 
-/// The state of one answer so far.
+/// State of a partially received answer.
 #[derive(Debug, Default)]
 pub(super) struct ReasoningState {
     details: Vec<Value>,
 }
 
 impl ReasoningState {
-    /// The text of details that people may read.
+    /// Returns the readable text of the details.
     pub(super) fn visible(details: &[Value]) -> String {
         let text = |detail: &Value| {
             let text = detail.get("text").or_else(|| detail.get("summary"));
@@ -23,7 +23,7 @@ impl ReasoningState {
         details.iter().filter_map(text).collect()
     }
 
-    /// Adds pieces: texts of the same detail grow, its other members are set.
+    /// Adds chunks: texts of the same detail are joined, and its other members are replaced.
     pub(super) fn keep(&mut self, pieces: Vec<Value>) {
         for piece in pieces {
             match self.details.last_mut() {
@@ -33,7 +33,7 @@ impl ReasoningState {
         }
     }
 
-    /// The turn in this wire's words, where it says more than texts and calls.
+    /// Returns the native turn, if it contains more than text and calls.
     pub(super) fn into_turn(
         self,
         model: &str,

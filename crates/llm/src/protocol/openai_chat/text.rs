@@ -1,12 +1,12 @@
-//! Text as servers of this wire send it: a string, a number, nothing, or a list
-//! of typed parts (Mistral's, with thinking among them).
+//! Text in the forms that compatible servers send: a string, a number, null, or a list of typed
+//! parts (Mistral's, which include thinking).
 
 use std::fmt;
 
 use serde::Deserialize;
 use serde::de::{self, Deserializer, IgnoredAny, SeqAccess, Visitor};
 
-/// Text as providers send it: a string, nothing, or a list of typed parts.
+/// Text of a string, null, or a list of typed parts.
 #[derive(Debug, Default)]
 pub(super) struct TextOrParts {
     pub(super) text: String,

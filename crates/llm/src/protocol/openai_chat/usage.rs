@@ -1,4 +1,4 @@
-//! What an answer cost, in the words of every server of this wire.
+//! Token usage in the formats of all compatible servers.
 
 use quillet_core::chat::Usage;
 use serde::Deserialize;
@@ -12,12 +12,12 @@ struct WireUsage {
     total_tokens: Option<f64>,
     prompt_tokens_details: Option<TokenDetails>,
     completion_tokens_details: Option<TokenDetails>,
-    /// DeepSeek's own.
+    /// DeepSeek.
     prompt_cache_hit_tokens: Option<f64>,
-    /// Of gateways in front of Anthropic.
+    /// Gateways for Anthropic.
     cache_read_input_tokens: Option<f64>,
     cache_creation_input_tokens: Option<f64>,
-    /// Some servers have it outside of the details.
+    /// Some servers send it outside the details.
     reasoning_tokens: Option<f64>,
 }
 
@@ -29,7 +29,7 @@ struct TokenDetails {
     reasoning_tokens: Option<f64>,
 }
 
-/// `None` where it is not an object of counts.
+/// Returns `None` if the value is not an object of counts.
 pub(super) fn usage(raw: &RawValue) -> Option<Usage> {
     let tokens: WireUsage = serde_json::from_str(raw.get()).ok()?;
     let count = |counts: &[Option<f64>]| {
@@ -41,7 +41,7 @@ pub(super) fn usage(raw: &RawValue) -> Option<Usage> {
     let reasoning = count(&[output.reasoning_tokens, tokens.reasoning_tokens]);
     let input_tokens = count(&[tokens.prompt_tokens]);
     let generated = count(&[tokens.completion_tokens]);
-    // xAI counts reasoning on top of the completion, as the total shows.
+    // xAI does not include reasoning in the completion tokens, as the total shows.
     let total = count(&[tokens.total_tokens]);
     let is_beside = reasoning > 0
         && input_tokens

@@ -1,4 +1,4 @@
-//! The body of a request.
+//! Encodes request bodies.
 
 use std::collections::HashSet;
 
@@ -35,14 +35,14 @@ pub(super) fn body(
     Ok(Value::Object(body))
 }
 
-/// Whether the caller waits for the whole answer anyway. It says so in this wire's own
-/// word, and others, which always stream, do not hear it.
+/// Whether the caller requested an unstreamed answer. The native member `stream` of this API says
+/// so; other APIs always stream.
 fn wants_whole(options: &ChatOptions) -> bool {
     options.extra.get("stream") == Some(&Value::Bool(false))
 }
 
-/// Everything but the conversation. What the caller put into `extra` is passed on,
-/// except what this wire decides itself.
+/// Adds all members except the conversation. Members of `extra` are copied, unless this module sets
+/// them.
 fn options(
     wire: &OpenAiChat,
     model: &str,
@@ -56,7 +56,7 @@ fn options(
     for (key, value) in written {
         match key.as_str() {
             "model" | "messages" | "stream" | "tools" => {}
-            // Left over of a request in the words of Responses.
+            // Remainder of a request in the Responses API.
             "text" => {}
             "reasoning" if is_summary(&value) => {}
             "max_tokens" if sends_completion_tokens(wire.token_field, model) => {
@@ -83,8 +83,8 @@ fn options(
     Ok(())
 }
 
-/// Whether it only says how reasoning is summed up, which this wire never does; other
-/// members of that name mean something to servers such as OpenRouter.
+/// Whether `reasoning` only configures summaries, which this API does not support. Other members
+/// matter to servers such as OpenRouter.
 fn is_summary(reasoning: &Value) -> bool {
     let members = reasoning.as_object();
     members.is_some_and(|members| members.keys().all(|key| key == "summary"))
@@ -101,8 +101,8 @@ pub(super) fn sends_completion_tokens(field: TokenField, model: &str) -> bool {
     }
 }
 
-/// Whether a tool in a provider's own words is of this wire: Gemini's have no type,
-/// and Anthropic's types end in a date.
+/// Whether a native tool belongs to this API: Gemini's tools have no type, and Anthropic's types
+/// end in a date.
 fn is_ours(tool: &ToolOffer) -> bool {
     let ToolOffer::Native(native) = tool else {
         return true;
@@ -114,13 +114,13 @@ fn is_ours(tool: &ToolOffer) -> bool {
     last.len() != 8 || !last.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// What the writing of each message depends on besides itself.
+/// Context for encoding each message.
 struct WriteContext<'a> {
     wire: &'a OpenAiChat,
     model: &'a str,
-    /// Where the last message of the user stands.
+    /// Index of the last user message.
     asked: Option<usize>,
-    /// Ids of calls that another wire's turns made; results of calls do not say so.
+    /// Ids of calls in turns from other APIs; tool results do not contain this information.
     foreign: HashSet<&'a str>,
 }
 
@@ -137,7 +137,7 @@ fn messages(wire: &OpenAiChat, model: &str, messages: &[Message]) -> Result<Valu
         foreign: calls.map(|call| call.id.as_str()).collect(),
     };
     let mut written = Vec::with_capacity(messages.len());
-    // Pictures in results of calls, which this wire takes from users only.
+    // Media in tool results, which this API accepts only from users.
     let mut pictures: Vec<Value> = Vec::new();
     for (index, message) in messages.iter().enumerate() {
         // Results of parallel calls must follow each other directly, so media waits until the last
@@ -161,13 +161,13 @@ fn messages(wire: &OpenAiChat, model: &str, messages: &[Message]) -> Result<Valu
     Ok(Value::Array(written))
 }
 
-/// The message in which the user shows what tools have found.
+/// Returns a user message with the media from tool results.
 fn shown(pictures: &mut Vec<Value>) -> Option<Value> {
     let parts = std::mem::take(pictures);
     (!parts.is_empty()).then(|| json!({"role": "user", "content": parts}))
 }
 
-/// The result of a call with its texts alone, and what else was in it.
+/// Splits a tool result into its texts and its other parts.
 fn media_of_result(message: &Message) -> Option<(Message, Vec<Value>)> {
     let MessageContent::Parts(parts) = &message.content else {
         return None;
@@ -198,7 +198,7 @@ fn media_of_result(message: &Message) -> Option<(Message, Vec<Value>)> {
     Some((message_of_texts, media.collect()))
 }
 
-/// Whether another wire wrote it.
+/// Whether the message came from another API.
 fn is_foreign(message: &Message) -> bool {
     let native = message.native.as_ref();
     native.is_some_and(|native| native.wire != WIRE)
@@ -231,7 +231,7 @@ impl WriteContext<'_> {
         Ok(Value::Object(written))
     }
 
-    /// Calls and reasoning of a turn of the model.
+    /// Adds calls and reasoning of a model turn.
     fn turn(&self, index: usize, message: &Message, written: &mut JsonObject) {
         let has_calls = !message.tool_calls.is_empty();
         if has_calls {
@@ -261,7 +261,7 @@ impl WriteContext<'_> {
         })
     }
 
-    /// An id that the server takes. Ids of another provider are kept where they can be.
+    /// Returns an id that the server accepts. Ids of other providers are preserved if possible.
     fn call_id(&self, id: &str) -> String {
         let ids = self.wire.call_ids;
         let is_short = (1..=40).contains(&id.len());
@@ -279,8 +279,8 @@ impl WriteContext<'_> {
     }
 }
 
-/// `null` for a turn that only makes calls: some templates of open models fail on
-/// a message without the member, and some on an empty text.
+/// Returns `null` for a turn with only calls: some templates of open models fail if the member is
+/// missing, and some if the text is empty.
 fn content(message: &Message) -> Result<Value, String> {
     let is_empty = matches!(&message.content, MessageContent::Text(text) if text.is_empty());
     if is_empty && !message.tool_calls.is_empty() {
@@ -297,8 +297,8 @@ fn echoes(echo: ReasoningEcho, in_tool_loop: bool) -> bool {
     }
 }
 
-/// Puts the members that only this wire has over the message: lists of objects
-/// (calls) member by member, everything else in place of what is there.
+/// Copies the native members into the message: those of calls one by one, all others by
+/// replacement.
 fn lay_over(written: &mut JsonObject, native: &Value) {
     for (key, value) in native.as_object().into_iter().flatten() {
         match (written.get_mut(key), value) {

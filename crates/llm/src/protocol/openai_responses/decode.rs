@@ -1,6 +1,6 @@
-//! The events that an answer means. Items may come interleaved, each under its
-//! `output_index`; there is no `[DONE]`. Events that nobody here knows are skipped,
-//! and the items they belong to are kept with the turn all the same.
+//! Decodes answers into events. Items may be interleaved and are identified by `output_index`;
+//! there is no `[DONE]`. Unknown events are skipped, but their items are still stored with the
+//! turn.
 
 use quillet_core::chat::{ChatEvent, FinishReason, ModelError, ModelErrorKind, Usage};
 use serde_json::Value;
@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::turn::ResponseState;
 use crate::protocol::{Decoder, broken, made, openai_error, parse};
 
-/// Reads one answer.
+/// Decoder of one answer.
 #[derive(Debug)]
 pub(super) struct ResponsesDecoder {
     model: String,
@@ -18,7 +18,7 @@ pub(super) struct ResponsesDecoder {
 }
 
 impl ResponsesDecoder {
-    /// Reads an answer to a request for this model.
+    /// Creates a decoder for an answer of this model.
     pub(super) fn new(model: String) -> Self {
         ResponsesDecoder {
             model,
@@ -47,7 +47,7 @@ impl ResponsesDecoder {
         });
     }
 
-    /// The whole answer, at the end of a stream or instead of one.
+    /// Decodes the complete response, at the end of a stream or unstreamed.
     fn finish(
         &mut self,
         response: &Value,
@@ -103,7 +103,7 @@ impl Decoder for ResponsesDecoder {
         data: &[u8],
         events: &mut Vec<ChatEvent>,
     ) -> Result<(), ModelError> {
-        // Some copies end like the chat wire.
+        // Some compatible servers end the stream like Chat Completions.
         if matches!(data.trim_ascii(), b"[DONE]" | b"null") {
             return Ok(());
         }
@@ -123,7 +123,7 @@ impl Decoder for ResponsesDecoder {
                 self.start(response, events);
                 Ok(())
             }
-            // Without a kind it can only be an error of something in between.
+            // An event without a type can only be an error of an intermediary.
             "" => match openai_error::said_in(&event) {
                 Some(found) => Err(openai_error::inside(&found)),
                 None => Ok(()),

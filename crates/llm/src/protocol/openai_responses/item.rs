@@ -1,4 +1,4 @@
-//! Messages as input items: for those that have no words of this wire yet.
+//! Converts messages without native items into input items.
 
 use std::borrow::Cow;
 
@@ -7,11 +7,11 @@ use serde_json::{Value, json};
 
 use crate::protocol::call_id;
 
-/// The items of a message. Reasoning is left out: without its encrypted form this
-/// wire takes none.
+/// Returns the items of a message. Reasoning is omitted, because the API accepts it only in
+/// encrypted form.
 ///
 /// # Errors
-/// What cannot be said in this wire.
+/// The API cannot express a part of the message.
 pub(super) fn items(message: &Message) -> Result<Vec<Value>, String> {
     if message.role == Role::Tool {
         let id = message
@@ -48,7 +48,7 @@ pub(super) fn items(message: &Message) -> Result<Vec<Value>, String> {
     Ok(items)
 }
 
-/// Ids of calls have at most 64 bytes here.
+/// The API limits call ids to 64 bytes.
 fn acceptable(id: &str) -> Cow<'_, str> {
     match id.len() {
         1..=64 => Cow::Borrowed(id),

@@ -1,8 +1,8 @@
-//! OpenAI's Responses, and those who copied them.
+//! OpenAI's Responses API and compatible servers.
 //!
-//! Nothing is stored at the provider: `store` is false unless the request says otherwise, and the
-//! state of a turn (encrypted reasoning, items of its own tools) travels in the message itself, as
-//! the output items verbatim.
+//! The provider stores nothing: `store` is false unless the request sets it. The state of a turn
+//! (encrypted reasoning, items of built-in tools) is stored in the message as the unchanged output
+//! items.
 
 mod decode;
 mod item;
@@ -16,7 +16,7 @@ use serde_json::Value;
 use super::wire_name::OPENAI_RESPONSES as WIRE;
 use super::{Decoder, Protocol, ProviderError, openai_error};
 
-/// OpenAI's Responses.
+/// OpenAI's Responses API.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OpenAiResponses;
 

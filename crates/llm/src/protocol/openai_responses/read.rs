@@ -1,5 +1,5 @@
-//! A body of this wire, as a client would send it, read into a request. An item that our types
-//! cannot express is passed on verbatim, along with what they can.
+//! Converts a request body into a request. An item without a complete neutral form is also stored
+//! unchanged.
 
 use quillet_core::chat::{ChatOptions, ChatRequest, ModelError, ModelErrorKind};
 use quillet_core::message::MediaFile;
@@ -39,7 +39,7 @@ pub(super) fn request(body: &Value) -> Result<ChatRequest, ModelError> {
     })
 }
 
-/// One message for each item, except that the items of a model's turn are one.
+/// Converts each item into one message; the items of a model turn become a single message.
 fn conversation(items: &[Value]) -> Result<Vec<Message>, ModelError> {
     let mut messages: Vec<Message> = Vec::new();
     let mut turn: Vec<&Value> = Vec::new();
@@ -70,7 +70,7 @@ fn role_of(item: &Value) -> &str {
     item.get("role").and_then(Value::as_str).unwrap_or_default()
 }
 
-/// Whether the model wrote the item. What others write has a role, or answers something.
+/// Whether the model created the item. Other items have a role or answer a call.
 fn is_of_turn(item: &Value) -> bool {
     match kind_of(item) {
         "message" => role_of(item) == "assistant",
@@ -121,13 +121,13 @@ fn other(item: &Value) -> Result<Message, String> {
             let id = id.ok_or("call_id: missing, must be the id of the call")?;
             Message::tool(id, content(item.get("output"))?)
         }
-        // An answer to a tool of the provider: only it understands that.
+        // A result for a built-in tool, which only the provider understands.
         _ => Message::new(Role::User, ""),
     };
     Ok(with_words(message, vec![item.clone()]))
 }
 
-/// The message with its own words, where the translation would lose something.
+/// Adds the native items if the conversion would lose information.
 fn with_words(mut message: Message, items: Vec<Value>) -> Message {
     let is_instruction = message.role == Role::System;
     if is_instruction || item::items(&message).is_ok_and(|written| written != items) {
@@ -202,7 +202,8 @@ fn file(filename: Option<String>, data: Option<String>, id: Option<String>) -> C
     }
 }
 
-/// Everything but the conversation, in the chat wire's shape; `null` is nothing.
+/// Returns all members except the conversation in the format of Chat Completions; `null` members
+/// are omitted.
 fn options(body: &JsonObject) -> Result<ChatOptions, ModelError> {
     let not_ours = ["model", "input", "instructions", "stream", "stream_options"];
     let mut rest: JsonObject = body
@@ -244,7 +245,7 @@ fn options(body: &JsonObject) -> Result<ChatOptions, ModelError> {
     })
 }
 
-/// Takes a member out of a member, which goes where it is empty then.
+/// Removes the inner member, and also the outer one if it is then empty.
 fn take_inside(body: &mut JsonObject, outer: &str, inner: &str) -> Option<Value> {
     let member = body.get_mut(outer)?.as_object_mut()?;
     let value = member.remove(inner)?;
@@ -254,7 +255,7 @@ fn take_inside(body: &mut JsonObject, outer: &str, inner: &str) -> Option<Value>
     Some(value)
 }
 
-/// The flat form of this wire in the nested one of the chat wire.
+/// Converts the flat form of this API into the nested form of Chat Completions.
 fn nested(given: Value, kind: &str) -> Value {
     if given.get("type").and_then(Value::as_str) != Some(kind) {
         return given;

@@ -1,5 +1,5 @@
-//! One turn while its items come: what has been handed out of each, so that a text or a call is
-//! handed out once, whether it comes in pieces, whole, or both.
+//! State of a partially received turn. It records the emitted part of each item, so every text and
+//! call is emitted once, whether it arrives in chunks, complete or both.
 
 use std::collections::BTreeMap;
 
@@ -10,31 +10,31 @@ use serde_json::Value;
 use crate::protocol::broken;
 use crate::protocol::wire_name::OPENAI_RESPONSES as WIRE;
 
-/// No model writes more items in one turn.
+/// Maximum number of items in one turn; no model creates more.
 // The server chooses the indexes of items, so their number needs a bound.
 const MOST_ITEMS: usize = 1024;
 
-/// The turn so far.
+/// State of the turn.
 #[derive(Debug, Default)]
 pub(super) struct ResponseState {
-    // Ordered, because items may arrive interleaved and go back in their order.
+    // Ordered, because items may be interleaved and are sent back in order.
     items: BTreeMap<u64, ItemState>,
     calls: u32,
     refused: bool,
 }
 
-/// What has been handed out of an item, in bytes where it is text.
+/// State of an item, with the number of emitted bytes of its texts.
 #[derive(Debug, Default)]
 struct ItemState {
-    /// By part of the item; see [`TextKind`].
+    /// Emitted bytes by part of the item; see [`TextKind`].
     told: BTreeMap<(TextKind, u64), usize>,
-    /// The number of the call, if it is one.
+    /// Number of the call, if the item is one.
     call: Option<u32>,
-    /// As the provider wrote it, once it is whole.
+    /// The item as the provider sent it, once complete.
     whole: Option<Value>,
 }
 
-/// What a piece of text is.
+/// Kind of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum TextKind {
     Text,
@@ -45,17 +45,17 @@ enum TextKind {
 }
 
 impl ResponseState {
-    /// Whether the model wants calls made.
+    /// Whether the turn contains calls.
     pub(super) fn has_calls(&self) -> bool {
         self.calls > 0
     }
 
-    /// Whether the model said that it refuses.
+    /// Whether the model refused the request.
     pub(super) fn has_refused(&self) -> bool {
         self.refused
     }
 
-    /// The turn in the provider's words: its items in order, verbatim.
+    /// Returns the native turn: its unchanged items in order.
     pub(super) fn into_native(self, model: &str) -> Option<NativeTurn> {
         let items = self.items.into_values().filter_map(|item| item.whole);
         let items: Vec<Value> = items.collect();
@@ -66,8 +66,8 @@ impl ResponseState {
         })
     }
 
-    /// The turn is complete, and these are its items. Where it came as a stream, they have been
-    /// handed out, under numbers that some servers do not keep to; some leave the list empty.
+    /// Ends the turn with its final items. The items of a stream have already been emitted. Some
+    /// servers number them differently, and some leave the final list empty.
     pub(super) fn close(
         &mut self,
         output: &[Value],
@@ -88,7 +88,7 @@ impl ResponseState {
         Ok(())
     }
 
-    /// What an event about an item means; unknown ones mean nothing.
+    /// Handles an event about an item; unknown events are ignored.
     pub(super) fn event(
         &mut self,
         kind: &str,
@@ -98,7 +98,7 @@ impl ResponseState {
         let number = |name: &str| event.get(name).and_then(Value::as_u64);
         let text = |name: &str| event.get(name).and_then(Value::as_str).unwrap_or_default();
         let index = number("output_index").unwrap_or_default();
-        // Reasoning summaries count their parts under another name.
+        // Reasoning summaries number their parts in another member.
         let part = number("content_index").or_else(|| number("summary_index"));
         let part = part.unwrap_or_default();
         match kind {
@@ -129,7 +129,7 @@ impl ResponseState {
         }
     }
 
-    /// An item that is complete: what of it has not been handed out yet, and the item itself.
+    /// Handles a complete item: emits the parts not yet emitted, and stores the item.
     pub(super) fn whole_item(
         &mut self,
         index: u64,
@@ -181,7 +181,7 @@ impl ResponseState {
         Ok(())
     }
 
-    /// Begins a call when its item does.
+    /// Starts a call at the start of its item.
     fn open_call(
         &mut self,
         index: u64,
@@ -193,7 +193,7 @@ impl ResponseState {
         else {
             return Ok(());
         };
-        // `done` repeats the item that `added` has announced.
+        // `done` repeats the item of `added`.
         if self.item(index)?.call.is_some() {
             return Ok(());
         }
@@ -207,7 +207,7 @@ impl ResponseState {
         events.push(ChatEvent::ToolCall {
             choice: 0,
             index: call,
-            // What a result answers is the call's id, not the item's.
+            // Results refer to the id of the call, not to that of the item.
             id: Some(text("call_id").unwrap_or_else(crate::protocol::made::call_id)),
             name: text("name"),
             arguments: String::new(),
@@ -215,7 +215,7 @@ impl ResponseState {
         Ok(())
     }
 
-    /// A piece of a text.
+    /// Emits a part of a text.
     fn emit_delta(
         &mut self,
         index: u64,
@@ -257,7 +257,7 @@ impl ResponseState {
         Ok(())
     }
 
-    /// What a whole text has beyond the pieces that came.
+    /// Emits the part of a complete text that has not been emitted.
     fn emit_rest(
         &mut self,
         index: u64,
@@ -266,8 +266,8 @@ impl ResponseState {
         events: &mut Vec<ChatEvent>,
     ) -> Result<(), ModelError> {
         let told = self.item(index)?.told.get(&at).copied().unwrap_or(0);
-        // By length, not by comparison. If the complete text is shorter than what was streamed, the
-        // streamed text stands.
+        // Compared by length only. If the complete text is shorter than the streamed one, the
+        // streamed text is preserved.
         let rest = whole.get(told..).unwrap_or_default();
         self.emit_delta(index, at, rest, events)
     }

@@ -1,4 +1,4 @@
-//! The body of a request.
+//! Encodes request bodies.
 
 use quillet_core::chat::{
     ChatOptions, ChatRequest, ModelError, ModelErrorKind, ToolChoice, ToolOffer,
@@ -31,7 +31,7 @@ pub(super) fn body(model: &str, request: &ChatRequest) -> Result<Value, ModelErr
     Ok(Value::Object(body))
 }
 
-/// The first message, where it is what the wire calls instructions.
+/// Returns the first message, if it can be sent as `instructions`.
 fn instructions(first: &Message) -> Option<&str> {
     match &first.content {
         MessageContent::Text(text) if first.role == Role::System && first.native.is_none() => {
@@ -41,7 +41,7 @@ fn instructions(first: &Message) -> Option<&str> {
     }
 }
 
-/// The message in its own words of this wire, or translated.
+/// Returns the native items of a message, or the converted ones.
 fn items(model: &str, message: &Message) -> Result<Vec<Value>, String> {
     let native = message.native.as_ref().filter(|native| {
         // Encrypted reasoning is bound to the model that wrote it.
@@ -98,7 +98,7 @@ fn options(model: &str, options: &ChatOptions, body: &mut JsonObject) -> Result<
     Ok(())
 }
 
-/// Sets a member of a member, which the request may have begun.
+/// Sets an inner member; the outer one is created if it is missing.
 fn set_inside(body: &mut JsonObject, outer: &str, inner: &str, value: Value) {
     let member = body.entry(outer).or_insert_with(|| json!({}));
     if let Some(member) = member.as_object_mut() {
@@ -106,7 +106,7 @@ fn set_inside(body: &mut JsonObject, outer: &str, inner: &str, value: Value) {
     }
 }
 
-/// Nothing is stored at the provider, so reasoning has to come along with the turn.
+/// Disables storage at the provider, and therefore requests the encrypted reasoning.
 fn keep_nothing(model: &str, body: &mut JsonObject) {
     let is_ours = !body.contains_key("store");
     if is_ours && !body.contains_key("previous_response_id") {
@@ -118,7 +118,8 @@ fn keep_nothing(model: &str, body: &mut JsonObject) {
     }
 }
 
-/// Whether the model reasons; OpenAI refuses to encrypt what the others do not have.
+/// Whether the model supports reasoning; OpenAI rejects the request for encrypted reasoning from
+/// other models.
 fn reasons(model: &str, body: &JsonObject) -> bool {
     let name = model.rsplit('/').next().unwrap_or(model);
     let families = ["gpt-5", "gpt-6", "o1", "o3", "o4", "codex", "grok-4"];
@@ -127,7 +128,7 @@ fn reasons(model: &str, body: &JsonObject) -> bool {
         || (!chats && families.iter().any(|family| name.starts_with(family)))
 }
 
-/// The chat wire's nested form in the flat one of this wire.
+/// Converts the nested form of Chat Completions into the flat form of this API.
 fn flat(given: &Value, kind: &str) -> Value {
     let Some(inner) = given.get(kind).and_then(Value::as_object) else {
         return given.clone();
@@ -138,8 +139,8 @@ fn flat(given: &Value, kind: &str) -> Value {
     Value::Object(written)
 }
 
-/// A tool; those in another provider's words are left out: Gemini's have no type,
-/// and Anthropic's types end in a date.
+/// Converts a tool. Native tools of other providers are omitted: Gemini's have no type, and
+/// Anthropic's types end in a date.
 fn tool(tool: &ToolOffer) -> Option<Value> {
     let written = serde_json::to_value(tool).ok()?;
     let kind = written.get("type").and_then(Value::as_str)?;

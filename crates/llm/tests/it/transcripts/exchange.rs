@@ -1,6 +1,6 @@
-//! `*.jsonl`: recorded exchanges with real providers, one a line. Each answer has to
-//! be read whole, as a plain reading of its body finds it ([`super::plainly`]), and
-//! each request has to survive being read and written ([`super::sameness`]).
+//! `*.jsonl`: recorded exchanges with real providers, one per line. Each answer must be decoded
+//! completely, compared with a simple reading of its body ([`super::plainly`]), and each request
+//! must survive decoding and encoding ([`super::sameness`]).
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::plainly::{self, Plain};
 use super::{Read, Report, sameness};
 
-/// Runs every line of a file.
+/// Tests every line of a file.
 pub fn run(path: &Path, report: &mut Report) -> Result<(), String> {
     let shown = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
     let lines = fs::read_to_string(path).map_err(|error| shown(&error))?;
@@ -44,7 +44,7 @@ fn answer(wire: &dyn Protocol, exchange: &Value) -> Vec<String> {
     differences(&plain, &read)
 }
 
-/// A refusal has a kind that fits its status, and the provider's own words.
+/// An error has the kind of its status, and contains the provider's message.
 fn refusal(wire: &dyn Protocol, status: u64, body: &str) -> Vec<String> {
     let refusal = wire.refusal(u16::try_from(status).unwrap_or(500), body);
     let is_passing = status >= 500 || matches!(status, 408 | 409 | 429);
@@ -97,7 +97,7 @@ fn differences(plain: &Plain, read: &Read) -> Vec<String> {
                 .map(|call| call.0.is_some())
                 .chain(std::iter::repeat(true)),
         )
-        // Where the provider sent no id, any will do.
+        // If the provider sent no id, any id is correct.
         .map(|(call, has_id)| {
             (
                 has_id.then(|| call.id.clone()),
@@ -143,7 +143,7 @@ fn request(wire: &dyn Protocol, exchange: &Value) -> Vec<String> {
     let refused = exchange["response"]["status"].as_u64() != Some(200);
     let request = match wire.read(&body) {
         Ok(request) => request,
-        // What the provider refused, we may refuse as well.
+        // The request may be rejected if the provider also rejected it.
         Err(_) if refused => return Vec::new(),
         Err(error) => return vec![format!("request: {error}")],
     };

@@ -1,9 +1,9 @@
-//! Runs recorded answers and requests through the wires: transcripts
-//! (`NAME.sse` with `NAME.expected.json`) and exchanges (`*.jsonl`). The example
-//! `transcripts` is the same code with a command line.
+//! Tests the provider APIs with recorded answers and requests: transcripts (`NAME.sse` with
+//! `NAME.expected.json`) and exchanges (`*.jsonl`). The example `transcripts` runs the same code on
+//! the command line.
 //!
-//! Pure: bytes go through the same framing and decoders as live ones; the tests
-//! feed the transcripts over a socket besides.
+//! Without network access: the bytes pass through the same framing and decoders as live ones. The
+//! tests additionally send the transcripts over a socket.
 
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used)]
 
@@ -22,7 +22,7 @@ use quillet_llm::{
     ResponseDecoder,
 };
 
-/// The wire of a folder or file of this name.
+/// Returns the provider API for the name of a folder or file.
 pub fn wire(name: &str) -> Option<Arc<dyn Protocol>> {
     Some(match name {
         "openai-chat" => Arc::new(OpenAiChat {
@@ -37,17 +37,17 @@ pub fn wire(name: &str) -> Option<Arc<dyn Protocol>> {
     })
 }
 
-/// What was run.
+/// Results of a run.
 #[derive(Debug, Default)]
 pub struct Report {
-    /// How many passed.
+    /// Number of passed cases.
     pub passed: usize,
-    /// Names of those that failed, each with its differences.
+    /// Names of the failed cases with their differences.
     pub failed: Vec<(String, Vec<String>)>,
 }
 
 impl Report {
-    /// Notes one case; it has passed if it has no differences.
+    /// Records one case; it has passed if it has no differences.
     pub fn note(&mut self, name: String, differences: Vec<String>) {
         if differences.is_empty() {
             self.passed += 1
@@ -57,11 +57,11 @@ impl Report {
     }
 }
 
-/// Runs everything at a path: a transcript, a file of exchanges, or a folder of
-/// either, folders in it included.
+/// Tests everything at a path: a transcript, a file of exchanges, or a folder of either, including
+/// its subfolders.
 ///
 /// # Errors
-/// The path cannot be read, or holds nothing to run.
+/// The path cannot be read, or contains no case.
 pub fn run(path: &Path, report: &mut Report) -> Result<(), String> {
     let files = files(path)?;
     if files.is_empty() {
@@ -102,14 +102,14 @@ fn files(path: &Path) -> Result<Vec<PathBuf>, String> {
     Ok(found)
 }
 
-/// What came of an answer.
+/// A decoded answer.
 #[derive(Debug, Default)]
 pub struct Read {
-    /// Everything up to the end or the error.
+    /// The reply up to its end or error.
     pub reply: Reply,
-    /// The runs of text, reasoning and refusal of the first choice, in order.
+    /// Runs of text, reasoning and refusal of the first choice, in order.
     pub runs: Vec<(&'static str, String)>,
-    /// What ended it, if not its own end.
+    /// The error that ended the answer.
     pub error: Option<ModelError>,
 }
 
@@ -132,7 +132,7 @@ impl Read {
     }
 }
 
-/// Reads an answer from pieces of these sizes, which are repeated.
+/// Decodes an answer in chunks of these sizes, which are repeated.
 pub fn read(wire: &dyn Protocol, model: &str, body: &[u8], sizes: &[usize]) -> Read {
     let mut intake = ResponseDecoder::new(wire.decoder(model), AnswerLimits::default());
     let mut events = Vec::new();
@@ -156,13 +156,13 @@ pub fn read(wire: &dyn Protocol, model: &str, body: &[u8], sizes: &[usize]) -> R
     read
 }
 
-/// Reads an answer that comes in one piece.
+/// Decodes an answer in one chunk.
 pub fn play(wire: &dyn Protocol, body: &str) -> Read {
     read(wire, "model", body.as_bytes(), &[body.len().max(1)])
 }
 
-/// The ways an answer is cut: whole, pieces of 1 and of 7 bytes, and of sizes that
-/// look random and are the same in every run.
+/// Ways to split an answer: whole, in chunks of 1 and 7 bytes, and in chunks of pseudorandom sizes,
+/// which are the same in every run.
 pub fn ways(length: usize) -> Vec<(&'static str, Vec<usize>)> {
     let mut state = 0x2545_f491_4f6c_dd1d_u64;
     let random = |_| {

@@ -1,5 +1,5 @@
-//! A plain reading of recorded answers, written for the recordings and without
-//! anything of the crate: what the decoders are compared with.
+//! A simple reading of recorded answers that does not use the crate. The decoders are compared with
+//! it.
 
 mod anthropic;
 mod chat;
@@ -9,28 +9,28 @@ mod responses;
 use quillet_core::chat::FinishReason;
 use serde_json::Value;
 
-/// What a body says.
+/// Content of a body.
 #[derive(Debug, Default)]
 pub struct Plain {
-    /// The text of the first choice.
+    /// Text of the first choice.
     pub text: String,
-    /// Its reasoning.
+    /// Reasoning of the first choice.
     pub reasoning: String,
-    /// Its refusal.
+    /// Refusal of the first choice.
     pub refusal: String,
-    /// Its calls: id where there is one, name, text of the arguments.
+    /// Calls of the first choice: id if present, name, and text of the arguments.
     pub calls: Vec<(Option<String>, String, String)>,
-    /// Why it ended.
+    /// Finish reason.
     pub stop: Option<FinishReason>,
-    /// Tokens: input, output, reasoning, read from and written to a cache.
+    /// Tokens: input, output, reasoning, cache reads and cache writes.
     pub usage: Option<[u64; 5]>,
-    /// What has to go back to the provider as it came.
+    /// Data that must be sent back to the provider unchanged.
     pub kept: Vec<Value>,
-    /// A part of the message, where the body carries an error.
+    /// A part of the error message, if the body contains an error.
     pub error: Option<String>,
 }
 
-/// Reads a body of this wire.
+/// Reads a body of this provider API.
 pub fn read(wire: &str, body: &str) -> Plain {
     match wire {
         "anthropic" => anthropic::read(&pieces(body)),
@@ -41,7 +41,7 @@ pub fn read(wire: &str, body: &str) -> Plain {
     }
 }
 
-/// The whole object, or the events of a stream with one `data` line each.
+/// Returns the whole object, or the events of a stream with one `data` line each.
 pub fn pieces(body: &str) -> Vec<Value> {
     if let Ok(whole) = serde_json::from_str::<Value>(body) {
         return vec![whole];
@@ -51,13 +51,13 @@ pub fn pieces(body: &str) -> Vec<Value> {
         .collect()
 }
 
-/// The first of these members that is a number above 0.
+/// Returns the first of these members that is a number above 0.
 pub fn count(usage: &Value, pointers: &[&str]) -> u64 {
     let number = |pointer: &&str| usage.pointer(pointer)?.as_u64().filter(|count| *count > 0);
     pointers.iter().find_map(number).unwrap_or(0)
 }
 
-/// A text member; nothing is an empty one.
+/// Returns a text member; empty if it is missing.
 pub fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }

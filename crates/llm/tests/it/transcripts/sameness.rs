@@ -1,18 +1,18 @@
-//! When two request bodies mean the same. Both are brought into one form, and then
-//! have to be equal, member by member, whatever the order of the members:
+//! Equivalence of request bodies. Both are normalized and must then be equal, member by member and
+//! in any order:
 //!
-//! - every wire: `null` is nothing; `stream` and `stream_options` are left out, since
-//!   we always stream; a content of one text part is that text.
-//! - anthropic: a text is a list of one text block; neighbours of one role are one
-//!   turn, in which results of calls stand first.
-//! - gemini: neighbours of one role are one content, results of calls apart from the
-//!   rest; `thought: false` and empty configurations are nothing; `parameters` is
-//!   `parametersJsonSchema`, and names of members may be written with underscores.
-//! - openai-chat: `max_completion_tokens` is `max_tokens`; an empty content beside
-//!   calls is nothing; `index` in calls is their place in the list; arguments are
-//!   compared as JSON where they are JSON.
-//! - openai-responses: an input text is a list of one user message; a message needs
-//!   no `type`; `store` and `include` that the client did not name are ours.
+//! - all APIs: `null` members are removed; so are `stream` and `stream_options`, since the client
+//!   always streams; content of a single text part becomes a text.
+//! - anthropic: a text becomes a list of one text block; consecutive messages of one role become
+//!   one turn, with tool results first.
+//! - gemini: consecutive messages of one role become one content, separate from tool results;
+//!   `thought: false` and empty configurations are removed; `parameters` becomes
+//!   `parametersJsonSchema`; member names may contain underscores.
+//! - openai-chat: `max_completion_tokens` becomes `max_tokens`; empty content next to calls is
+//!   removed; `index` of calls is their position in the list; arguments are compared as JSON if
+//!   possible.
+//! - openai-responses: a text input becomes a list of one user message; a message needs no `type`;
+//!   `store` and `include` are ignored unless the client sets them.
 
 mod anthropic;
 mod chat;
@@ -21,7 +21,7 @@ mod responses;
 
 use serde_json::{Map, Value};
 
-/// What is not the same, by the place where it differs.
+/// Returns the differences with their locations.
 pub fn differences(wire: &str, given: &Value, written: &Value) -> Vec<String> {
     let (mut given, mut written) = (given.clone(), written.clone());
     for body in [&mut given, &mut written] {
@@ -57,7 +57,7 @@ pub fn differences(wire: &str, given: &Value, written: &Value) -> Vec<String> {
     differences
 }
 
-/// Takes members that are `null` out of objects, however deep.
+/// Removes `null` members from objects at any depth.
 fn strip_nulls(value: &mut Value) {
     match value {
         Value::Object(members) => {
@@ -69,14 +69,14 @@ fn strip_nulls(value: &mut Value) {
     }
 }
 
-/// Moves the items of one list to the end of another.
+/// Appends the items of one list to another.
 fn append(list: &mut Value, more: &mut Value) {
     if let (Some(list), Some(more)) = (list.as_array_mut(), more.as_array_mut()) {
         list.append(more);
     }
 }
 
-/// A content of one text part is that text.
+/// Replaces content of a single text part with its text.
 pub fn join_text(members: &mut Map<String, Value>, name: &str, kinds: &[&str]) {
     let Some([part]) = members
         .get(name)

@@ -1,5 +1,4 @@
-//! `NAME.sse` with `NAME.expected.json`: what a provider sends, and what has to be
-//! understood.
+//! `NAME.sse` with `NAME.expected.json`: an answer of a provider and the expected result.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::{Read, Report};
 
-/// Runs one transcript in every way to cut it.
+/// Tests one transcript with every way to split it.
 pub fn run(path: &Path, report: &mut Report) -> Result<(), String> {
     let shown = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
     let body = fs::read(path).map_err(|error| shown(&error))?;
@@ -56,7 +55,7 @@ fn read(wire: &dyn Protocol, expected: &Value, body: &[u8], sizes: &[usize]) -> 
     }
 }
 
-/// What is not as expected.
+/// Returns the differences from the expected result.
 pub fn differences_of(expected: &Value, read: &Read) -> Vec<String> {
     let mut differences = Vec::new();
     let mut same = |what: &str, wanted: Value, found: Value| {
@@ -90,7 +89,7 @@ pub fn differences_of(expected: &Value, read: &Read) -> Vec<String> {
         (Some(_), None) => same("error", last["error"].clone(), Value::Null),
         (Some(_), Some(error)) => {
             same_error(&last["error"], error, &mut same);
-            // Nothing is asked again once something was handed out.
+            // A request is not retried after a part of its answer was emitted.
             if let Some(retryable) = last["error"]["retryable"].as_bool() {
                 let found = error.kind.retryable() && read.runs.is_empty();
                 same("retryable", json!(retryable), json!(found));
@@ -100,7 +99,7 @@ pub fn differences_of(expected: &Value, read: &Read) -> Vec<String> {
     same_calls(&last["tool_calls"], &choice.tool_calls, &mut same);
     let state = last["provider_state"].as_array();
     for piece in state.into_iter().flatten() {
-        // Gemini's signatures are a member of the part that they belong to.
+        // Gemini's signatures are a member of their part.
         let piece = &match piece["type"].as_str() {
             Some("thought_signature") => json!({"thoughtSignature": piece["value"]}),
             _ => piece.clone(),
@@ -112,7 +111,7 @@ pub fn differences_of(expected: &Value, read: &Read) -> Vec<String> {
     differences
 }
 
-/// Neighbours of a kind are one run; calls are compared by themselves.
+/// Joins consecutive events of one kind; calls are compared separately.
 fn runs_of(events: &Value) -> Value {
     let mut runs: Vec<(String, String)> = Vec::new();
     for event in events.as_array().into_iter().flatten() {
@@ -165,7 +164,7 @@ fn same_calls(expected: &Value, calls: &[ToolCall], same: &mut impl FnMut(&str, 
         same("name", wanted["name"].clone(), json!(call.name));
         match wanted["id"].as_str() {
             Some(id) => same("id", json!(id), json!(call.id)),
-            // The provider sent none: any that is unique will do.
+            // The provider sent no id, so any unique one is correct.
             None => {
                 let alike = calls.iter().filter(|other| other.id == call.id).count();
                 same("calls with its id", json!(1), json!(alike));
@@ -209,7 +208,7 @@ fn same_error(expected: &Value, error: &ModelError, same: &mut impl FnMut(&str, 
     }
 }
 
-/// Whether the turn holds a piece somewhere, perhaps among other members.
+/// Whether the native turn contains this value, possibly with other members.
 fn holds(native: Option<&NativeTurn>, piece: &Value) -> bool {
     fn contains(there: &Value, piece: &Value) -> bool {
         let here = match (there, piece) {

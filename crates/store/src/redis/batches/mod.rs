@@ -1,9 +1,10 @@
 //! Batches in Redis, shared by all replicas.
 //!
-//! A file is a text, what is known of it, and a hash of its pieces by number. A batch is a hash, how
-//! it stands, and a stream of its units, whose ids are their numbers, with one group of all workers:
-//! what a worker that is gone has held is pending too long, and the next takes it (`XAUTOCLAIM`).
-//! All keys of a batch but those of its input lie in one slot. Time of leases is Redis' own.
+//! A file consists of a text with its metadata and a hash of its chunks by number. A batch consists
+//! of a hash with its state and a stream of its units. The stream ids are the unit numbers, and all
+//! workers form one consumer group: the units of a lost worker stay pending for too long, and
+//! another worker takes them over (`XAUTOCLAIM`). All keys of a batch except those of its input are
+//! in one hash slot. Leases use the clock of Redis, because the clocks of replicas differ.
 
 mod scripts;
 
@@ -33,16 +34,17 @@ use crate::StoreOptions;
 use crate::address::RedisAddress;
 use crate::changes::ChangeBus;
 
-/// Numbers that one reading of pieces looks at: those between two pieces have none.
+/// Maximum range of numbers in one read of chunks; numbers between chunks are unused.
 // Bounds how long one script blocks the server.
 const LOOKED_AT: u64 = 4096;
-/// Units that one script adds, so that others get their turn.
+/// Number of units that one script adds, which limits how long other clients wait.
 const UNITS: usize = 2000;
-/// Longest lease, in milliseconds.
+/// Maximum lease in milliseconds.
 const LEASE: u128 = 999_999_999;
-/// Seconds that a batch may be given at most.
+/// Maximum lifetime of a batch in seconds.
 const LONGEST: u64 = 31 * 86_400;
-/// A batch that is on the list and not there was never begun, or is long gone.
+/// Age in milliseconds from which a listed batch without a state is removed from the list: it was
+/// never created or has expired.
 const BEGUN_BY_NOW: u64 = 60_000;
 
 /// Batches in Redis.
@@ -52,10 +54,10 @@ pub struct RedisBatches {
 }
 
 impl RedisBatches {
-    /// Begins to connect; does not wait for Redis. Must be called inside a Tokio runtime.
+    /// Starts connecting without waiting for Redis. Must be called inside a Tokio runtime.
     ///
     /// # Errors
-    /// `Configuration` for a certificate file that cannot be read or is broken.
+    /// `Configuration` for a missing or invalid certificate file.
     pub fn open(address: &RedisAddress, store: &StoreOptions) -> Result<Self, StoreError> {
         let settings = RedisSettings::quiet(address, store)?;
         let client = RedisClient::open(settings, ChangeBus::new());
@@ -66,14 +68,14 @@ impl RedisBatches {
         self.client.settings.layout.batch(id)
     }
 
-    /// A script over the state and the units of a batch.
+    /// Runs a script on the state and the units of a batch.
     async fn over(&self, text: &str, id: &str, arguments: &[String]) -> Result<Value, StoreError> {
         let names = self.names(id);
         let keys = [names.state.as_str(), names.units.as_str()];
         self.client.ask(script(text, &keys, arguments)).await
     }
 
-    /// A command on one key.
+    /// Runs a command on one key.
     async fn command(
         &self,
         command: &str,
@@ -83,7 +85,7 @@ impl RedisBatches {
         self.client.ask(request(command, key, arguments)).await
     }
 
-    /// Members of a sorted set, from the one with the highest score on if `newest` is first.
+    /// Returns the members of a sorted set, in descending order of scores if `newest` is set.
     async fn listed(&self, key: &str, newest: bool) -> Result<Vec<String>, StoreError> {
         let command = if newest { "ZREVRANGE" } else { "ZRANGE" };
         let reply = self.command(command, key, &["0", "-1"]).await?;
@@ -108,7 +110,7 @@ impl RedisBatches {
         self.enter(&index, &file.id).await
     }
 
-    /// Puts an id into a list, where it stays at the place that it has.
+    /// Adds an id to a list; an existing id keeps its position.
     async fn enter(&self, index: &str, id: &str) -> Result<(), StoreError> {
         let now = clock::millis().to_string();
         self.command("ZADD", index, &["NX", &now, id]).await?;
@@ -130,7 +132,7 @@ impl RedisBatches {
         for (id, reply) in ids.iter().zip(self.client.run(&asked).await?) {
             match text(reply) {
                 Some(json) => files.push(parsed(&name(id), &json)?),
-                // The file has expired. Redis deletes keys by itself, but not entries of an index.
+                // The file has expired. Redis deletes expired keys, but not entries of an index.
                 None => drop(self.command("ZREM", &index, &[id]).await?),
             }
         }
@@ -149,7 +151,7 @@ impl RedisBatches {
                 .await?;
             let page = page(list(reply));
             match page.next {
-                // Line numbers without chunks: continue instead of returning an empty page.
+                // A range of numbers without chunks: continue instead of returning an empty page.
                 Some(next) if page.pieces.is_empty() => from = next,
                 _ => return Ok(page),
             }
@@ -173,11 +175,11 @@ impl RedisBatches {
 
     async fn start(&self, order: &BatchOrder) -> Result<(), StoreError> {
         let layout = &self.client.settings.layout;
-        // On the lists first: a listed batch that does not exist is skipped, but an unlisted batch
-        // would never be processed.
+        // The lists are written first: a listed batch that does not exist is skipped, but an
+        // unlisted batch would never be processed.
         let owned = layout.owned(&order.owner, "batches");
         self.enter(&owned, &order.id).await?;
-        // Entries of batches that have expired by now in any case.
+        // Entries of batches that have certainly expired.
         let old = order.created.saturating_sub(order.keep + LONGEST) * 1000;
         let old = old.to_string();
         self.command("ZREMRANGEBYSCORE", &owned, &["-inf", &old])
@@ -337,7 +339,7 @@ impl RedisBatches {
     }
 }
 
-/// A lease as scripts take it, which is shorter than what they reckon with.
+/// Formats a lease in milliseconds, limited to the range that the scripts support.
 fn milliseconds(lease: Duration) -> String {
     lease.as_millis().min(LEASE).to_string()
 }
@@ -525,7 +527,7 @@ impl Batches for RedisBatches {
         .boxed()
     }
 
-    /// Keys go by themselves.
+    /// Redis deletes expired keys by itself.
     fn sweep(&self, _: u64) -> BoxFuture<'_, Result<(), StoreError>> {
         async { Ok(()) }.boxed()
     }

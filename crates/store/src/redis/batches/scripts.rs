@@ -1,7 +1,7 @@
-//! The scripts of batches. Each changes keys of one slot, all or none.
+//! Lua scripts for batches. Each script changes keys of one hash slot atomically.
 
-/// KEYS: pieces. ARGV: when they go, then number and bytes of each piece. The field `last` has the
-/// highest number.
+/// KEYS: chunks. ARGV: expiration time, then number and bytes of each chunk. The field `last`
+/// contains the highest number.
 pub(super) const ADD_PIECES: &str = "
 local last = tonumber(redis.call('HGET', KEYS[1], 'last') or '0')
 for i = 2, #ARGV, 2 do
@@ -12,15 +12,15 @@ redis.call('HSET', KEYS[1], 'last', string.format('%.0f', last))
 redis.call('EXPIREAT', KEYS[1], ARGV[1])
 return 0";
 
-/// KEYS: file, pieces. ARGV: what is known of it, when it goes.
+/// KEYS: file, chunks. ARGV: metadata, expiration time.
 pub(super) const KEEP_FILE: &str = "
 redis.call('SET', KEYS[1], ARGV[1])
 redis.call('EXPIREAT', KEYS[1], ARGV[2])
 redis.call('EXPIREAT', KEYS[2], ARGV[2])
 return 0";
 
-/// KEYS: pieces. ARGV: the first number, most bytes, most numbers that are looked at. Answers the
-/// number to go on with, or 0; then number and bytes of each piece.
+/// KEYS: chunks. ARGV: first number, maximum bytes, maximum range of numbers. Returns the next
+/// number to read, or 0 at the end, followed by number and bytes of each chunk.
 pub(super) const PIECES: &str = "
 local last = tonumber(redis.call('HGET', KEYS[1], 'last') or '0')
 local found, bytes, n = {0}, 0, math.max(tonumber(ARGV[1]), 1)
@@ -38,20 +38,21 @@ end
 if n <= last then found[1] = string.format('%.0f', n) end
 return found";
 
-/// KEYS: file, pieces. Answers whether the file was known.
+/// KEYS: file, chunks. Returns whether the file existed.
 pub(super) const REMOVE_FILE: &str = "
 redis.call('UNLINK', KEYS[2])
 return redis.call('UNLINK', KEYS[1])";
 
-/// KEYS: state. ARGV: what was asked for, the times, when it goes.
+/// KEYS: state. ARGV: request, times, expiration time.
 pub(super) const BEGIN: &str = "
 redis.call('HSET', KEYS[1], 'order', ARGV[1], 'status', 'validating', 'times', ARGV[2],
   'expires', ARGV[3])
 redis.call('EXPIREAT', KEYS[1], ARGV[3])
 return 0";
 
-/// KEYS: state, units. ARGV: the status, when, what is wrong or nothing, rows or nothing, units,
-/// whether nothing follows; then the statuses from which the step is taken. Answers whether it was.
+/// KEYS: state, units. ARGV: status, time, error or empty, number of rows or empty, units, whether
+/// the status is final; then the statuses from which the transition is allowed. Returns whether the
+/// status was changed.
 pub(super) const STEP: &str = "
 local status, taken = redis.call('HGET', KEYS[1], 'status'), false
 for i = 7, #ARGV do taken = taken or ARGV[i] == status end
@@ -64,8 +65,8 @@ if ARGV[4] ~= '' then redis.call('HSET', KEYS[1], 'total', ARGV[4], 'units', ARG
 if ARGV[6] == '1' then redis.call('UNLINK', KEYS[2]) end
 return 1";
 
-/// KEYS: state, units. ARGV: numbers of units, in order. One that is there already is not added
-/// again, since its id is not above the last.
+/// KEYS: state, units. ARGV: numbers of units, in order. An existing unit is not added again,
+/// because its id is not above the last one.
 pub(super) const ADD_UNITS: &str = "
 if redis.call('HGET', KEYS[1], 'status') ~= 'validating' then return 0 end
 redis.pcall('XGROUP', 'CREATE', KEYS[2], 'workers', '0', 'MKSTREAM')
@@ -73,10 +74,10 @@ for i = 1, #ARGV do redis.pcall('XADD', KEYS[2], ARGV[i] .. '-0', 'u', '1') end
 redis.call('EXPIREAT', KEYS[2], redis.call('HGET', KEYS[1], 'expires'))
 return 0";
 
-/// KEYS: state, units. ARGV: worker, lease in milliseconds. Answers nothing, or the id of the unit
-/// and whether it was held before. A unit may be taken from its holder when it was idle for
-/// 1,000,000,000 ms; whoever takes one lacks its own lease to that. To look at the input is a unit of the state itself: none other
-/// is to be had until it was looked at.
+/// KEYS: state, units. ARGV: worker, lease in milliseconds. Returns nothing, or the id of the unit
+/// and whether it was leased before. A unit can be taken over when it has been idle for
+/// 1,000,000,000 ms. A claim therefore sets the idle time to that value minus its lease. Validating
+/// the input is a special unit, and no other unit is available before it is complete.
 pub(super) const CLAIM: &str = "
 local status = redis.call('HGET', KEYS[1], 'status')
 if status == 'validating' then
@@ -106,8 +107,8 @@ local fresh = redis.call('XREADGROUP', 'GROUP', 'workers', ARGV[1], 'COUNT', 1,
 if not fresh then return false end
 return hold(fresh[1][2][1][1], 0)";
 
-/// KEYS: state, units. ARGV: worker, lease in milliseconds, numbers of units. Those that somebody
-/// else has taken stay with that one.
+/// KEYS: state, units. ARGV: worker, lease in milliseconds, numbers of units. Units that another
+/// worker has taken over are not changed.
 pub(super) const RENEW: &str = "
 for i = 3, #ARGV do
   if ARGV[i] == '0' then
@@ -128,7 +129,7 @@ for i = 3, #ARGV do
 end
 return 0";
 
-/// KEYS: output, errors. ARGV: first and last row. Answers those that have results.
+/// KEYS: output, errors. ARGV: first and last row. Returns the rows with results.
 pub(super) const ANSWERED: &str = "
 local found = {}
 for n = tonumber(ARGV[1]), tonumber(ARGV[2]) do
@@ -139,10 +140,10 @@ for n = tonumber(ARGV[1]), tonumber(ARGV[2]) do
 end
 return found";
 
-/// KEYS: state, units, output, errors. ARGV: unit, whether it is done, rows that are asked again,
-/// when; then row, whether it failed, and the line of each result. Answers the status. Results are
-/// written before the unit is acknowledged, in one script, so none is lost, and a row that has one
-/// keeps it, so none is doubled.
+/// KEYS: state, units, output, errors. ARGV: unit, whether it is complete, number of rows to retry,
+/// time; then row, whether it failed, and line of each result. Returns the status. Results are
+/// written and the unit is acknowledged in one script, so no result is lost. A row that already has
+/// a result keeps it, so no result is duplicated.
 pub(super) const REPORT: &str = "
 local status = redis.call('HGET', KEYS[1], 'status')
 if not status then return false end
@@ -180,8 +181,7 @@ if ARGV[2] == '1' and redis.call('XACK', KEYS[2], 'workers', ARGV[1] .. '-0') ==
 end
 return status";
 
-/// KEYS: state, units. ARGV: worker, unit. Whoever claims next takes it for one whose holder is
-/// lost.
+/// KEYS: state, units. ARGV: worker, unit. Releases the unit for the next claim.
 pub(super) const GIVE_BACK: &str = "
 if ARGV[2] == '0' then
   if redis.call('HGET', KEYS[1], 'looking') == ARGV[1] then

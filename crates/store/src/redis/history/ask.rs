@@ -1,4 +1,4 @@
-//! Questions on histories, and what to grant where they are refused.
+//! Commands on histories, with errors that name missing permissions.
 
 use quillet_core::store::StoreError;
 use redis::{ServerError, Value};
@@ -7,13 +7,13 @@ use super::super::client::RedisClient;
 use super::super::connections::KeyedCommand;
 use super::super::error;
 
-/// What the commands of histories need, beyond what definitions do.
+/// Additional permissions for histories.
 const RIGHTS: &str = "histories need the permissions +eval +get +@hash +xadd +xrevrange";
 
-/// An error that Redis answered to a command on a history.
+/// Error reply to a command on a history.
 pub(crate) fn refused(name: &str, error: &ServerError) -> StoreError {
     let mut refused = error::of_reply(name, error);
-    // A script that may not run one of its commands says so in words of its own.
+    // A script that may not run one of its commands fails with a different message.
     let details = error.details().unwrap_or_default();
     if error.code() == "NOPERM" || details.contains("can't run this command") {
         refused.message = format!("{}; {RIGHTS}", refused.message);
@@ -21,7 +21,7 @@ pub(crate) fn refused(name: &str, error: &ServerError) -> StoreError {
     refused
 }
 
-/// Runs one request; an answer that is an error is one here, of what has this name.
+/// Runs one command on the history `name`, and converts an error reply into an error.
 pub(crate) async fn ask(
     client: &RedisClient,
     name: &str,

@@ -1,4 +1,4 @@
-//! What versions hold, as it is stored: JSON, deflated where that is worth it.
+//! Stored contents of versions: JSON, compressed if that saves space.
 
 use quillet_core::history::DefinitionContent;
 use quillet_core::store::{StoreError, StoreErrorKind};
@@ -6,15 +6,15 @@ use quillet_core::store::{StoreError, StoreErrorKind};
 use super::super::error::corrupt;
 use super::super::pack;
 
-/// Shorter contents stay as they are: packed they would hardly take less.
+/// Minimum size to compress; smaller contents would hardly shrink.
 const WORTH_PACKING: usize = 256;
-/// Longer ones take so long to pack that other requests would wait.
+/// Size from which compression takes so long that it runs on a separate thread.
 const LONG: usize = 64 << 10;
-/// What deflated contents begin with; JSON begins with a brace.
+/// First byte of compressed contents; JSON starts with a brace.
 const DEFLATED: u8 = 0;
-/// How much longer than its texts a content may be: JSON writes a control character in six.
+/// Maximum growth by JSON escapes: a control character becomes six bytes.
 const LONGEST_ESCAPE: usize = 6;
-/// Room for the names of its members.
+/// Space for the member names.
 const MEMBERS: usize = 1024;
 
 pub(crate) async fn packed(content: &DefinitionContent) -> Result<Vec<u8>, StoreError> {
@@ -32,7 +32,7 @@ pub(crate) async fn packed(content: &DefinitionContent) -> Result<Vec<u8>, Store
     Ok(packed)
 }
 
-/// `longest` is how many bytes the texts of a content may have (`max_value_bytes`).
+/// Decompresses a content. `longest` is the maximum size of its texts (`max_value_bytes`).
 pub(crate) async fn unpacked(
     history: &str,
     stored: Vec<u8>,

@@ -1,14 +1,14 @@
-//! The one script through which histories are read and changed.
+//! The compare-and-swap script that reads and changes histories.
 //!
-//! It is asked with the state that the asker knows, and a change to it. If the state is still that,
-//! the change is made, all of it; if not, the answer is the state that there is, and nothing was
-//! done. So whoever changes something works out the change in Rust, at leisure, and is alone with
-//! it all the same. An asker that knows no state yet gets it in this way, too.
+//! A request contains the state that the client knows, and a change to it. If the current state is
+//! still equal, the script applies the whole change; otherwise it changes nothing and returns the
+//! current state. A client can therefore compute its change in Rust without a lock. A client
+//! without any state gets the current one in the same way.
 //!
-//! A history is one hash. `numbers` says which versions there are, `v<number>` is a version as
-//! JSON, `t<digest>` what versions of that digest hold, `r<digest>` how many of them there are, and
-//! `stamp` the SHA-1 of the stored text that the newest version was made of. It tells in one look,
-//! without reading the text, whether somebody else has written since.
+//! A history is one hash. `numbers` contains the numbers of all versions, `v<number>` is a version
+//! as JSON, `t<digest>` the content of the versions with this digest, `r<digest>` their number, and
+//! `stamp` the SHA-1 of the stored text of the newest version. The stamp shows, without reading the
+//! text, whether another client has written since.
 
 use std::sync::Arc;
 
@@ -25,15 +25,14 @@ use super::ask::refused;
 use super::content;
 use super::numbers::VersionRanges;
 
-/// KEYS: definition, history, labels. ARGV: most bytes of a text that is wanted, the state that is
-/// known, what the definition becomes, what the labels become, `1` for a new stamp, numbers, how
-/// many versions are added, for each of them number, JSON, digest and content, and the numbers of
-/// those that go. A text that is set stands behind `=`; `-` is for what is removed, nothing for
-/// what stays.
+/// KEYS: definition, history, labels. ARGV: maximum bytes of a text to return, known state, new
+/// definition, new labels, `1` for a new stamp, version numbers, number of added versions; number,
+/// JSON, digest and content of each added version; then the numbers of deleted versions. `=`
+/// precedes a new text, `-` deletes the key, and an empty argument leaves it unchanged.
 ///
-/// Redis does not take back what a script has done before an error. After the first write none is
-/// left but a user who may run some of the commands only; the order is such that even he leaves
-/// no label without its version, and nothing worse than a definition that nobody has seen yet.
+/// Redis does not roll back a script after an error. After the first write, the only possible error
+/// is a missing permission for a command. The order of the writes ensures that even then no label
+/// points at a missing version; at worst, a definition is not recorded yet.
 const EXCHANGE: &str = "
 local function read(key)
   local text = redis.pcall('GET', key)
@@ -80,78 +79,78 @@ for i = rest, #ARGV do
 end
 return 1";
 
-/// KEYS: definition, history. Whether the newest version is what stands under the key: a short
-/// script for many definitions, of which few are another.
+/// KEYS: definition, history. Returns whether the newest version equals the current text. A short
+/// script for many definitions, few of which have changed.
 const IS_KNOWN: &str = "
 local text = redis.pcall('GET', KEYS[1])
 if type(text) == 'table' then return 0 end
 local stamp = text and redis.sha1hex(text) or ''
 return redis.call('HGET', KEYS[2], 'stamp') == stamp and 1 or 0";
 
-/// What stands under the key of a definition.
+/// Current value under the key of a definition.
 #[derive(Clone, Debug)]
 pub(crate) enum CurrentDefinition {
-    /// Nothing.
+    /// No value.
     Nothing,
-    /// What the newest version holds.
+    /// The content of the newest version.
     Head,
-    /// A text that somebody else has written, and its digest.
+    /// A text written by another client, with its digest.
     Other(DefinitionContent, Digest),
-    /// Something that is no text, or too long to be read.
+    /// A value that is not a text, or is too long.
     Broken,
 }
 
-/// All that a change of one definition needs to know.
+/// State that is needed to change one definition.
 #[derive(Clone, Debug)]
 pub(crate) struct DefinitionState {
-    /// As the script says it.
+    /// State text from the script.
     known: String,
     pub(crate) now: CurrentDefinition,
-    /// Whether the stamp is that of what stands under the key.
+    /// Whether the stamp matches the current text.
     pub(crate) is_stamped: bool,
     pub(crate) numbers: VersionRanges,
     /// The newest version.
     pub(crate) head: Option<Version>,
-    /// As they are stored; an empty text for what is none.
+    /// Stored labels; an empty text if the value is not a string.
     pub(crate) labels: Option<String>,
 }
 
-/// What becomes of a key.
+/// Change of a key.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum KeyWrite {
-    /// It stays as it is.
+    /// Leaves the key unchanged.
     #[default]
     Keep,
     Set(Arc<str>),
     Remove,
 }
 
-/// What is to be done to one definition, all of it or nothing.
+/// Change of one definition, applied completely or not at all.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DefinitionChange {
     pub(crate) definition: KeyWrite,
     pub(crate) labels: KeyWrite,
-    /// Whether the stamp becomes that of what stands under the key once this is done.
+    /// Whether to set the stamp to that of the resulting text.
     pub(crate) stamp: bool,
-    /// Which versions there are then.
+    /// Numbers of all versions after the change.
     pub(crate) numbers: VersionRanges,
     pub(crate) added: Vec<VersionRecord>,
     pub(crate) dropped: Vec<u64>,
 }
 
-/// Asks for the state.
+/// Returns the command that reads the state.
 pub(crate) fn look(settings: &RedisSettings, names: &DefinitionKeys) -> KeyedCommand {
     let most = settings.max_value_bytes.to_string();
     script(EXCHANGE, &keys(names), &[most.as_str(), ""])
 }
 
-/// Asks whether nobody has written since the newest version.
+/// Returns the command that checks whether the text has changed since the newest version.
 pub(crate) fn is_known(names: &DefinitionKeys) -> KeyedCommand {
     let none: [&str; 0] = [];
     script(IS_KNOWN, &[&names.definition, &names.history], &none)
 }
 
-/// Changes what is still in this state.
+/// Returns the command that applies a change if the state is still the same.
 pub(crate) async fn write(
     settings: &RedisSettings,
     names: &DefinitionKeys,
@@ -207,7 +206,7 @@ impl KeyWrite {
 }
 
 impl DefinitionState {
-    /// The digest of what stands under the key.
+    /// Returns the digest of the current text.
     pub(crate) fn digest(&self) -> Option<Digest> {
         match &self.now {
             CurrentDefinition::Nothing | CurrentDefinition::Broken => None,
@@ -216,7 +215,7 @@ impl DefinitionState {
         }
     }
 
-    /// The state in an answer of the script; `None` if the change was made.
+    /// Parses the reply of the script; `None` if the change was applied.
     pub(crate) fn of(names: &DefinitionKeys, reply: Value) -> Result<Option<Self>, StoreError> {
         let reply = match reply {
             Value::Int(_) => return Ok(None),
@@ -259,7 +258,7 @@ impl DefinitionState {
     }
 }
 
-/// A version as it is stored; `None` where there is none.
+/// Parses a stored version; `None` if it does not exist.
 pub(crate) fn version(history: &str, value: &Value) -> Result<Option<Version>, StoreError> {
     let Value::BulkString(bytes) = value else {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! The log: a stream in which entries are numbered one after the other.
+//! Audit log: a stream with consecutive entry numbers.
 
 use quillet_core::history::{LogEntry, LogFilter};
 use quillet_core::store::{StoreError, StoreErrorKind};
@@ -12,12 +12,13 @@ use super::super::script::{list, script, text};
 use super::ask::ask;
 use crate::history::log::MOST_LINES;
 
-/// The name of the stream, after the prefix.
+/// Name of the stream after the prefix.
 const LOG: &str = "log";
-/// Entries that one command reads, so that nobody else waits long.
+/// Number of entries per command, which limits how long other clients wait.
 const PAGE: usize = 500;
 
-/// KEYS: log. ARGV: entry as JSON, most entries. The first part of an id is the number.
+/// KEYS: log. ARGV: entry as JSON, maximum number of entries. The first part of a stream id is the
+/// entry number.
 const APPEND: &str = "
 local newest = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)[1]
 local number = newest and string.match(newest[1], '%d+') + 1 or 1
@@ -75,7 +76,7 @@ async fn page(client: &RedisClient, before: Option<u64>) -> Result<Vec<LogEntry>
     read.collect()
 }
 
-/// An entry as the stream gives it: its id, and names and values of its fields.
+/// Parses a stream entry: its id, and names and values of its fields.
 fn read(entry: Value) -> Option<LogEntry> {
     let [id, fields] = <[Value; 2]>::try_from(list(entry)).ok()?;
     let (id, json) = (text(id)?, text(list(fields).into_iter().nth(1)?)?);

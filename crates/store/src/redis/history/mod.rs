@@ -1,9 +1,10 @@
-//! Histories in Redis. Beside each definition lie its labels, a string, and its history, a hash, in
-//! one slot; see [`exchange`] for what is in it. The log is a stream of its own.
+//! Histories in Redis. The labels of a definition (a string) and its history (a hash) are in the
+//! same hash slot as the definition; [`exchange`] describes their format. The audit log is a
+//! separate stream.
 //!
-//! A change is one script, which does all of it or nothing. A connection that is lost while Redis
-//! works leaves open which of the two, and the error says that the store is away. Whoever then
-//! does the same again makes no second version: what is the same as the newest version is none.
+//! A change is one script, which is atomic. If the connection is lost during the script, the
+//! outcome is unknown, and the error reports that the store is unavailable. Repeating the change
+//! does not create a second version, because content equal to the newest version creates none.
 
 mod ask;
 mod content;
@@ -34,12 +35,13 @@ use crate::history::{VersionChain, apply_moves, imported, stored};
 use ask::ask;
 use exchange::{CurrentDefinition, DefinitionChange, DefinitionState, KeyWrite};
 
-/// How often a change is worked out again because others were faster. One of them was each time.
+/// Maximum number of attempts of a change. Each failed attempt means that another client has
+/// succeeded.
 const ATTEMPTS: usize = 1000;
-/// Definitions that one pipeline looks at.
+/// Number of definitions in one pipeline.
 const CHUNK: usize = 512;
 
-/// The histories of a store.
+/// Histories of a store.
 pub(crate) struct RedisHistory {
     client: Arc<RedisClient>,
     hub: ChangeBus,
@@ -50,7 +52,7 @@ impl RedisHistory {
         RedisHistory { client, hub }
     }
 
-    /// The names of a definition that is to be changed.
+    /// Returns the key names of a definition that is to be changed.
     fn names(&self, kind: EntryKind, key: &EntryKey) -> Result<DefinitionKeys, StoreError> {
         let names = self.client.settings.layout.names(kind, key);
         let is_cluster = matches!(
@@ -73,7 +75,7 @@ impl RedisHistory {
         state.ok_or_else(|| error::corrupt(&names.history, "the script returned no state"))
     }
 
-    /// Makes a change to what is still in this state; gives the state if it is another one.
+    /// Applies a change if the state is still the same; otherwise returns the new state.
     async fn write(
         &self,
         names: &DefinitionKeys,
@@ -84,7 +86,7 @@ impl RedisHistory {
         DefinitionState::of(names, ask(&self.client, &names.history, request).await?)
     }
 
-    /// Changes a definition. `plan` is asked again for as long as others are faster.
+    /// Changes a definition. `plan` is called again after each concurrent change.
     async fn change<T>(
         &self,
         kind: EntryKind,
@@ -106,7 +108,7 @@ impl RedisHistory {
         Err(busy(key))
     }
 
-    /// Reports a change if Redis will not.
+    /// Reports a change if Redis sends no notification of it.
     async fn tell(&self, kind: EntryKind, key: &EntryKey, change: &DefinitionChange) {
         if self
             .client
@@ -133,8 +135,8 @@ impl RedisHistory {
         self.change(commit.kind, &commit.key, plan).await
     }
 
-    /// Looks at many definitions in one round trip. Only those that are new are read and written,
-    /// in a second and a third.
+    /// Checks many definitions in one round trip. Only changed ones are read and written, in a
+    /// second and a third round trip.
     async fn observe_all(
         &self,
         kind: EntryKind,
@@ -155,7 +157,7 @@ impl RedisHistory {
         author: &str,
     ) -> Result<Vec<(EntryKey, Version)>, StoreError> {
         let settings = &self.client.settings;
-        // One that can have no history keeps no other from having one.
+        // A key without a valid history must not prevent the other keys from being recorded.
         let named = keys.iter().filter_map(|key| match self.names(kind, key) {
             Ok(names) => Some((key, names)),
             Err(error) => {
@@ -199,7 +201,7 @@ impl RedisHistory {
         Ok(new)
     }
 
-    /// Observes a definition that somebody else was changing.
+    /// Records a definition that another client was changing.
     async fn observe_one(
         &self,
         kind: EntryKind,
@@ -224,8 +226,8 @@ impl RedisHistory {
     ) -> Result<Labels, StoreError> {
         let targets = moves.iter().filter_map(|one| one.to.as_ref());
         let targets: Vec<u64> = targets.flat_map(LabelTarget::numbers).collect();
-        // Versions never change, so what they are may be read before; whether they are still there
-        // is in the state.
+        // Versions are immutable, so they can be read in advance; the state shows whether they
+        // still exist.
         let history = self.client.settings.layout.history(kind, key);
         let known = versions::numbered(&self.client, &history, &targets).await?;
         let can_be_named =
@@ -251,7 +253,7 @@ impl RedisHistory {
             let numbers: Vec<u64> = state.numbers.below(None).collect();
             let known = versions::numbered(&self.client, &names.history, &numbers).await?;
             if known.len() < numbers.len() {
-                // Somebody has just collected.
+                // Another client has just deleted old versions.
                 continue;
             }
             let (change, added) = joined(&state, known, import)?;
@@ -264,7 +266,7 @@ impl RedisHistory {
     }
 }
 
-/// What an import changes, and how many of its versions are new.
+/// Returns the change of an import, and the number of new versions.
 fn joined(
     state: &DefinitionState,
     known: Vec<Version>,

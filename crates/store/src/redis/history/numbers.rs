@@ -1,14 +1,14 @@
-//! Which versions of a definition there are.
+//! Sets of version numbers.
 
 use std::fmt;
 
-/// Numbers in ascending order, kept and written as ranges: `1-4,7`. Ten thousand versions are seven
-/// bytes, so the text is read and compared as a whole with every write.
+/// Numbers in ascending order, stored and encoded as ranges: `1-4,7`. Ten thousand consecutive
+/// versions are seven bytes, so the text can be read and compared with every write.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct VersionRanges(Vec<(u64, u64)>);
 
 impl VersionRanges {
-    /// Reads them as they are written; `None` for what is none.
+    /// Parses the encoded form; `None` if it is invalid.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let mut ranges: Vec<(u64, u64)> = Vec::new();
         for part in text.split(',').filter(|_| !text.is_empty()) {
@@ -23,7 +23,7 @@ impl VersionRanges {
         Some(VersionRanges(ranges))
     }
 
-    /// The highest one.
+    /// Returns the highest number.
     pub(crate) fn last(&self) -> Option<u64> {
         self.0.last().map(|(_, last)| *last)
     }
@@ -33,7 +33,7 @@ impl VersionRanges {
         self.0.get(at).is_some_and(|(first, _)| *first <= number)
     }
 
-    /// Adds one that is higher than all.
+    /// Adds a number that is higher than all others.
     pub(crate) fn push(&mut self, number: u64) {
         match self.0.last_mut() {
             Some((_, last)) if *last >= number => {}
@@ -42,7 +42,7 @@ impl VersionRanges {
         }
     }
 
-    /// Takes one out.
+    /// Removes a number.
     pub(crate) fn remove(&mut self, number: u64) {
         let at = self.0.partition_point(|(_, last)| *last < number);
         let Some((first, last)) = self
@@ -58,7 +58,7 @@ impl VersionRanges {
         self.0.splice(at..=at, left.into_iter().chain(right));
     }
 
-    /// Those below a number, from the highest down; all where there is none.
+    /// Returns the numbers below a limit in descending order; all without a limit.
     pub(crate) fn below(&self, before: Option<u64>) -> impl Iterator<Item = u64> {
         let highest = before.map_or(u64::MAX, |before| before.saturating_sub(1));
         let ranges = self.0.iter().rev();

@@ -1,4 +1,4 @@
-//! What is to be changed, given the state of a definition. Nothing here asks Redis.
+//! Computes changes from the state of a definition. This module does not access Redis.
 
 use quillet_core::history::{
     Commit, CommitResult, DefinitionContent, Labels, STORE, Version, VersionRecord,
@@ -10,7 +10,7 @@ use super::exchange::{CurrentDefinition, DefinitionChange, DefinitionState, KeyW
 use crate::history::chain::{check_precondition, next, nothing};
 use crate::history::{committed, stored};
 
-/// A change that is being worked out.
+/// Builder of a change.
 struct ChangeBuilder {
     head: Option<Version>,
     change: DefinitionChange,
@@ -38,8 +38,8 @@ impl ChangeBuilder {
         self.add(VersionRecord { version, content });
     }
 
-    /// Takes note of what stands in the store. The same definition with other white space is no
-    /// version, and what is no text cannot be one.
+    /// Records the current text as a version, unless it only differs in white space. A value that
+    /// is not a text is never recorded.
     fn see(&mut self, state: &DefinitionState, author: &str) {
         let head = self.head.as_ref().filter(|head| !head.removed);
         match &state.now {
@@ -64,7 +64,7 @@ impl ChangeBuilder {
         };
     }
 
-    /// Drops all but the newest `keep` and those that labels name.
+    /// Deletes all versions except the newest `keep` and those with labels.
     fn bound(&mut self, keep: usize, labels: &Labels) {
         let old = self.change.numbers.below(None).skip(keep.max(1));
         self.change.dropped = old.filter(|number| !labels.points_at(*number)).collect();
@@ -74,7 +74,7 @@ impl ChangeBuilder {
     }
 }
 
-/// Keeps what stands in the store as a version; `None` where there is nothing to be done.
+/// Records the current text as a version; `None` if nothing needs to change.
 pub(crate) fn observe(
     state: &DefinitionState,
     key: &EntryKey,
@@ -83,7 +83,7 @@ pub(crate) fn observe(
 ) -> Option<DefinitionChange> {
     let mut draft = ChangeBuilder::of(state);
     draft.see(state, author);
-    // Nothing is dropped while nobody knows what broken labels name.
+    // With invalid labels it is unknown which versions are needed, so none is deleted.
     if let Ok(labels) = stored(key, state.labels.as_deref()) {
         draft.bound(keep, &labels);
     }
@@ -91,7 +91,7 @@ pub(crate) fn observe(
     is_new.then_some(draft.change)
 }
 
-/// Writes a definition, keeps it as a version and moves labels to it.
+/// Writes a definition, records it as a version and moves labels to it.
 pub(crate) fn commit(
     state: &DefinitionState,
     commit: &Commit,
@@ -131,19 +131,19 @@ pub(crate) fn commit(
     Ok((draft.change, done))
 }
 
-/// Changes nothing.
+/// Returns a change without any effect.
 pub(crate) fn nothing_new(state: &DefinitionState) -> DefinitionChange {
     ChangeBuilder::of(state).change
 }
 
-/// Makes these the labels.
+/// Returns a change that sets the labels.
 pub(crate) fn relabel(state: &DefinitionState, labels: &Labels) -> DefinitionChange {
     let mut draft = ChangeBuilder::of(state);
     draft.point(state, labels);
     draft.change
 }
 
-/// Drops old versions.
+/// Returns a change that deletes old versions.
 pub(crate) fn collect(
     state: &DefinitionState,
     key: &EntryKey,
@@ -154,7 +154,7 @@ pub(crate) fn collect(
     Ok(draft.change)
 }
 
-/// Adds versions that were kept elsewhere, behind what stands in the store.
+/// Returns a change that adds imported versions after the existing ones.
 pub(crate) fn import(
     state: &DefinitionState,
     added: Vec<VersionRecord>,

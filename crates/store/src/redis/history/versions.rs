@@ -1,4 +1,5 @@
-//! Reading versions, which never change: no script has to see them and the definition at once.
+//! Reads versions. They are immutable, so no script needs to read them together with the
+//! definition.
 
 use quillet_core::history::{Version, VersionRecord};
 use quillet_core::store::{EntryKey, EntryKind, StoreError};
@@ -15,11 +16,11 @@ use super::content;
 use super::exchange::version;
 use super::numbers::VersionRanges;
 
-/// Versions that one command reads.
+/// Number of versions per command.
 const PAGE: usize = 1000;
 
-/// KEYS: history. ARGV: number. Gives the version and what it holds. In JSON a quotation mark that
-/// belongs to a text stands behind a backslash, so what is found is the digest.
+/// KEYS: history. ARGV: number. Returns the version and its content. Quotation marks inside JSON
+/// texts are escaped, so the pattern only matches the digest member.
 const KEPT: &str = "
 local version = redis.call('HGET', KEYS[1], 'v' .. ARGV[1])
 if not version then return {} end
@@ -42,7 +43,7 @@ async fn numbers(client: &RedisClient, history: &str) -> Result<VersionRanges, S
     numbers.ok_or_else(|| corrupt(history, "its field `numbers` is invalid"))
 }
 
-/// The versions of these numbers, in their order. One that is not there is left out.
+/// Returns the versions with these numbers in order; missing ones are omitted.
 pub(super) async fn numbered(
     client: &RedisClient,
     history: &str,
@@ -70,7 +71,7 @@ pub(super) async fn below(
     let numbers = numbers(client, &history).await?;
     let mut older = numbers.below(before);
     let mut found = Vec::new();
-    // Some may have been collected meanwhile; a short page would say that there are no more.
+    // Some may have been deleted since; a short page would mean that there are no more.
     while found.len() < limit {
         let most = PAGE.min(limit - found.len());
         let page: Vec<u64> = older.by_ref().take(most).collect();
@@ -120,7 +121,7 @@ pub(super) async fn load_records(
     Ok(all)
 }
 
-/// A version with what it holds, from an answer of [`KEPT`].
+/// Parses a version with its content from a reply of [`KEPT`].
 async fn one(
     client: &RedisClient,
     history: &str,

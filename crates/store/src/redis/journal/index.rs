@@ -1,16 +1,16 @@
-//! The sorted sets by which runs are found.
+//! Sorted sets for finding runs.
 //!
-//! A list is `<prefix>journal:scopes:{<scope>}`, or `<prefix>journal:lists:{all}`: runs by when they
-//! were accepted. Beside it, in its slot, `…:running`, `…:waiting` and `…:ready` have those that
-//! stand so. `<prefix>journal:lists:{all}:free` has all that have not ended by when somebody is to
-//! look at them next: at the end of the owner's lease, at once where they are ready, after a while
-//! where they wait. `…:ended` has the others by when they are forgotten.
+//! A list is `<prefix>journal:scopes:{<scope>}` or `<prefix>journal:lists:{all}` and contains runs
+//! by creation time. Next to it, in the same hash slot, `…:running`, `…:waiting` and `…:ready`
+//! contain the runs in these states. `<prefix>journal:lists:{all}:free` contains all runs that have
+//! not ended, by the time of their next check: the end of the owner's lease, immediately for ready
+//! runs, and later for waiting runs. `…:ended` contains the other runs by expiration time.
 //!
-//! In a cluster they lie elsewhere than the runs, so a process that dies between the two leaves
-//! them behind. What counts is always the run itself: whoever meets one in a set looks at it, and
-//! puts the set right where it says something else. A run is in `free` before it is anywhere, and
-//! whenever its state changes it is put into all sets anew. An entry is only taken out if it is
-//! still the one that was looked at, for a run of the same id may have begun since.
+//! In a cluster the sets are not in the hash slot of the run, so a process that dies in between
+//! leaves them inconsistent. The run itself is always authoritative: every reader of a set checks
+//! the run and repairs the set if necessary. A run is in `free` before it is anywhere else, and
+//! each change of its state updates all sets. An entry is removed only if it still has the score
+//! that was read, because a new run may have the same id.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -26,13 +26,13 @@ use super::super::read::with_name;
 use super::super::script::{count, list, pairs, script};
 use super::script::{LOOK, RunKeys, RunStatus};
 
-/// Time after which somebody looks again at a run that waits: a note of its being ready may have
-/// been lost.
+/// Time until a waiting run is checked again, in case the update of its set was lost.
 const LOOK_AGAIN_MS: u64 = 30_000;
-/// Entries that are looked at together: at most, and at least where some may be out of date.
+/// Maximum number of entries in one read; [`LEAST`] is the minimum, because some entries may be out
+/// of date.
 const PAGE: usize = 128;
 const LEAST: usize = 16;
-/// Ended runs that one beginning takes out of the sets.
+/// Maximum number of expired runs that starting a run removes from the sets.
 const SWEPT: usize = 32;
 
 const NOW: &str = "
@@ -40,17 +40,16 @@ local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
 ";
 
-/// KEYS: free. ARGV: id, lease. An entry that is there is somebody else's, and stays.
+/// KEYS: free. ARGV: id, lease. An existing entry belongs to another run and is not changed.
 const RESERVE: &str = "return redis.call('ZADD', KEYS[1], 'NX', now + ARGV[2], ARGV[1])";
 
-/// KEYS: a set by time. ARGV: how many to leave out, how many to give. Answers what is due, and
-/// the time.
+/// KEYS: a set by time. ARGV: number of entries to skip, number of entries to return. Returns the
+/// current time and the due entries.
 const DUE: &str = "
 local due = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now, 'WITHSCORES', 'LIMIT', ARGV[1], ARGV[2])
 return {now, due}";
 
-/// KEYS: a list, and those of it that are running, waiting and ready. ARGV: id, when it was
-/// accepted, its state.
+/// KEYS: a list, and its running, waiting and ready runs. ARGV: id, creation time, state.
 const SORT: &str = "
 redis.call('ZADD', KEYS[1], ARGV[2], ARGV[1])
 for place, state in ipairs({'running', 'waiting', 'ready'}) do
@@ -62,7 +61,7 @@ for place, state in ipairs({'running', 'waiting', 'ready'}) do
 end
 return 0";
 
-/// KEYS: sets. ARGV: member, its score. Another score is of another entry.
+/// KEYS: sets. ARGV: member, expected score. An entry with a different score is not removed.
 const TAKE: &str = "
 for _, set in ipairs(KEYS) do
   local score = redis.call('ZSCORE', set, ARGV[1])
@@ -70,37 +69,38 @@ for _, set in ipairs(KEYS) do
 end
 return 0";
 
-/// KEYS: a set. ARGV: member, its score, its new one. Another score is of another entry.
+/// KEYS: a set. ARGV: member, expected score, new score. An entry with a different score is not
+/// changed.
 const MOVE: &str = "
 local score = redis.call('ZSCORE', KEYS[1], ARGV[1])
 if not score or tonumber(score) ~= tonumber(ARGV[2]) then return 0 end
 return redis.call('ZADD', KEYS[1], ARGV[3], ARGV[1])";
 
-/// KEYS: free. ARGV: id, the end of its lease until now, its new one. What is there may be newer:
-/// the owner renews beside its writing.
+/// KEYS: free. ARGV: id, previous end of the lease, new end. An existing entry may be newer,
+/// because the owner renews its lease while it writes.
 const RENEWED: &str = "
 local score = redis.call('ZSCORE', KEYS[1], ARGV[1])
 if score and tonumber(score) ~= tonumber(ARGV[2]) then return 0 end
 return redis.call('ZADD', KEYS[1], ARGV[3], ARGV[1])";
 
-/// The sets of a journal.
+/// Sorted sets of a journal.
 #[derive(Debug)]
 pub(super) struct JournalIndex<'a> {
     pub(super) client: &'a RedisClient,
     pub(super) keep_ms: u64,
 }
 
-/// How far a set has been read, the latest first.
+/// Position in a set that is read from the latest entry on.
 #[derive(Debug)]
 pub(super) struct Cursor {
     set: String,
     highest: String,
-    /// Those of the last time, which the next page has again.
+    /// Entries with the last score, which the next page contains again.
     seen: Vec<(String, u64)>,
 }
 
 impl Cursor {
-    /// Runs of a set that were accepted before a time.
+    /// Creates a cursor for runs created before a time.
     pub(super) fn new(set: String, before: Option<u64>) -> Self {
         Cursor {
             set,
@@ -115,7 +115,7 @@ impl Cursor {
 }
 
 impl JournalIndex<'_> {
-    /// The list of a scope, or of all.
+    /// Returns the list of a scope, or of all runs.
     fn list(&self, scope: Option<&str>) -> String {
         let layout = &self.client.settings.layout;
         match scope {
@@ -124,8 +124,8 @@ impl JournalIndex<'_> {
         }
     }
 
-    /// The set that has all runs of a scope and a state, and as few others as there is one for.
-    /// Most runs have ended, so those have none of their own.
+    /// Returns the smallest set that contains all runs of a scope and a state. Most runs have
+    /// ended, so there is no separate set for them.
     pub(super) fn set(&self, scope: Option<&str>, state: Option<RunState>) -> String {
         let list = self.list(scope);
         match state.filter(|state| *state != RunState::Ended) {
@@ -134,7 +134,7 @@ impl JournalIndex<'_> {
         }
     }
 
-    /// A list and those of it that have not ended, in the order of [`SORT`].
+    /// Returns a list and its sets of runs that have not ended, in the order of [`SORT`].
     fn sets(&self, scope: Option<&str>) -> [String; 4] {
         let open = [RunState::Running, RunState::Waiting, RunState::Ready];
         let [running, waiting, ready] = open.map(|state| self.set(scope, Some(state)));
@@ -153,8 +153,8 @@ impl JournalIndex<'_> {
         RunKeys::new(self.client.settings.layout.tagged("journal", id))
     }
 
-    /// Puts a run that is about to begin where it is found if nothing else is written about it, and
-    /// gives entries of others that are to be forgotten.
+    /// Adds a new run to `free`, so it is found even if the process dies. Returns the commands that
+    /// remove expired runs.
     pub(super) async fn reserve(
         &self,
         id: &str,
@@ -177,7 +177,7 @@ impl JournalIndex<'_> {
         Ok(forgotten.collect())
     }
 
-    /// The requests that put a run where it belongs.
+    /// Returns the commands that add a run to the correct sets.
     pub(super) fn note(&self, id: &str, facts: &RunStatus) -> Vec<KeyedCommand> {
         let (free, ended) = (self.free(), self.ended());
         let mut requests = self.note_state(id, facts);
@@ -196,7 +196,7 @@ impl JournalIndex<'_> {
         requests
     }
 
-    /// The requests that put a run into the lists.
+    /// Returns the commands that update a run in the lists.
     fn note_state(&self, id: &str, facts: &RunStatus) -> Vec<KeyedCommand> {
         let state = facts.state.as_str().to_owned();
         let arguments = [id.to_owned(), facts.created.to_string(), state];
@@ -207,14 +207,14 @@ impl JournalIndex<'_> {
         [None, Some(facts.scope.as_str())].map(sort).into()
     }
 
-    /// The request that says that its owner holds a run for longer.
+    /// Returns the command that records a renewed lease.
     pub(super) fn note_renewal(&self, id: &str, facts: &RunStatus) -> KeyedCommand {
         let (before, next) = (facts.code, facts.next_look());
         let arguments = [id.to_owned(), before.to_string(), next.to_string()];
         script(RENEWED, &[&self.free()], &arguments)
     }
 
-    /// The requests that take a run out of all sets.
+    /// Returns the commands that remove a run from all sets.
     pub(super) fn forget(&self, id: &str, facts: &RunStatus) -> Vec<KeyedCommand> {
         let mut requests: Vec<KeyedCommand> =
             self.out_of_lists(id, &facts.scope, facts.created).into();
@@ -233,7 +233,7 @@ impl JournalIndex<'_> {
         })
     }
 
-    /// Ids of a set and the scores that they have, the latest first; none at its end.
+    /// Returns the next ids of a set with their scores, latest first; empty at the end.
     pub(super) async fn page(
         &self,
         cursor: &mut Cursor,
@@ -254,7 +254,7 @@ impl JournalIndex<'_> {
         Ok(page)
     }
 
-    /// Runs that may be claimed, those that wait longest first.
+    /// Returns the runs that can be claimed, those waiting longest first.
     pub(super) async fn claimable(&self, most: usize) -> Result<Vec<Arc<str>>, StoreError> {
         let free = self.free();
         let (mut found, mut known) = (Vec::new(), HashSet::new());
@@ -277,8 +277,8 @@ impl JournalIndex<'_> {
         Ok(found.into_iter().map(|(_, id)| id.into()).collect())
     }
 
-    /// Those of the entries that may be claimed in truth, and since when. The others are put where
-    /// they belong.
+    /// Checks entries and returns the runs that can be claimed, with the time since when. The other
+    /// entries are repaired.
     async fn looked_at(
         &self,
         free: &str,
@@ -315,7 +315,7 @@ impl JournalIndex<'_> {
         Ok(found)
     }
 
-    /// Writes into the sets what can wait: if it fails, whoever meets the entries does it.
+    /// Updates the sets. A failure is only logged, because readers repair the sets.
     pub(super) async fn repair(&self, requests: &[KeyedCommand]) {
         if requests.is_empty() {
             return;
@@ -325,7 +325,7 @@ impl JournalIndex<'_> {
         }
     }
 
-    /// Runs all requests; the first error of one is one of all.
+    /// Runs all commands; returns the first error reply as an error.
     async fn run(&self, requests: &[KeyedCommand]) -> Result<Vec<Value>, StoreError> {
         let replies = self.client.run(requests).await?;
         for (request, reply) in requests.iter().zip(&replies) {
@@ -338,18 +338,19 @@ impl JournalIndex<'_> {
 }
 
 impl RunStatus {
-    /// When somebody is to look at a run that has not ended.
+    /// Returns the time of the next check of a run that has not ended.
     fn next_look(&self) -> u64 {
         self.free.unwrap_or(self.now.saturating_add(LOOK_AGAIN_MS))
     }
 }
 
-/// A run in the set of those that have ended: all that is needed to forget it once it is gone.
+/// Returns the member of a run in the set of ended runs, which contains everything needed to remove
+/// the run.
 fn member(id: &str, facts: &RunStatus) -> String {
     serde_json::json!([id, facts.scope, facts.created]).to_string()
 }
 
-/// The request that takes an entry out of a set.
+/// Returns the command that removes an entry with this score from a set.
 pub(super) fn taken_out(set: &str, member: &str, score: u64) -> KeyedCommand {
     script(TAKE, &[set], &[member.to_owned(), score.to_string()])
 }

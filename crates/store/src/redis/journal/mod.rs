@@ -1,10 +1,10 @@
-//! A journal in Redis.
+//! Journal in Redis.
 //!
-//! `<prefix>journal:{<id>}` is a hash of a run: `head`, `scope` and `created` as it began; `last`,
-//! `updated`, `epoch`, `state` and `waiting` as it stands; `free`, when it may be claimed, which one
-//! that waits or has ended does not have. `…:steps` is a stream of its steps whose ids are their
-//! numbers. Both change in one script, and go by themselves some time after the end. Time is always
-//! Redis' own. How runs are found, [`index`] says.
+//! `<prefix>journal:{<id>}` is the hash of a run: `head`, `scope` and `created` are constant;
+//! `last`, `updated`, `epoch`, `state` and `waiting` are its current state; `free` is the time from
+//! which it can be claimed, which waiting and ended runs do not have. `…:steps` is a stream of its
+//! events whose ids are their numbers. Both change in one script, and expire some time after the
+//! end. All times are from the clock of Redis. [`index`] describes how runs are found.
 
 mod index;
 mod script;
@@ -37,31 +37,32 @@ use crate::{StoreOptions, ids};
 use index::{Cursor, JournalIndex, taken_out};
 use script::{BEGIN, CLAIM, READ, REMOVE, RENEW, RunKeys, RunStatus, WRITE};
 
-/// Steps, and bytes of steps, after which a reply is enough, so that nobody else waits long.
+/// Maximum number of events per reply, and the size after which a reply ends, which limit how long
+/// other clients wait.
 const PAGE: usize = 512;
 const PAGE_BYTES: usize = 4 << 20;
 
-/// A journal in Redis.
+/// Journal in Redis.
 #[derive(Debug)]
 pub struct RedisJournal {
     client: RedisClient,
     options: JournalOptions,
 }
 
-/// Who adds a step.
+/// Author of new events.
 #[derive(Clone, Copy)]
 enum StepAuthor {
-    /// The owner of this epoch.
+    /// The owner with this epoch.
     Owner(u64),
-    /// Somebody who has seen the step of this number last.
+    /// Another client that knows the events up to this number.
     Other(u64),
 }
 
 impl RedisJournal {
-    /// Begins to connect; does not wait for Redis. Must be called inside a Tokio runtime.
+    /// Starts connecting without waiting for Redis. Must be called inside a Tokio runtime.
     ///
     /// # Errors
-    /// `Configuration` for a certificate file that cannot be read or is broken.
+    /// `Configuration` for a missing or invalid certificate file.
     pub fn open(
         address: &RedisAddress,
         store: &StoreOptions,
@@ -83,7 +84,7 @@ impl RedisJournal {
         Ok(self.index().names(ids::checked("run", run)?))
     }
 
-    /// Runs a script on a run; `None` where it answers 0.
+    /// Runs a script on a run; `None` if it returns 0.
     async fn on_run(
         &self,
         script: &str,
@@ -141,7 +142,7 @@ impl RedisJournal {
         Ok(true)
     }
 
-    /// The number of the last step; `None` where the writer may not.
+    /// Appends events and returns the number of the last; `None` if the writer is not allowed to.
     async fn write(
         &self,
         run: &str,
@@ -232,10 +233,10 @@ impl RedisJournal {
                 };
                 match read {
                     Ok(Some(head)) if takes(filter, &head) => found.push(head),
-                    // Those that have ended are among all others, and stay there.
+                    // There is no separate set of ended runs, so other entries remain in the list.
                     Ok(Some(_)) if filter.state == Some(RunState::Ended) => {}
                     Ok(_) => gone.push(taken_out(cursor.set(), id, *score)),
-                    // One that is broken must not hide the others.
+                    // A corrupt run must not hide the others.
                     Err(error) => tracing::warn!(run = %id, %error, "run ignored in a list"),
                 }
             }
@@ -266,7 +267,7 @@ impl RunStatus {
     }
 }
 
-/// Whether a run is one of those that are asked for.
+/// Whether a run passes the filter.
 fn takes(filter: &RunFilter, head: &RunHead) -> bool {
     filter
         .scope
@@ -280,7 +281,7 @@ fn takes(filter: &RunFilter, head: &RunHead) -> bool {
             .is_none_or(|before| head.created_ms < before)
 }
 
-/// Asks for what a list shows.
+/// Returns the command that reads the fields for a list.
 fn head_of(names: &RunKeys) -> KeyedCommand {
     let mut command = with_name("HMGET", &names.run);
     command.arg(&["head", "updated", "last", "state", "waiting"]);
@@ -310,7 +311,7 @@ fn head(name: &str, reply: Value) -> Result<Option<RunHead>, StoreError> {
     }))
 }
 
-/// A step as the script gives it: the id of its entry, its time and its text.
+/// Parses an event from a script: the id of its entry, its time and its text.
 fn entry(run: &str, name: &str, step: &[Value]) -> Result<JournalEntry, StoreError> {
     let [id, at, step] = step else {
         return Err(corrupt(name, "the script returned no step"));

@@ -1,4 +1,4 @@
-//! The scripts of a journal in Redis, and what they say of a run.
+//! Lua scripts of journals, and their replies.
 
 use quillet_core::journal::RunState;
 use quillet_core::store::StoreError;
@@ -8,8 +8,8 @@ use super::super::connections::KeyedCommand;
 use super::super::error::corrupt;
 use super::super::script::{count, list, number, script, text};
 
-/// What the scripts on a run begin with: Redis' own time, for the clocks of replicas differ, and
-/// what is said of the run. KEYS are the run and its steps.
+/// Prefix of all scripts on a run. Determines the time of Redis, because the clocks of replicas
+/// differ, and defines the reply with the status of the run. KEYS are the run and its events.
 const RUN: &str = "
 local run, steps, t = KEYS[1], KEYS[2], redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
@@ -26,7 +26,7 @@ local function add(last, first)
 end
 ";
 
-/// ARGV: head, scope, when it was accepted, lease, steps. Answers 0 if there is such a run.
+/// ARGV: head, scope, creation time, lease, events. Returns 0 if the run already exists.
 pub(super) const BEGIN: &str = "
 if redis.call('EXISTS', run) == 1 then return {0} end
 redis.call('DEL', steps)
@@ -35,7 +35,7 @@ redis.call('HSET', run, 'head', ARGV[1], 'scope', ARGV[2], 'created', ARGV[3], '
   'state', 'running', 'waiting', '[]', 'free', now + ARGV[4])
 return facts(1)";
 
-/// ARGV: lease. Answers 0 if it may not be claimed.
+/// ARGV: lease. Returns 0 if the run cannot be claimed.
 pub(super) const CLAIM: &str = "
 local free = redis.call('HGET', run, 'free')
 if not free or tonumber(free) > now then return {0} end
@@ -43,17 +43,18 @@ redis.call('HINCRBY', run, 'epoch', 1)
 redis.call('HSET', run, 'state', 'running', 'free', now + ARGV[1])
 return facts(1)";
 
-/// ARGV: epoch, lease. Answers 0 if somebody else has it, or nobody; else when its lease was over
-/// until then.
+/// ARGV: epoch, lease. Returns 0 if the run has another owner or none; otherwise the previous end
+/// of the lease.
 pub(super) const RENEW: &str = "
 local it = redis.call('HMGET', run, 'epoch', 'state', 'free')
 if it[1] ~= ARGV[1] or it[2] ~= 'running' then return {0} end
 redis.call('HSET', run, 'free', now + ARGV[2])
 return facts(it[3])";
 
-/// ARGV: `owner` or `other`, the epoch or the last step that the writer knows of, state, what the
-/// run waits for, most steps, time to keep it once it has ended, steps. Answers 0 to a writer who
-/// may not, 1 if the run stands as before, 2 if it does not, 3 for steps that are too many.
+/// ARGV: `owner` or `other`, the epoch or the last event that the writer knows, state, pending
+/// calls, maximum number of events, time to store the run after its end, events. Returns 0 if the
+/// writer is not allowed to, 1 if the state is unchanged, 2 if it has changed, 3 for too many
+/// events.
 pub(super) const WRITE: &str = "
 local it = redis.call('HMGET', run, 'last', 'epoch', 'state')
 if not it[1] then return {0} end
@@ -80,12 +81,12 @@ if state == 'ended' then
 end
 return answer";
 
-/// Answers 0 if there is no such run.
+/// Returns 0 if the run does not exist.
 pub(super) const LOOK: &str = "
 if redis.call('EXISTS', run) == 0 then return {0} end
 return facts(1)";
 
-/// Answers 0 if there is no such run, 2 if it has not ended.
+/// Returns 0 if the run does not exist, 2 if it has not ended.
 pub(super) const REMOVE: &str = "
 local state = redis.call('HGET', run, 'state')
 if not state then return {0} end
@@ -94,8 +95,8 @@ local answer = facts(1)
 redis.call('DEL', run, steps)
 return answer";
 
-/// ARGV: the number after which, most steps, bytes after which it is enough. Answers whether these
-/// are all that were asked for, and number, time and text of each.
+/// ARGV: number of the event before the first, maximum number of events, size after which the reply
+/// ends. Returns whether the reply is complete, followed by number, time and text of each event.
 pub(super) const READ: &str = "
 local found, bytes, at, most = {1}, 0, '(' .. ARGV[1] .. '-0', tonumber(ARGV[2])
 for i = 1, most do
@@ -113,7 +114,7 @@ for i = 1, most do
 end
 return found";
 
-/// The names of a run and of its steps, in one slot.
+/// Key names of a run and its events, which share a hash slot.
 #[derive(Clone, Debug)]
 pub(super) struct RunKeys {
     pub(super) run: String,
@@ -126,30 +127,30 @@ impl RunKeys {
         RunKeys { run, steps }
     }
 
-    /// One of the scripts above.
+    /// Returns a command for one of the scripts above.
     pub(super) fn script(&self, text: &str, arguments: &[String]) -> KeyedCommand {
         script(&[RUN, text].concat(), &[&self.run, &self.steps], arguments)
     }
 }
 
-/// What a script says of a run.
+/// Status of a run in the reply of a script.
 #[derive(Clone, Debug)]
 pub(super) struct RunStatus {
-    /// What became of the request, as its script says.
+    /// Result code of the script.
     pub(super) code: i64,
     pub(super) last: u64,
     pub(super) epoch: u64,
-    /// When it may be claimed; one that waits or has ended may not.
+    /// Time from which the run can be claimed; `None` for waiting and ended runs.
     pub(super) free: Option<u64>,
     pub(super) state: RunState,
     pub(super) scope: String,
     pub(super) created: u64,
-    /// Redis' time.
+    /// Current time of Redis.
     pub(super) now: u64,
 }
 
 impl RunStatus {
-    /// What a reply says; `None` for 0.
+    /// Parses a reply; `None` for 0.
     pub(super) fn of(name: &str, reply: Value) -> Result<Option<Self>, StoreError> {
         let reply = list(reply);
         if reply.first().is_some_and(|code| number(code) == 0) {

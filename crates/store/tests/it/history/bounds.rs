@@ -1,4 +1,4 @@
-//! Bounds: how many versions are kept, and how long a text may be.
+//! Limits on the number of versions and the length of a text.
 
 use quillet_core::history::{Commit, DefinitionContent, LabelMove, LabelTarget, STORE};
 use quillet_core::store::{EntryKey, EntryKind, StoreErrorKind};
@@ -42,7 +42,7 @@ async fn spare_what_is_labelled_and_newest(bench: &Bench) {
     relabel.await.unwrap();
     assert_eq!(sorted(collect(0).await.unwrap()), [2, 5]);
     assert_eq!(texts(&bench.store, &key).await, [prompt("six")]);
-    // No number is given twice, and what was dropped may come back.
+    // No number is reused, and dropped content may be committed again.
     assert_eq!(keep_all(&bench.store, &key, &["two"]).await.number, 7);
     assert_eq!(texts(&bench.other, &key).await, ["six", "two"].map(prompt));
     let nobody = EntryKey::new("bound:nobody");

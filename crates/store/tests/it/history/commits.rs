@@ -1,4 +1,4 @@
-//! Definitions that are committed, by one writer and by several at once.
+//! Commits of one writer and of several concurrent ones.
 
 use quillet_core::history::{Commit, DefinitionContent, WritePrecondition};
 use quillet_core::store::{EntryKey, EntryKind, StoreErrorKind};
@@ -76,7 +76,7 @@ async fn make_nothing_of_the_same_again(bench: &Bench) {
     let first = keep_all(&bench.store, &key, &["one"]).await;
     let again = keep(&bench.other, &write(&key, "one")).await.unwrap();
     assert_eq!((&again.version, again.is_new), (&first, false));
-    // White space and the order of members say nothing.
+    // White space and the order of members do not matter.
     let mut spaced = write(&key, "one");
     spaced.content = Some(DefinitionContent::new("{ \"prompt\" : \"one\" }\n"));
     let again = keep(&bench.store, &spaced).await.unwrap();
@@ -88,7 +88,7 @@ async fn make_nothing_of_the_same_again(bench: &Bench) {
     let done = keep(&bench.store, &always).await.unwrap();
     assert_eq!((done.version.number, done.is_new), (2, true));
     assert_eq!(done.version.digest, first.digest);
-    // What comes back is a version of its own.
+    // Earlier content becomes a new version.
     keep_all(&bench.store, &key, &["two", "one"]).await;
     assert_eq!(
         numbers(&versions(&bench.store, &key).await),
@@ -116,7 +116,7 @@ async fn hold_what_is_expected(bench: &Bench) {
             WritePrecondition::Digest(digest("one")),
             false,
         ),
-        // Somebody wrote, and nobody has seen it yet.
+        // An edit that is not recorded yet.
         ("raw", Some("raw"), WritePrecondition::Version(2), false),
         (
             "raw-digest",

@@ -1,4 +1,4 @@
-//! Histories that were kept elsewhere.
+//! Imports of histories.
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ async fn bring(store: &Arc<dyn Store>, import: &HistoryImport) -> usize {
     history(store).import(import).await.unwrap()
 }
 
-/// Nothing that stands in the store is unknown to its history.
+/// The current content must be recorded in the history.
 async fn is_settled(bench: &Bench, key: &EntryKey) {
     let keys = [key.clone()];
     let new = history(&bench.other).observe(EntryKind::Prompt, &keys, STORE);
@@ -74,7 +74,7 @@ async fn go_on_where_they_broke_off(bench: &Bench) {
     assert_eq!(whole(&bench.store, &key).await, exported);
     bench.store.sync().await.unwrap();
     assert_eq!(bench.now(&key).await, Some(prompt("four")));
-    // Numbers may have gaps, where versions were dropped.
+    // Numbers may have gaps, because versions may have been dropped.
     let gaps = EntryKey::new("import:gaps");
     let some = import(&gaps, vec![exported[1].clone(), exported[3].clone()]);
     assert_eq!(bring(&bench.store, &some).await, 2);
@@ -159,8 +159,8 @@ async fn end_with_a_removal(bench: &Bench) {
     is_settled(bench, &key).await;
 }
 
-/// A version says how its file is read. A store without files keeps that, and takes the text that
-/// stands in it for the version that it is.
+/// A version contains its file format. A store without files preserves the format, and recognizes
+/// its text as that version.
 async fn keep_how_files_are_read(bench: &Bench) {
     let key = EntryKey::new("import:file");
     let file = DefinitionContent {
@@ -215,7 +215,7 @@ async fn may_be_long(bench: &Bench) {
         .await;
     assert_eq!(kept.unwrap(), [Some(one(5_000))]);
     is_settled(bench, &key).await;
-    // One more, and the oldest makes room.
+    // Another version, and the oldest is removed.
     assert_eq!(keep_all(&bench.other, &key, &["more"]).await.number, 10_001);
     let all = versions(&bench.store, &key).await;
     assert_eq!((all.len(), all[0].number), (10_000, 2));

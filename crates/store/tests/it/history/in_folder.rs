@@ -1,4 +1,4 @@
-//! Histories beside a folder, whose files people read, edit and commit.
+//! Histories next to a folder, whose files users read, edit and commit.
 
 use std::fs;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use quillet_test_support::TempDir;
 use super::{history, keep, keep_all, numbers, prompt, texts, versions, whole, write};
 use crate::support::{arrives, one, open, open_with};
 
-/// A folder `store` in a folder of its own.
+/// A folder `store` in a temporary folder.
 struct Place(TempDir);
 
 impl Place {
@@ -49,7 +49,7 @@ impl Place {
         format!("dir:{}", self.path("store").display())
     }
 
-    /// All files below a folder, as relative paths.
+    /// Returns all files below a folder, as relative paths.
     fn files(&self, below: &str) -> Vec<String> {
         let (mut files, mut folders) = (Vec::new(), vec![self.path(below)]);
         while let Some(folder) = folders.pop() {
@@ -127,7 +127,7 @@ async fn nothing_is_beside_the_folder_before_the_first_version() {
     assert_eq!(has_content, [true, true, false], "{lines}");
 }
 
-/// One that was written back is byte for byte what it was, wherever it can be.
+/// A restored file is byte-for-byte the original, if its format allows that.
 #[tokio::test(flavor = "multi_thread")]
 async fn prompt_files_keep_their_form() {
     let function = "name: f\ntemplate: Hi {{$x}}\ntemplate_format: semantic-kernel\n";
@@ -167,7 +167,7 @@ async fn prompt_files_keep_their_form() {
         let commit =
             |content: Option<DefinitionContent>| Commit::new(kind, key.clone(), content, "ada");
 
-        // What is the same is not written, and so stays as somebody wrote it.
+        // Equal content is not written, so the file remains as the user wrote it.
         let done = keep(&store, &commit(first.clone())).await.unwrap();
         assert!(!done.is_new, "{name}");
         assert_eq!(place.read(&path), was);
@@ -180,7 +180,7 @@ async fn prompt_files_keep_their_form() {
         if comes_back {
             assert_eq!(place.read(&path), was, "{name}");
         }
-        // A text that changes stays in its file.
+        // A changed text is written to the same file.
         if comes_back && name != "g" {
             let mut changed = first.clone().unwrap();
             changed.text = format!("{was}# more\n").into();
@@ -196,7 +196,7 @@ async fn prompt_files_keep_their_form() {
         .map(|path| path.replace("h.j2", "h.json").replace("t.yaml", "t.json"))
         .collect();
     assert_eq!(place.files("store"), after);
-    // A folder that is one prompt goes with all that belongs to it.
+    // A folder that is one prompt is removed with all its files.
     for name in ["a", "d", "e"] {
         let gone = Commit::new(EntryKind::Prompt, EntryKey::new(name), None, "ada");
         keep(&store, &gone).await.unwrap();
@@ -210,7 +210,7 @@ async fn prompt_files_keep_their_form() {
     assert!(!place.path("store/prompts/d").exists());
 }
 
-/// What cannot be read is neither kept nor overwritten.
+/// An unreadable file is neither recorded nor overwritten.
 #[tokio::test(flavor = "multi_thread")]
 async fn files_that_cannot_be_read_are_left_alone() {
     let place = Place::new(&[("store/prompts/a.json", "{}")]);
@@ -261,7 +261,7 @@ async fn labels_are_files_that_people_edit() {
         let problem = entries[0].problem.as_ref().unwrap().to_string();
         assert!(problem.starts_with("store.history/labels/prompt/x.json"));
         assert!(problem.contains(found), "{problem}");
-        // Whoever asks for the text must not take them for none.
+        // Invalid labels must be distinguishable from missing ones.
         let text = one(&store, EntryKind::Label, "prompt:x").await;
         assert_eq!(text.as_deref(), Some(broken));
         let moves = [label("production", 2)];
@@ -410,7 +410,7 @@ async fn a_file_of_versions_does_not_grow_for_ever() {
     assert_eq!(whole(&again, &key).await, whole(&store, &key).await);
 }
 
-/// The definition of a database holds a password, and so do its versions.
+/// Definitions of databases contain passwords, and so do their versions.
 #[cfg(unix)]
 #[tokio::test(flavor = "multi_thread")]
 async fn histories_of_databases_are_private_files() {
@@ -443,7 +443,7 @@ async fn histories_of_databases_are_private_files() {
     }
 }
 
-/// Wherever a user calls the folder from, its histories are in the same place.
+/// All paths to a folder lead to the same histories.
 #[tokio::test(flavor = "multi_thread")]
 async fn ways_to_one_folder_have_one_history() {
     let place = Place::new(&[("store/sub/x", "")]);

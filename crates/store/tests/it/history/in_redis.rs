@@ -1,4 +1,4 @@
-//! Histories in Redis: what other programs write there, who may, and where things lie.
+//! Histories in Redis: edits of other programs, permissions and key names.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -73,11 +73,11 @@ async fn what_is_set_by_hand_is_one_version_for_all_replicas() {
     for (command, new) in [
         (vec!["SET", r#"{"prompt":"one"}"#], 1),
         (vec!["SET", r#"{"prompt":"two"}"#], 1),
-        // Other white space is no other definition.
+        // A difference in white space only is not a change.
         (vec!["SET", r#"{ "prompt": "two" }"#], 0),
         (vec!["APPEND", " "], 0),
         (vec!["DEL"], 1),
-        // What is no text cannot be a version, and is none that was removed.
+        // A value that is not a text is neither a version nor a removal.
         (vec!["RPUSH", "a list"], 0),
         (vec!["DEL"], 0),
         (vec!["SET", r#"{"prompt":"one"}"#, "PX", "100000"], 1),
@@ -92,7 +92,7 @@ async fn what_is_set_by_hand_is_one_version_for_all_replicas() {
     assert_eq!(texts(&replicas[0], &key).await, expected);
 }
 
-/// A second store is told by Redis itself, or, where it has to look, by what it finds.
+/// Other stores are notified by Redis, or detect the change by polling.
 #[tokio::test(flavor = "multi_thread")]
 async fn labels_that_move_are_told_to_other_stores() {
     let server = RedisServer::start();
@@ -107,8 +107,8 @@ async fn labels_that_move_are_told_to_other_stores() {
         let mut changes = reader.changes();
         becomes(&reader, true).await;
         if !is_told {
-            // A store that is not told compares what it sees with its first look, which has to be
-            // behind it: it is once it has seen any change.
+            // A store that polls compares with its first poll, which must be complete. It is once
+            // the store has reported any change.
             let warm = EntryKey::new("warm");
             for text in 0.. {
                 let labelled = Commit {
@@ -156,7 +156,7 @@ async fn histories_hide_nothing_and_are_no_entries() {
         keep(&store, &labelled).await.unwrap();
     }
     history(&store).note(&line("a")).await.unwrap();
-    // A name like that of a history, and labels in the place of no definition's.
+    // Keys similar to those of a history and of labels, but without a definition.
     server.cli(&["SET", "shenma:history:other", "1"]);
     server.cli(&["SET", "shenma:labels:prompt:a", "{}"]);
     server.cli(&["SET", "shenma:logs", "1"]);
@@ -215,7 +215,7 @@ async fn contents_are_kept_once_and_go_with_their_last_version() {
     assert_eq!(texts(&store, &key).await, [prompt("b")]);
 }
 
-/// A definition that is broken is mended by a commit, and nobody takes it for a version.
+/// A commit replaces an invalid value, which is never recorded as a version.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_no_text_makes_way() {
     let server = RedisServer::start();
@@ -262,7 +262,7 @@ async fn what_is_no_text_makes_way() {
     assert_eq!(error.kind, StoreErrorKind::Refused, "{error}");
 }
 
-/// Somebody has changed what is ours: an error that names the key, and no panic.
+/// A corrupt history returns an error that names the key, and never panics.
 #[tokio::test(flavor = "multi_thread")]
 async fn histories_that_were_tampered_with_are_named() {
     let server = RedisServer::start();
@@ -306,7 +306,7 @@ fn line(id: &str) -> LogEntry {
     }
 }
 
-/// All that a user does with a history.
+/// Performs every operation of a history.
 async fn do_all(store: &Arc<dyn Store>, key: &EntryKey, text: &str) -> Result<(), StoreError> {
     let labelled = Commit {
         labels: vec!["production".to_owned()],
@@ -327,8 +327,8 @@ async fn do_all(store: &Arc<dyn Store>, key: &EntryKey, text: &str) -> Result<()
     Ok(())
 }
 
-/// What docs/stores.md says is needed is enough. What is missing is named, and no label is left
-/// without its version even where a script could not go on.
+/// The permissions in docs/stores.md are sufficient. Missing ones are named, and no label points at
+/// a missing version even if a script fails midway.
 #[tokio::test(flavor = "multi_thread")]
 async fn rights_are_named_where_they_are_missing() {
     let server = RedisServer::start();
@@ -374,7 +374,7 @@ async fn rights_are_named_where_they_are_missing() {
     }
 }
 
-/// All that belongs to a definition lies in its slot; where that cannot be, nothing is written.
+/// All keys of a definition share a hash slot; if that is impossible, nothing is written.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cluster_refuses_braces_that_it_cannot_keep_together() {
     let cluster = Cluster::start();
@@ -411,7 +411,7 @@ async fn a_cluster_refuses_braces_that_it_cannot_keep_together() {
         let error = keep(&store, &write(&key, "one")).await.unwrap_err();
         assert_eq!(error.kind, StoreErrorKind::Refused, "{error}");
         assert!(error.message.contains("Cluster"), "{error}");
-        // It keeps no other definition from being seen.
+        // Other definitions are still recorded.
         let other = EntryKey::new(format!("beside:{at}"));
         store.put(EntryKind::Prompt, &other, "{}").await.unwrap();
         let keys = [key.clone(), other.clone()];
@@ -424,7 +424,7 @@ async fn a_cluster_refuses_braces_that_it_cannot_keep_together() {
     }
 }
 
-/// Ten clients at once on one definition: nobody is starved, nothing is given twice.
+/// Ten concurrent clients change one definition: all succeed, and no number is used twice.
 #[tokio::test(flavor = "multi_thread")]
 async fn many_writers_of_one_definition_all_get_through() {
     const EACH: u64 = 20;
@@ -457,8 +457,7 @@ async fn many_writers_of_one_definition_all_get_through() {
     assert_eq!(labels.matches("writer-").count(), 10);
 }
 
-/// Redis does what it was asked, and the answer does not come in time. Whoever asks again gets the
-/// version that there is.
+/// Redis executes the commit, but the reply arrives too late. A retry returns the existing version.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_answer_that_was_lost_makes_no_second_version() {
     let server = RedisServer::start();

@@ -1,5 +1,5 @@
-//! Servers of Redis that are killed while definitions are written. Whatever was answered is there,
-//! and no label names a version that is not.
+//! Redis servers that are killed during writes. All acknowledged writes survive, and no label
+//! points at a missing version.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +14,8 @@ use crate::support::{becomes, one, open};
 
 const KEYS: [&str; 3] = ["greet:hello", "greet:bye", "陈"];
 
-/// Every write of a writer: it removes now and then, and moves two labels.
+/// Returns the commit of a round, which occasionally removes the definition and otherwise moves two
+/// labels.
 fn commit(key: &EntryKey, writer: &str, round: u64) -> Commit {
     let text = format!("{writer} {round}");
     if round % 7 == 6 {
@@ -26,7 +27,7 @@ fn commit(key: &EntryKey, writer: &str, round: u64) -> Commit {
     }
 }
 
-/// What is there of all keys is whole, whoever stopped in the middle of what.
+/// Checks that all keys are consistent, wherever a writer was interrupted.
 async fn is_sound(store: &Arc<dyn Store>) {
     for key in KEYS.map(EntryKey::new) {
         let all = whole(store, &key).await;
@@ -54,7 +55,7 @@ async fn is_sound(store: &Arc<dyn Store>) {
     }
 }
 
-/// The server is killed while three write; it keeps what it has answered.
+/// The server is killed during three concurrent writes; all acknowledged ones survive.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_killed_server_loses_nothing_that_was_answered() {
     let mut server = RedisServer::start_with(&["--appendonly", "yes", "--appendfsync", "always"]);
@@ -92,7 +93,7 @@ async fn a_killed_server_loses_nothing_that_was_answered() {
             }
         }
     }
-    // The same again succeeds.
+    // The same commit succeeds afterwards.
     keep(&store, &commit(&EntryKey::new(KEYS[0]), "after", 0))
         .await
         .unwrap();

@@ -1,4 +1,4 @@
-//! Histories in an SQLite file, which any program that speaks SQL may write.
+//! Histories in an SQLite file, which any SQL client may write.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -53,7 +53,7 @@ async fn rows_written_by_hand_become_versions() {
     assert_eq!(numbers(&versions(&store, &key).await), [2, 3]);
 }
 
-/// A file of a program that knew no histories.
+/// A file from a version of the program without histories.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_file_without_histories_is_brought_up() {
     let dir = TempDir::new();

@@ -1,5 +1,5 @@
-//! A process that is killed while it writes loses nothing that it has answered, and leaves no label
-//! without its version.
+//! A process that is killed during writes loses no acknowledged write, and leaves no label without
+//! its version.
 
 use std::fs;
 use std::io::Write;
@@ -15,13 +15,13 @@ use quillet_test_support::{RedisServer, TempDir, wait_for};
 use super::{history, keep, keep_all, prompt, versions, write};
 use crate::support::open;
 
-/// The store in which the process writes that is killed; it is this test in a process of its own.
+/// Address of the store for the process to be killed, which runs this test as a child process.
 const VICTIM: &str = "QUILLET_TEST_HISTORY_VICTIM";
 
-/// Where it writes down what was answered.
+/// File in which the process records acknowledged writes.
 const TOLD: &str = "QUILLET_TEST_HISTORY_TOLD";
 
-/// How often each is killed.
+/// How often each process is killed.
 const ROUNDS: u64 = 100;
 
 const KEYS: [&str; 3] = ["kill:a", "kill:b", "kill:c"];
@@ -46,7 +46,7 @@ async fn a_folder_survives_a_hundred_kills() {
 async fn redis_survives_a_hundred_kills() {
     let name = "history::killed::redis_survives_a_hundred_kills";
     let dir = TempDir::new();
-    // The victim writes to this one's server: nobody would end one of its own.
+    // The child process uses the server of its parent; its own server would not be stopped.
     let server = std::env::var(VICTIM).is_err().then(RedisServer::start);
     let address = server.as_ref().map_or(String::new(), RedisServer::url);
     survives(name, &address, &dir).await;
@@ -71,7 +71,7 @@ async fn survives(name: &str, address: &str, dir: &TempDir) {
         wait_for("the victim to write", || {
             fs::metadata(&told).unwrap().len() > before
         });
-        // Somewhere in one of the writes that follow.
+        // Interrupts one of the following writes.
         std::thread::sleep(Duration::from_micros(round * 7919 % 12_000));
         victim.kill().unwrap();
         victim.wait().unwrap();
@@ -79,7 +79,7 @@ async fn survives(name: &str, address: &str, dir: &TempDir) {
     }
 }
 
-/// Commits, labels, raw writes and removals, and what was answered to each commit.
+/// Performs commits, label moves, direct writes and removals, and records each acknowledged commit.
 async fn write_for_ever(address: &str, told: &Path) {
     let store = open(address).await;
     let mut told = fs::OpenOptions::new().append(true).open(told).unwrap();
@@ -98,7 +98,7 @@ async fn write_for_ever(address: &str, told: &Path) {
             },
         };
         let done = keep(&store, &commit).await.unwrap().version;
-        // One write of the file: what is killed in it was not told.
+        // A single write, so an interrupted line does not count as acknowledged.
         let line = format!("{key} {} {}\n", done.number, done.digest);
         told.write_all(line.as_bytes()).unwrap();
         if turn % 7 == 6 && !done.removed {
@@ -143,7 +143,7 @@ async fn is_whole(address: &str, told: &str, round: u64) {
                 "{labels:?}"
             );
         }
-        // What stands is a version, or a raw write that nobody has seen yet.
+        // The current content is a version, or a direct write that is not recorded yet.
         let keys = [key.clone()];
         let seen = history(&store)
             .observe(EntryKind::Prompt, &keys, STORE)

@@ -1,4 +1,4 @@
-//! Labels: they move whole, and everybody sees it.
+//! Labels: moves are atomic and visible to all clients.
 
 use quillet_core::history::{Commit, LabelMove, LabelTarget, Labels};
 use quillet_core::store::{EntryKey, EntryKind, StoreError, StoreErrorKind};
@@ -34,7 +34,7 @@ async fn relabel(bench: &Bench, key: &EntryKey, moves: &[LabelMove]) -> Result<L
         .await
 }
 
-/// The labels as the other opening has them as an entry.
+/// Returns the labels as the second connection reads them.
 async fn stored(bench: &Bench, key: &EntryKey) -> Option<Labels> {
     bench.other.sync().await.unwrap();
     let place = format!("prompt:{key}");
@@ -63,14 +63,14 @@ async fn move_with_a_commit(bench: &Bench) {
     assert_eq!(stored(bench, &key).await, Some(expected.clone()));
     let done = keep(&bench.store, &write(&key, "four")).await;
     assert_eq!(done.unwrap().labels, expected);
-    // A definition that is the same is no version, and its labels move.
+    // An unchanged definition creates no version, but its labels move.
     let done = keep(&bench.other, &labelled("four", &["production"]))
         .await
         .unwrap();
     let expected = labels(r#"{"next": 3, "production": 4}"#);
     assert_eq!((done.is_new, &done.labels), (false, &expected));
     assert_eq!(stored(bench, &key).await, Some(expected.clone()));
-    // A name that cannot be stored: all of it or nothing.
+    // An invalid name rejects the whole commit.
     for wrong in ["latest", "7", "", "a b"] {
         let error = keep(&bench.store, &labelled("five", &["next", wrong])).await;
         assert_eq!(error.unwrap_err().kind, StoreErrorKind::Refused, "{wrong}");
@@ -122,7 +122,7 @@ async fn hold_where_they_have_to_be(bench: &Bench) {
         ("next", None, true),
     ] {
         let before = stored(bench, &key).await;
-        // One that does not hold takes the others with it.
+        // A failed precondition rejects all moves.
         let moves = [
             to("other", 2),
             LabelMove {
@@ -185,7 +185,7 @@ async fn are_entries_that_others_see(bench: &Bench) {
         let text = one(&bench.store, EntryKind::Label, place).await.unwrap();
         assert_eq!(labels(&text), now.unwrap());
     }
-    // Both of a commit's changes are told.
+    // Both changes of a commit are reported.
     let mut changes = bench.other.changes();
     let commit = Commit {
         labels: vec!["production".to_owned()],
@@ -196,7 +196,7 @@ async fn are_entries_that_others_see(bench: &Bench) {
     let mut changes = bench.other.changes();
     keep(&bench.store, &write(&key, "four")).await.unwrap();
     arrives(&mut changes, EntryKind::Prompt, key.as_str()).await;
-    // Labels that somebody writes by hand are labels.
+    // Labels may also be written directly.
     let text = r#"{"by-hand": 2}"#;
     let hand = EntryKey::new(place);
     bench
@@ -227,7 +227,7 @@ async fn are_not_lost_where_they_are_broken(bench: &Bench) {
     };
     let error = keep(&bench.other, &labelled).await.unwrap_err();
     assert_eq!(error.kind, StoreErrorKind::Corrupt, "{error}");
-    // Nobody knows what they name, so nothing is dropped.
+    // The labels are unreadable, so no version is dropped.
     let error = history(&bench.other)
         .collect(EntryKind::Prompt, &key, 1)
         .await;
@@ -241,7 +241,7 @@ async fn are_not_lost_where_they_are_broken(bench: &Bench) {
         .unwrap();
     let entry = entry.into_iter().flatten().next().unwrap();
     assert_eq!(&*entry.text, broken);
-    // Removing the definition takes them, whatever they say.
+    // Removing the definition removes its labels, even if they are invalid.
     let gone = Commit::new(EntryKind::Prompt, key.clone(), None, "ada");
     keep(&bench.other, &gone).await.unwrap();
     assert_eq!(stored(bench, &key).await, None);

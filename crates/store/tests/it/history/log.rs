@@ -1,4 +1,4 @@
-//! The log of who did what.
+//! Audit log.
 
 use quillet_core::history::{Action, LogEntry, LogFilter};
 
@@ -73,7 +73,7 @@ async fn is_read_newest_first(bench: &Bench) {
     ] {
         let lines = history(&bench.other).log(&filter, None, 9).await.unwrap();
         assert_eq!(times(&lines), expected, "{filter:?}");
-        // By pages of one line.
+        // In pages of one entry.
         let (mut before, mut paged) = (None, Vec::new());
         loop {
             let page = history(&bench.store).log(&filter, before, 1).await.unwrap();

@@ -1,6 +1,6 @@
-//! What every store promises of histories, tried on each.
+//! Contract tests of version histories for all stores.
 //!
-//! To hold one more store to it: a test here that calls [`holds`] with its address.
+//! To test another store, add a test that calls [`holds`] with its address.
 
 mod bounds;
 mod commits;
@@ -28,11 +28,11 @@ use quillet_test_support::TempDir;
 
 use crate::support::{becomes, open_with};
 
-/// A store that is held to the contract.
+/// The store under test.
 struct Bench {
     address: String,
     store: Arc<dyn Store>,
-    /// The same, as another process has it open.
+    /// A second connection to the store, as in another process.
     other: Arc<dyn Store>,
 }
 
@@ -51,7 +51,7 @@ impl Bench {
         }
     }
 
-    /// The same with other options. One in memory is empty then.
+    /// Opens the store with other options. An in-memory store is then empty.
     async fn with(&self, options: &StoreOptions) -> Arc<dyn Store> {
         ready(&self.address, options).await
     }
@@ -64,7 +64,7 @@ impl Bench {
         self.address == "memory:"
     }
 
-    /// Writes as a program does that knows of no history.
+    /// Writes like a program that does not use histories.
     async fn raw(&self, key: &EntryKey, text: &str) {
         self.store.put(EntryKind::Prompt, key, text).await.unwrap();
     }
@@ -101,7 +101,7 @@ fn prompt(text: &str) -> String {
     format!(r#"{{"prompt":"{text}"}}"#)
 }
 
-/// A commit of a prompt by Ada.
+/// Returns a commit of a prompt by Ada.
 fn write(key: &EntryKey, text: &str) -> Commit {
     let content = DefinitionContent::new(prompt(text));
     Commit::new(EntryKind::Prompt, key.clone(), Some(content), "ada")
@@ -111,7 +111,7 @@ async fn keep(store: &Arc<dyn Store>, commit: &Commit) -> Result<CommitResult, S
     history(store).commit(commit).await
 }
 
-/// Commits prompts of these texts, one after the other; gives the last version.
+/// Commits prompts with these texts in order, and returns the last version.
 async fn keep_all(store: &Arc<dyn Store>, key: &EntryKey, texts: &[&str]) -> Version {
     let mut last = None;
     for text in texts {
@@ -120,7 +120,7 @@ async fn keep_all(store: &Arc<dyn Store>, key: &EntryKey, texts: &[&str]) -> Ver
     last.expect("no text to commit")
 }
 
-/// All versions, oldest first.
+/// Returns all versions, oldest first.
 async fn versions(store: &Arc<dyn Store>, key: &EntryKey) -> Vec<Version> {
     let page = history(store).versions(EntryKind::Prompt, key, None, usize::MAX);
     let mut versions = page.await.unwrap();
@@ -132,7 +132,7 @@ fn numbers(versions: &[Version]) -> Vec<u64> {
     versions.iter().map(|version| version.number).collect()
 }
 
-/// All versions with what they hold, oldest first.
+/// Returns all versions with their content, oldest first.
 async fn whole(store: &Arc<dyn Store>, key: &EntryKey) -> Vec<VersionRecord> {
     let numbers = numbers(&versions(store, key).await);
     let wanted: Vec<(EntryKey, u64)> = numbers.into_iter().map(|it| (key.clone(), it)).collect();
@@ -145,7 +145,7 @@ async fn whole(store: &Arc<dyn Store>, key: &EntryKey) -> Vec<VersionRecord> {
         .collect()
 }
 
-/// The texts of all versions, oldest first; `-` of a removal.
+/// Returns the texts of all versions, oldest first; `-` for a removal.
 async fn texts(store: &Arc<dyn Store>, key: &EntryKey) -> Vec<String> {
     let text = |kept: VersionRecord| {
         kept.content

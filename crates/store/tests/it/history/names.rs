@@ -1,4 +1,4 @@
-//! Names of definitions that are hard to write down, and the list of all names.
+//! Unusual names of definitions, and the list of all names.
 
 use quillet_core::history::{Commit, DefinitionContent, LabelMove, LabelTarget, STORE};
 use quillet_core::store::{EntryKey, EntryKind, StoreErrorKind};
@@ -11,7 +11,7 @@ pub(super) async fn hold(bench: &Bench) {
     are_listed(bench).await;
 }
 
-/// Keys, and whether they are names of files as well.
+/// Keys, and whether they are also valid file names.
 const NAMES: [(&str, bool); 13] = [
     ("name:a@b", true),
     ("name:a@7", true),
@@ -79,7 +79,7 @@ async fn are_listed(bench: &Bench) {
         keep(&bench.store, &tool(name, Some("{}"))).await.unwrap();
     }
     keep(&bench.store, &tool("list:b", None)).await.unwrap();
-    // What nobody has seen has no history yet.
+    // A definition that was never recorded has no history.
     let raw = EntryKey::new("list:raw");
     bench.store.put(EntryKind::Tool, &raw, "{}").await.unwrap();
     let known = history(&bench.other).keys(EntryKind::Tool).await.unwrap();

@@ -1,4 +1,4 @@
-//! What others write, who know of no history.
+//! Writes by programs that do not use histories.
 
 use quillet_core::history::{DefinitionContent, STORE, Version};
 use quillet_core::store::{EntryKey, EntryKind};
@@ -37,14 +37,14 @@ async fn are_versions_once(bench: &Bench) {
         ["one", "two", "one"].map(prompt)
     );
     assert_eq!(versions(&bench.store, &keys[2]).await, []);
-    // What was committed is known already.
+    // Committed content is already recorded.
     keep_all(&bench.store, &keys[1], &["mine"]).await;
     assert_eq!(observe(bench, &keys).await, []);
-    // The writer may be known.
+    // The author of the write may be known.
     bench.raw(&keys[1], &prompt("theirs")).await;
     let new = history(&bench.other).observe(EntryKind::Prompt, &keys, "joe");
     assert_eq!(&*new.await.unwrap()[0].1.author, "joe");
-    // A text that is no JSON is a text all the same.
+    // Text that is not valid JSON is also recorded.
     bench.raw(&keys[1], "{not json").await;
     assert_eq!(observe(bench, &keys).await.len(), 1);
     assert_eq!(observe(bench, &keys).await, []);
@@ -62,7 +62,7 @@ async fn are_versions_before_what_is_committed(bench: &Bench) {
         texts(&bench.store, &key).await,
         [prompt("raw"), prompt("mine")]
     );
-    // The same text committed is what was written.
+    // Committing the same text returns the recorded version.
     bench.raw(&key, &prompt("again")).await;
     let done = keep(&bench.other, &write(&key, "again")).await.unwrap();
     assert_eq!((done.version.number, done.is_new), (3, false));

@@ -1,4 +1,4 @@
-//! Versions that are read: by page, by number, by digest.
+//! Reading versions by page, by number and by digest.
 
 use quillet_core::history::{DefinitionContent, Digest};
 use quillet_core::store::{EntryKey, EntryKind};

@@ -1,4 +1,4 @@
-//! Definitions that are removed, and that come back.
+//! Definitions that are removed and restored.
 
 use quillet_core::history::{Commit, WritePrecondition};
 use quillet_core::store::{EntryKey, EntryKind, StoreErrorKind};
@@ -65,7 +65,7 @@ async fn of_nothing_is_an_error(bench: &Bench) {
     let error = keep(&bench.store, &remove(&key)).await.unwrap_err();
     assert_eq!(error.kind, StoreErrorKind::NoVersion, "{error}");
     assert_eq!(versions(&bench.store, &key).await, []);
-    // What stands there unseen is kept before it goes.
+    // Unrecorded content is recorded before its removal.
     bench.raw(&key, &prompt("raw")).await;
     let gone = keep(&bench.other, &remove(&key)).await.unwrap();
     assert_eq!(gone.version.number, 2);

@@ -1,4 +1,4 @@
-//! Who may write, and when somebody else may.
+//! Ownership of runs, and its transfer.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ pub(super) async fn begins_once(Both { one, two, .. }: Both) {
     let claim = two.begin(&run("b"), &[], LONG).await.unwrap();
     assert_eq!(claim, Claim { epoch: 1, last: 0 });
     assert_eq!(written(&one, "b").await, []);
-    // One that has ended is there all the same.
+    // An ended run still exists.
     two.append("b", 1, &[ended()], &at(RunState::Ended))
         .await
         .unwrap();
@@ -55,7 +55,7 @@ pub(super) async fn fences(Both { one, two, .. }: Both) {
     let unknown = two.append("b", 1, &[asked(1)], &running).await;
     refused(unknown, StoreErrorKind::Conflict, &["\"b\""]);
     assert!(two.head("b").await.unwrap().is_none());
-    // Whoever gave it back owns it no more, and nobody writes to what has ended.
+    // A process that has released the run no longer owns it, and an ended run cannot be changed.
     two.append("a", 2, &[], &at(RunState::Waiting))
         .await
         .unwrap();
@@ -101,10 +101,10 @@ pub(super) async fn leases_run_out(Both { one, two, .. }: Both) {
         sleep(Duration::from_millis(10)).await;
     };
     assert_eq!(claim.epoch, 2);
-    // Redis and SQLite count in whole milliseconds.
+    // Redis and SQLite use whole milliseconds.
     let short = lease.saturating_sub(Duration::from_millis(2));
     assert!(start.elapsed() >= short, "{:?}", start.elapsed());
-    // A lease without an end is one that can be written.
+    // An unlimited lease can also be stored.
     one.begin(&run("b"), &[], Duration::MAX).await.unwrap();
     assert!(one.renew("b", 1, Duration::MAX).await.unwrap());
     assert_eq!(two.claim("b", LONG).await.unwrap(), None);
@@ -185,7 +185,7 @@ pub(super) async fn interjects(both: Both) {
     let late = one.interject("a", 4, &decided("f"), &waiting).await;
     assert!(!late.unwrap());
 
-    // Nobody goes on with a run by the way.
+    // Only a claim can set a run to running.
     both.begun("b", RunState::Waiting).await;
     let (step, running) = (decided("c"), at(RunState::Running));
     let wrong = two.interject("b", 1, &step, &running).await;

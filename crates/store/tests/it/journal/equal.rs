@@ -1,4 +1,4 @@
-//! Whatever is done to them, all journals say what the model says.
+//! All journals return the same results as the model for any sequence of operations.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use tokio::runtime::Runtime;
 use super::model::{MOST, Model};
 use super::{LONG, OVER, open, run};
 
-/// What is done. Numbers of epochs and steps are by how much they are beside the latest.
+/// An operation. Epochs and event numbers are relative to the latest ones.
 #[derive(Clone, Debug)]
 enum Deed {
     Begin(String, u64, String, Vec<JournalEvent>, bool),
@@ -48,7 +48,7 @@ fn scope() -> impl Strategy<Value = String> {
     prop_oneof!["[xy]", "[{}]", Just(String::new())]
 }
 
-/// Mostly the latest one.
+/// Usually selects the latest one.
 fn beside() -> impl Strategy<Value = u64> {
     prop_oneof![8 => Just(1), 1 => Just(0), 1 => Just(2)]
 }
@@ -128,7 +128,7 @@ fn deed() -> impl Strategy<Value = Deed> {
 }
 
 impl Deed {
-    /// The same with the numbers themselves.
+    /// Replaces relative numbers with absolute ones.
     fn told(self, model: &Model) -> Self {
         let number = |latest: u64, beside: u64| (latest + beside).saturating_sub(1);
         match self {
@@ -149,7 +149,7 @@ impl Deed {
     }
 }
 
-/// A head without what the clock says.
+/// Removes the times from a head.
 fn timeless(head: RunHead) -> RunHead {
     RunHead {
         updated_ms: 0,
@@ -199,7 +199,7 @@ async fn answer(journal: &dyn Journal, deed: &Deed) -> Result<String, StoreError
             said(heads.map(|heads| heads.into_iter().map(timeless).collect::<Vec<_>>()))
         }
         Deed::Abandoned => {
-            // Those of one millisecond have no order that all agree on.
+            // Runs with equal times have no defined order.
             said(journal.abandoned(99).await.map(|mut ids| {
                 ids.sort_unstable();
                 ids
@@ -241,7 +241,7 @@ fn all_journals_say_what_the_model_says() {
                     let deed = deed.told(&model);
                     let expected = answer(&model, &deed).await;
                     for (address, journals) in &all {
-                        // Processes take turns.
+                        // The processes alternate.
                         let journal = &journals[turn % journals.len()];
                         let got = answer(&**journal, &deed).await;
                         prop_assert_eq!(&got, &expected, "{:?} on {}", &deed, address);

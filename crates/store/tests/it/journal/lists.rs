@@ -1,4 +1,4 @@
-//! How runs are found, and when they are no more.
+//! Lists of runs, and the removal of runs.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,7 +24,7 @@ pub(super) async fn head_stands(Both { one, two, .. }: Both) {
         scope: String::new().into(),
         forked: Some(("other".into(), 7)),
         created_ms: 1_700_000_000_123,
-        // These are the journal's to say.
+        // The journal must ignore these fields.
         updated_ms: 5,
         last: 5,
         standing: at(RunState::Ended),
@@ -60,7 +60,7 @@ pub(super) async fn are_filtered(Both { one, two, .. }: Both) {
     for (place, state) in states.into_iter().cycle().take(8).enumerate() {
         let head = RunHead {
             scope: if place < 4 { "ada" } else { "{bob}" }.into(),
-            // Two runs of one time are in the order of their ids.
+            // Runs with equal times are sorted by id.
             created_ms: 100 * (1 + place as u64 / 2),
             ..run(&format!("r{place}"))
         };
@@ -128,7 +128,7 @@ pub(super) async fn are_filtered(Both { one, two, .. }: Both) {
             assert_eq!(&listed(journal, filter).await, expected, "{filter:?}");
         }
     }
-    // A run goes from list to list.
+    // The run moves from list to list.
     assert!(
         two.interject("r1", 0, &asked(1), &at(RunState::Ready))
             .await
@@ -146,12 +146,12 @@ pub(super) async fn are_filtered(Both { one, two, .. }: Both) {
     assert_eq!(listed(&two, &state(RunState::Ended)).await, ids(&[7, 3, 1]));
 }
 
-/// More than a list looks at together.
+/// More runs than one request of a list reads.
 pub(super) async fn of_many(Both { one, two, .. }: Both) {
     let id = |n: u64| format!("r{n:04}");
     for n in 0..400 {
         let head = RunHead {
-            // Most of one time, so that a page ends between them.
+            // Most runs have the same time, so a page ends between them.
             created_ms: if n < 300 { 7 } else { n },
             scope: if n % 3 == 0 { "ada" } else { "bob" }.into(),
             ..run(&id(n))
@@ -194,7 +194,7 @@ async fn free(journal: &Arc<dyn Journal>, most: usize) -> Vec<String> {
 pub(super) async fn abandoned(both: Both) {
     let Both { one, two, .. } = &both;
     assert!(free(two, 9).await.is_empty());
-    // Time goes on between them.
+    // Ensures that the times differ.
     let pause = || sleep(Duration::from_millis(3));
     both.begun("held", RunState::Running).await;
     both.begun("waiting", RunState::Waiting).await;
@@ -216,7 +216,7 @@ pub(super) async fn abandoned(both: Both) {
     assert_eq!(free(one, 2).await, ["d", "c"]);
     assert!(free(two, 0).await.is_empty());
     assert_eq!(free(one, usize::MAX).await.len(), 4);
-    // Steps that are written to it do not make it wait any longer.
+    // Further events do not change the position of the run.
     one.append("d", 1, &[asked(1)], &at(RunState::Running))
         .await
         .unwrap();
@@ -228,7 +228,7 @@ pub(super) async fn abandoned(both: Both) {
     pause().await;
     one.claim("c", OVER).await.unwrap().expect("it is free");
     assert_eq!(free(two, 9).await, ["b", "d", "c"]);
-    // As many as there are, page by page.
+    // All runs, across several pages.
     for n in 0..150 {
         one.begin(&run(&format!("n{n}")), &[], OVER).await.unwrap();
     }
@@ -256,7 +256,7 @@ pub(super) async fn removes(both: Both) {
     assert_eq!(written(one, "ended").await, []);
     let rest = ["waiting", "running", "ready"];
     assert_eq!(listed(one, &filter()).await, rest);
-    // Another one may have its id.
+    // Another run may use the id.
     let claim = one.begin(&run("ended"), &[asked(2)], LONG).await.unwrap();
     assert_eq!((claim.epoch, claim.last), (1, 1));
     assert_eq!(written(two, "ended").await, [asked(2)]);
@@ -293,7 +293,7 @@ pub(super) async fn ended_runs_go(both: Both) {
     assert_eq!(written(&journal, "a").await, []);
     assert!(!journal.remove("a").await.unwrap());
     assert_eq!(listed(&journal, &filter()).await, ["waiting"]);
-    // Its id may be taken again.
+    // The id can be reused.
     journal.begin(&run("a"), &[asked(2)], LONG).await.unwrap();
     assert_eq!(written(&journal, "a").await, [asked(2)]);
     assert_eq!(listed(&journal, &filter()).await, ["waiting", "a"]);

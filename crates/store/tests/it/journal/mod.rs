@@ -1,5 +1,5 @@
-//! What every journal promises, tried on each: one table of behaviours, each in a journal of its
-//! own. Two connections stand for two processes.
+//! Contract tests of all journals: a table of behaviors, each with a separate journal. Two
+//! connections stand for two processes.
 
 mod claims;
 mod equal;
@@ -23,12 +23,12 @@ use quillet_test_support::{Cluster, RedisServer, TempDir};
 
 use crate::support::patient;
 
-/// A lease that no test outlives.
+/// A lease that does not expire during a test.
 const LONG: Duration = Duration::from_secs(600);
-/// A lease that is over at once.
+/// A lease that expires immediately.
 const OVER: Duration = Duration::ZERO;
 
-/// A behaviour, and what shows it.
+/// Description of a behavior, and its test.
 type Behaviour = (&'static str, fn(Both) -> BoxFuture<'static, ()>);
 
 const BEHAVIOURS: &[Behaviour] = &[
@@ -61,14 +61,14 @@ const BEHAVIOURS: &[Behaviour] = &[
     ("odd ids", |it| lists::odd_ids(it).boxed()),
 ];
 
-/// Where journals are made.
+/// Where journals are created.
 enum Place {
     Memory,
     Files(TempDir),
     Redis(String),
 }
 
-/// Two processes at one journal.
+/// Two processes with the same journal.
 #[derive(Clone)]
 struct Both {
     address: String,
@@ -77,7 +77,7 @@ struct Both {
 }
 
 impl Place {
-    /// The address of a journal that nobody has.
+    /// Returns the address of a new journal.
     fn address(&self) -> String {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -142,7 +142,7 @@ fn at(state: RunState) -> RunSnapshot {
     RunSnapshot::at(state)
 }
 
-/// All of its steps.
+/// Returns all events of a run.
 async fn written(journal: &Arc<dyn Journal>, id: &str) -> Vec<JournalEvent> {
     let entries = journal.read(id, 0, usize::MAX).await.unwrap();
     let numbers = entries.iter().map(|entry| entry.number);
@@ -151,7 +151,7 @@ async fn written(journal: &Arc<dyn Journal>, id: &str) -> Vec<JournalEvent> {
 }
 
 impl Both {
-    /// A run with one step that stands so, and its claim.
+    /// Creates a run with one event in this state, and returns its claim.
     async fn begun(&self, id: &str, state: RunState) -> Claim {
         let claim = self.one.begin(&run(id), &[asked(1)], LONG).await.unwrap();
         if state != RunState::Running {
@@ -167,7 +167,7 @@ async fn listed(journal: &Arc<dyn Journal>, filter: &RunFilter) -> Vec<String> {
     heads.iter().map(|head| head.id.to_string()).collect()
 }
 
-/// The kind of an error, and that its message has these parts.
+/// Checks the kind of an error, and that its message contains these parts.
 fn refused<T: std::fmt::Debug>(
     result: Result<T, quillet_core::store::StoreError>,
     kind: StoreErrorKind,

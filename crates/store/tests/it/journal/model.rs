@@ -1,4 +1,4 @@
-//! A journal that is as simple as the contract: what the others are compared with.
+//! A minimal journal that the others are compared with.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -11,10 +11,10 @@ use quillet_core::journal::{
 };
 use quillet_core::store::{StoreError, StoreErrorKind};
 
-/// Most steps of a run.
+/// Maximum number of events in a run.
 pub(super) const MOST: usize = 12;
 
-/// Runs in memory. A lease is over at once or never.
+/// Runs in memory. A lease expires immediately or never.
 #[derive(Debug, Default)]
 pub(super) struct Model(Mutex<BTreeMap<String, Run>>);
 
@@ -44,7 +44,7 @@ impl Model {
         }
     }
 
-    /// The latest epoch and step of a run.
+    /// Returns the latest epoch and event number of a run.
     pub(super) fn latest(&self, id: &str) -> (u64, u64) {
         let runs = self.0.lock().unwrap();
         runs.get(id)
@@ -82,7 +82,7 @@ impl Journal for Model {
         let begin = || {
             let mut runs = self.runs(&head.id)?;
             if runs.contains_key(&*head.id) {
-                // Steps that are too many are refused before anybody looks.
+                // Too many events are rejected before the id is checked.
                 let kind = match steps.len() > MOST {
                     true => StoreErrorKind::Refused,
                     false => StoreErrorKind::Conflict,

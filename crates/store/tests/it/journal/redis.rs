@@ -1,4 +1,4 @@
-//! The sets by which Redis finds runs are put right by whoever reads them.
+//! Readers repair the sorted sets by which Redis finds runs.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use tokio::time::{sleep, timeout};
 
 use super::{Both, LONG, OVER, asked, at, ended, listed, open, refused, run, written};
 
-/// The sets of runs of one scope that run.
+/// The sets that contain the active runs of one scope.
 const SETS: [&str; 5] = [
     "lists:{all}",
     "lists:{all}:running",
@@ -93,13 +93,13 @@ async fn a_run_whose_note_was_lost_is_found() {
         let score = server.cli(&["ZSCORE", FREE, "a"]);
         score.parse::<u64>().unwrap_or_default()
     };
-    // The set is looked at early, and the run is not free yet.
+    // The set is checked too early, before the run can be claimed.
     one.begin(&run("a"), &[], LONG).await.unwrap();
     let lease = score();
     server.cli(&["ZADD", FREE, "5", "a"]);
     assert!(free(&two).await.is_empty());
     assert_eq!(score(), lease);
-    // It waits, and is looked at now and then.
+    // A waiting run is checked periodically.
     one.append("a", 1, &[asked(1)], &at(RunState::Waiting))
         .await
         .unwrap();
@@ -107,7 +107,7 @@ async fn a_run_whose_note_was_lost_is_found() {
     assert!(free(&two).await.is_empty());
     let next = score();
     assert!(next > 5 && next < lease, "{next}");
-    // Nobody was told that it is ready, and then it is time to look.
+    // The notification that the run is ready was lost; the next check finds it.
     two.interject("a", 1, &asked(2), &at(RunState::Ready))
         .await
         .unwrap();
@@ -115,7 +115,7 @@ async fn a_run_whose_note_was_lost_is_found() {
     assert!(free(&two).await.is_empty());
     server.cli(&["ZADD", FREE, "5", "a"]);
     assert_eq!(free(&two).await, ["a"]);
-    // A renewal that is noted late does not hide what was noted since.
+    // A late update for a renewal does not hide newer updates.
     two.begin(&run("b"), &[], LONG).await.unwrap();
     server.cli(&["ZADD", FREE, "6", "b"]);
     two.renew("b", 1, OVER).await.unwrap();
@@ -125,7 +125,7 @@ async fn a_run_whose_note_was_lost_is_found() {
         .await
         .unwrap();
     two.remove("b").await.unwrap();
-    // The sets are lost: a claim, a renewal, a change of state bring them back.
+    // The sets are lost; a claim, a renewal and a state change restore them.
     lose(&SETS);
     two.claim("a", LONG).await.unwrap().expect("it is ready");
     assert_eq!(listed(&one, &all()).await, ["a"]);
@@ -162,7 +162,7 @@ async fn ended_runs_leave_nothing_behind() {
             .unwrap();
     }
     sleep(Duration::from_millis(60)).await;
-    // The next beginning takes them out of the sets.
+    // Starting the next run removes them from the sets.
     journal.begin(&run("c"), &[], LONG).await.unwrap();
     for set in SETS {
         let members = server.cli(&["ZRANGE", &format!("shenma:journal:{set}"), "0", "-1"]);
@@ -173,7 +173,7 @@ async fn ended_runs_leave_nothing_behind() {
         .await
         .unwrap();
     journal.remove("c").await.unwrap();
-    // Redis takes its time with keys whose time is over.
+    // Redis deletes expired keys with some delay.
     wait_for("nothing to be left", || server.cli(&["DBSIZE"]) == "0");
 }
 
@@ -204,7 +204,7 @@ async fn what_is_broken_hides_nothing_else() {
     ]);
     let place = "run id \"c\": cannot read step 2";
     refused(one.read("c", 0, 9).await, StoreErrorKind::Corrupt, &[place]);
-    // Nothing is written beside a step that nobody knows of.
+    // No event is added next to an unknown one.
     let running = at(RunState::Running);
     let steps = [asked(2)];
     assert!(one.append("c", 1, &steps, &running).await.is_err());

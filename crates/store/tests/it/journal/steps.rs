@@ -1,4 +1,4 @@
-//! What is written is read back as it was, within limits.
+//! Events are read back unchanged, within limits.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use serde_json::{Map, Value as Json, json};
 
 use super::{Both, LONG, asked, at, ended, open, refused, run, written};
 
-/// Texts that are easily broken on their way.
+/// Texts that are often corrupted by conversions.
 const ODD: &[&str] = &[
     "",
     "\0\u{1}\u{7f}\u{80}\u{9f}",
@@ -127,7 +127,7 @@ fn events() -> Vec<ChatEvent> {
     ]
 }
 
-/// One of each, and more where there are more kinds of it.
+/// One event of each kind, with variants of some kinds.
 fn all() -> Vec<JournalEvent> {
     let (text, picture) = (ODD.concat(), "data:image/png;base64,AAAA");
     let decided = |decision| JournalEvent::Decided {
@@ -196,7 +196,8 @@ fn all() -> Vec<JournalEvent> {
     ]
 }
 
-/// They are equal as values, and as texts, which tell numbers and orders of members apart.
+/// Compares events as values and as JSON, which also shows differences in numbers and the order of
+/// members.
 fn equal(read: &[JournalEvent], written: &[JournalEvent]) {
     let texts = |steps: &[JournalEvent]| -> Vec<String> {
         let text = |step| serde_json::to_string(step).unwrap();
@@ -275,7 +276,7 @@ pub(super) async fn may_be_large(Both { one, two, .. }: Both) {
             images: Vec::new(),
         }),
     };
-    // More than one reply of Redis has at a time, and of many small ones too.
+    // More data than one reply of Redis contains, including many small events.
     let mut steps: Vec<JournalEvent> = (0..12).map(large).collect();
     steps.extend((0..1100).map(asked));
     one.begin(&run("a"), &steps[..1], LONG).await.unwrap();
@@ -343,7 +344,7 @@ pub(super) async fn are_limited(both: Both) {
         StoreErrorKind::Refused,
         &["5 written", "agent.journal_steps"],
     );
-    // What it waits for is as large as the step that says so.
+    // The list of pending calls has the same size limit as an event.
     let standing = RunSnapshot {
         state: RunState::Waiting,
         waiting: waiting(),
@@ -362,7 +363,7 @@ pub(super) async fn are_limited(both: Both) {
         StoreErrorKind::Refused,
         &["5 written", "agent.journal_steps"],
     );
-    // A run at its limit can end.
+    // A run at its limit can still end.
     assert!(
         journal
             .interject("a", 5, &ended(), &at(RunState::Ended))

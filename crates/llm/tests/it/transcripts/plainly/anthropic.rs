@@ -1,4 +1,4 @@
-//! Anthropic's messages.
+//! Anthropic's Messages API.
 
 use std::collections::BTreeMap;
 
@@ -54,7 +54,7 @@ pub fn read(pieces: &[Value]) -> Plain {
     plain
 }
 
-/// The blocks of a whole message, or what their pieces make.
+/// Returns the blocks of a complete message, or assembles them from a stream.
 fn blocks(pieces: &[Value]) -> Vec<Value> {
     if let [Value::Object(whole)] = pieces
         && let Some(blocks) = whole.get("content").and_then(Value::as_array)
@@ -90,7 +90,7 @@ fn blocks(pieces: &[Value]) -> Vec<Value> {
     blocks.into_values().collect()
 }
 
-/// Blocks that are more than text and calls.
+/// Returns the blocks other than text and calls.
 fn kept(blocks: Vec<Value>) -> Vec<Value> {
     let known = ["type", "text", "id", "name", "input"];
     let is_more = |block: &Value| {

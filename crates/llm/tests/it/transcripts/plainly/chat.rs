@@ -1,4 +1,4 @@
-//! OpenAI's chat wire.
+//! OpenAI's Chat Completions API.
 
 use quillet_core::chat::FinishReason;
 use serde_json::Value;

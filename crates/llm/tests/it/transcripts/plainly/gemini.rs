@@ -1,4 +1,4 @@
-//! Gemini.
+//! Gemini's API.
 
 use quillet_core::chat::FinishReason;
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! OpenAI's Responses: what the final object says, which holds everything.
+//! OpenAI's Responses API; the final object contains everything.
 
 use quillet_core::chat::FinishReason;
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! OpenAI's chat wire.
+//! OpenAI's Chat Completions API.
 
 use serde_json::{Map, Value};
 

@@ -1,4 +1,4 @@
-//! Gemini.
+//! Gemini's API.
 
 use serde_json::Value;
 
@@ -48,7 +48,7 @@ pub fn normalize(body: &mut Value) {
     }
 }
 
-/// Results of calls are a turn of their own.
+/// Tool results form a separate turn.
 fn kind(turn: &Value) -> (Value, bool) {
     (
         turn["role"].clone(),

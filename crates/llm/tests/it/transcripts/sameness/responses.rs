@@ -1,8 +1,8 @@
-//! OpenAI's Responses.
+//! OpenAI's Responses API.
 
 use serde_json::{Map, Value, json};
 
-/// Takes out what we say of ourselves where the client says nothing.
+/// Removes the members that the encoder adds if the client does not set them.
 pub fn ours(given: &Value, written: &mut Value) {
     let Some(written) = written.as_object_mut() else {
         return;

@@ -1,6 +1,6 @@
-//! What the interpreter costs, as a table: CPU time of the thread that runs the scripts.
+//! Measures the CPU time of the interpreter and prints it as a table.
 //!
-//! `benches/run-script` runs it, and measures whole processes besides.
+//! `benches/run-script` runs this example, and also measures whole processes.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -22,7 +22,7 @@ use quillet_script::run::{ScriptEngine, ScriptInput, ScriptRun};
 use quillet_script::syntax::{Script, ScriptSource};
 use quillet_template::TemplateFactory;
 
-/// Answers at once, in four pieces.
+/// A model that answers immediately, in four chunks.
 #[derive(Clone, Debug)]
 struct Instantly;
 
@@ -97,7 +97,7 @@ async fn run(engine: &ScriptEngine, script: &Arc<Script>) {
     outcome.expect("a script of the bench runs");
 }
 
-/// CPU time of this thread; wall time where the system does not tell.
+/// Returns the CPU time of this thread, or wall time on systems that do not report it.
 fn cpu(begun: Instant) -> Duration {
     let stat = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     let first = stat.split_whitespace().next();
@@ -112,7 +112,7 @@ fn memory() -> u64 {
     number.and_then(|number| number.parse().ok()).unwrap_or(0)
 }
 
-/// The best of some rounds, in milliseconds of CPU.
+/// Returns the best time of several rounds in milliseconds of CPU time.
 fn best(rounds: usize, mut what: impl FnMut()) -> f64 {
     let begun = Instant::now();
     let took = (0..rounds).map(|_| {
@@ -161,7 +161,8 @@ fn main() {
     crowd(&runtime, &engine);
 }
 
-/// Native expressions beside those that need JavaScript, whose thread is not this one: wall time.
+/// Compares native expressions with those that need JavaScript. This uses wall time, because
+/// JavaScript runs in another thread.
 fn expressions(runtime: &tokio::runtime::Runtime, engine: &ScriptEngine) {
     for (name, code) in [
         ("native", "value * 2 + 1"),
@@ -178,7 +179,7 @@ fn expressions(runtime: &tokio::runtime::Runtime, engine: &ScriptEngine) {
     }
 }
 
-/// A thousand scripts at once.
+/// Runs a thousand scripts concurrently.
 fn crowd(runtime: &tokio::runtime::Runtime, engine: &ScriptEngine) {
     for (name, text) in [
         ("without JavaScript", turns(1)),

@@ -1,9 +1,9 @@
-//! Runs files of script cases and says what differs.
+//! Runs files of script cases and prints the differences.
 //!
 //! `cargo run --release -p quillet-script --example cases -- [-v] [--only ID] [--feature N] FILE…`
 //!
-//! `-v` names what passed, too; `--only` takes the cases whose id begins with ID, `--feature`
-//! those of a number of the language reference.
+//! `-v` also lists the cases that pass. `--only` selects the cases whose id starts with ID,
+//! `--feature` those for a feature number of the language reference.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -27,7 +27,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// What is asked for.
+/// Options of the command line.
 struct Wish {
     files: Vec<String>,
     only: Option<String>,
@@ -64,7 +64,7 @@ impl Wish {
     }
 }
 
-/// Whether every case of every file passed.
+/// Returns whether all cases of all files passed.
 fn run(wish: &Wish) -> bool {
     let (mut passed, mut failed, mut broken) = (0, 0, false);
     for file in &wish.files {
@@ -86,7 +86,7 @@ fn run(wish: &Wish) -> bool {
     failed == 0 && !broken
 }
 
-/// A line for each word that cases stand on, and what the table of differences says of them.
+/// Prints the number of passed cases per basis, and the state of the known differences.
 fn summary(report: &Report) {
     let bases: BTreeSet<&str> = report.verdicts.iter().map(|v| v.basis.as_str()).collect();
     for basis in bases.into_iter().filter(|basis| !basis.is_empty()) {

@@ -1,5 +1,4 @@
-//! Runs the hostile scripts, each in a process of its own, and holds the time and the memory that
-//! each may take.
+//! Runs each hostile script in a separate process and checks the limits on its time and memory.
 //!
 //! `cargo run --release -p quillet-script --example hostile_scripts [PART OF AN ID]`
 
@@ -12,13 +11,13 @@ use std::process::{Command, ExitCode};
 use hostile::{Slack, Verdict};
 use quillet_script::js::{WorkerProgram, serve_process};
 
-/// What the harness itself may add to a vector's time.
+/// Time and memory that the harness itself may add to a vector.
 const SLACK: Slack = Slack {
     milliseconds: 200,
     megabytes: 0,
 };
 
-/// Makes of this program the process that runs JavaScript.
+/// Argument that turns this program into a JavaScript worker process.
 const WORKER: &str = "--javascript";
 
 fn main() -> ExitCode {

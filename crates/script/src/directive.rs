@@ -1,27 +1,27 @@
-//! Every directive of the language: what it is called, what it takes, what it is for.
+//! All directives of the language with their names, parameters and descriptions.
 //!
-//! One table for the interpreter, `quillet check`, the editor and the language reference. They tell
-//! directives apart by [`Directive`], and match on it: what is added here and has no arm in the
-//! interpreter does not compile.
+//! The interpreter, `quillet check`, the editor and the language reference share this table. They
+//! match on [`Directive`], so that a new directive does not compile until the interpreter handles
+//! it.
 
 use quillet_core::nearest;
 
-/// What is known of a directive before any is called.
+/// Static description of a directive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DirectiveSpec {
     /// Its name without `$`.
     pub name: &'static str,
-    /// Other names of it, without `$`.
+    /// Its aliases without `$`.
     pub aliases: &'static [&'static str],
-    /// What it takes, in the order of arguments without names.
+    /// Its parameters, in the order of positional arguments.
     pub parameters: &'static [Parameter],
-    /// Whether it takes names besides its parameters: variables, options of a model, arguments.
+    /// Whether it accepts names besides its parameters: variables, model options, arguments.
     pub open: bool,
-    /// Where it may stand, and which blocks it takes.
+    /// Where it is allowed, and which blocks it has.
     pub form: DirectiveForm,
-    /// One sentence for hovers and lists.
+    /// A one-sentence description for hovers and lists.
     pub doc: &'static str,
-    /// Numbers of the inventory that say what it does.
+    /// Numbers of the features in the language reference that describe it.
     pub notes: &'static [u16],
 }
 
@@ -30,27 +30,27 @@ pub struct DirectiveSpec {
 pub struct Parameter {
     /// Its name.
     pub name: &'static str,
-    /// What it says.
+    /// Its description.
     pub doc: &'static str,
-    /// Whether the directive cannot do without it.
+    /// Whether it is required.
     pub required: bool,
 }
 
-/// The form in which a directive is written.
+/// The syntactic form of a directive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DirectiveForm {
     /// An instruction.
     Plain,
-    /// An instruction that takes blocks by these keys.
+    /// An instruction with blocks under these keys.
     Blocks(&'static [&'static str]),
-    /// An instruction whose keys that begin with `:`, and `_`, are patterns with blocks.
+    /// An instruction with patterns as keys: those that start with `:`, and `_`. Each has a block.
     Patterns,
-    /// An instruction in a block of a loop.
+    /// An instruction that is allowed only in a loop.
     InLoop,
 }
 
 impl Directive {
-    /// The directive of a name, with or without `$`.
+    /// Returns the directive with a name, with or without `$`.
     ///
     /// ```
     /// use quillet_script::directive::Directive;
@@ -62,7 +62,7 @@ impl Directive {
     #[must_use]
     pub fn named(name: &str) -> Option<Directive> {
         let name = name.strip_prefix('$').unwrap_or(name);
-        // They are in order, and a name is seldom an alias.
+        // The table is sorted by name, and aliases are rare.
         match Directive::ALL.binary_search_by(|known| known.name().cmp(name)) {
             Ok(at) => Directive::ALL.get(at).copied(),
             Err(_) => Directive::ALL
@@ -72,7 +72,7 @@ impl Directive {
         }
     }
 
-    /// Its name without `$`.
+    /// Returns its name without `$`.
     #[must_use]
     pub fn name(self) -> &'static str {
         self.spec().name
@@ -80,7 +80,7 @@ impl Directive {
 }
 
 impl DirectiveSpec {
-    /// Why it cannot be given a name, and how to fix that; `None` if it takes it.
+    /// Returns why it does not accept a named argument and how to fix that, or `None` if it does.
     #[must_use]
     pub fn refusal(&self, name: &str) -> Option<(String, String)> {
         if self.open {
@@ -114,8 +114,7 @@ impl DirectiveSpec {
     }
 }
 
-/// The name, with `$`, that is most like a mistyped one among the directives and other names that
-/// are known.
+/// Returns the most similar name, with `$`, among the directives and other known names.
 ///
 /// ```
 /// use quillet_script::directive::nearest_directive;
@@ -181,8 +180,8 @@ impl DirectiveSpec {
     }
 }
 
-/// Makes [`Directive`] and what is known of each out of one list, so that neither can lack a row
-/// of the other. The comment on a row is its sentence for hovers and lists.
+/// Defines [`Directive`] and its specifications in a single list, so that they cannot differ. The
+/// comment on a row is its description for hovers and lists.
 macro_rules! directives {
     ($(#[doc = $doc:literal] $directive:ident = $spec:expr,)*) => {
         /// A directive.
@@ -192,10 +191,10 @@ macro_rules! directives {
         }
 
         impl Directive {
-            /// All directives, in the order of their names.
+            /// All directives, sorted by name.
             pub const ALL: &'static [Directive] = &[$(Directive::$directive,)*];
 
-            /// What is known of it.
+            /// Returns its static description.
             #[must_use]
             pub const fn spec(self) -> &'static DirectiveSpec {
                 match self {

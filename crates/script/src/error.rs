@@ -1,4 +1,4 @@
-//! Why a script did not give a result.
+//! Errors of scripts.
 
 use std::fmt;
 
@@ -8,36 +8,36 @@ use quillet_core::{Diagnostic, ErrorCode, Value};
 /// The kind of a [`ScriptError`]. Codes are stable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ErrorKind {
-    /// The text is not a script, or names something that does not exist.
+    /// The text is not a valid script, or names something that does not exist.
     Script,
-    /// Arguments do not fit the script's `input`.
+    /// The arguments do not match the script's `input`.
     Input,
-    /// The model's answer does not have the form that `output` asks for.
+    /// The model's answer does not have the form that `output` requires.
     Output,
     /// A script, package, module or file was not found.
     NotFound,
-    /// Something was called that the caller may not call.
+    /// The caller is not allowed to make this call.
     MethodNotAllowed,
-    /// Reading, writing, starting or connecting that nobody allowed.
+    /// A permission is missing for reading, writing, starting a process or connecting.
     Denied,
-    /// A limit was reached: time, steps, depth, memory or bytes.
+    /// A limit was exceeded: time, steps, depth, memory or bytes.
     Limit,
-    /// JavaScript or another language threw.
+    /// JavaScript or another language threw an exception.
     Thrown,
     /// The model or its provider failed.
     Model,
     /// A tool failed.
     Tool,
-    /// A template did not render.
+    /// A template could not be rendered.
     Template,
-    /// `$abort`, or whoever runs the script ended it.
+    /// Ended by `$abort` or by the caller of the run.
     Aborted,
-    /// This build cannot do it.
+    /// The feature is disabled in this build.
     Missing,
 }
 
 impl ErrorKind {
-    /// Its stable code.
+    /// Returns its stable code.
     #[must_use]
     pub fn code(self) -> ErrorCode {
         match self {
@@ -58,23 +58,23 @@ impl ErrorKind {
     }
 }
 
-/// A failed run: what, where, how to fix it, and what was there until then.
+/// A failed run: the problem, its location, a fix, and the partial result.
 #[derive(Clone, Debug)]
 pub struct ScriptError {
-    /// What kind of failure.
+    /// The kind.
     pub kind: ErrorKind,
-    /// All diagnostics; the first says what ended the run. Never empty.
+    /// All diagnostics. The first is the one that ended the run. Never empty.
     pub diagnostics: Vec<Diagnostic>,
-    /// Scripts that were being run, outermost first.
+    /// The running scripts, outermost first.
     pub chain: Vec<String>,
-    /// What a model had written before it was cut, or a value that was thrown.
+    /// The text that a model had written before the error, or a thrown value.
     pub partial: Option<Value>,
-    /// The provider's failure, for kind `Model`.
+    /// The error of the provider, for kind `Model`.
     pub model: Option<Box<ModelError>>,
 }
 
 impl ScriptError {
-    /// A failure with one finding.
+    /// Creates an error with one diagnostic.
     #[must_use]
     pub fn new(kind: ErrorKind, diagnostic: Diagnostic) -> Self {
         ScriptError {
@@ -86,13 +86,13 @@ impl ScriptError {
         }
     }
 
-    /// A failure whose place is not known yet.
+    /// Creates an error without a location.
     #[must_use]
     pub fn plain(kind: ErrorKind, source: &str, message: impl Into<String>) -> Self {
         ScriptError::new(kind, Diagnostic::error(kind.code(), source, message))
     }
 
-    /// What ended the run, in words.
+    /// Returns the message of the first diagnostic.
     #[must_use]
     pub fn message(&self) -> &str {
         match self.diagnostics.first() {

@@ -1,4 +1,5 @@
-//! What a run needs from whoever runs it. Nothing here knows a terminal, a server or a provider.
+//! Interfaces that a run requires from its host. This module does not depend on a terminal, a
+//! server or a provider.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -10,69 +11,72 @@ use quillet_core::tool::{Tool, ToolContext, ToolError, ToolErrorKind, ToolSpec};
 use quillet_core::web::{WebAnswer, WebRequest};
 use quillet_core::{BoxFuture, Diagnostic, Map, Value};
 
-/// The name of the network among tools, for those who are asked about it.
+/// Name of network access among tools, as shown in approval requests.
 pub const FETCH: &str = "fetch";
 
-/// Models by name.
+/// Resolves models by name.
 pub trait ModelSource: Send + Sync + fmt::Debug {
-    /// The model of a name (`gpt-6-sol`, `openai://gpt-6-sol`), or the default for `None`.
+    /// Returns the model with a name (`gpt-6-sol`, `openai://gpt-6-sol`), or the default model for
+    /// `None`.
     ///
     /// # Errors
-    /// That there is none, and which there are, for the script's author.
+    /// Returns a message for the script's author that names the available models, if the model is
+    /// unknown.
     fn model(&self, name: Option<&str>) -> Result<ModelHandle, String>;
 
-    /// What an answer of a model cost in US dollars, where its price is known.
+    /// Returns the cost of a model response in US dollars, if the price is known.
     fn cost(&self, _model: &str, _usage: &Usage) -> Option<f64> {
         None
     }
 }
 
-/// A model and what it can do.
+/// A model and its capabilities.
 #[derive(Clone, Debug)]
 pub struct ModelHandle {
     /// The model.
     pub model: Arc<dyn ChatModel>,
     /// The name to send, if not the implementation's default.
     pub name: Option<String>,
-    /// What it can do.
+    /// Its capabilities.
     pub abilities: ModelCapabilities,
-    /// How its tokens are counted.
+    /// Counts its tokens.
     pub counter: Arc<dyn TokenCounter>,
-    /// Tokens of a request and its answer together, where known.
+    /// Size of the context window in tokens (request and response together), if known.
     pub window: Option<u64>,
 }
 
-/// The abilities of a provider. What it does not, the engine does in words and checks.
+/// Features that a provider supports. The engine replaces missing ones by instructions in the
+/// prompt and by its own checks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ModelCapabilities {
-    /// Takes tools and calls them.
+    /// Supports tool calls.
     pub tools: bool,
-    /// Keeps to a JSON Schema (`response_format` of type `json_schema`).
+    /// Enforces a JSON Schema (`response_format` of type `json_schema`).
     pub json_schema: bool,
-    /// Keeps to JSON (`json_object`).
+    /// Enforces JSON output (`json_object`).
     pub json_object: bool,
-    /// Takes `logit_bias` by token ids, and the engine has its tokenizer.
+    /// Accepts `logit_bias` by token id, and the engine has the tokenizer of the model.
     pub logit_bias: bool,
-    /// Goes on from a last message of the assistant.
+    /// Continues the text of a final assistant message.
     pub continues: bool,
 }
 
-/// Tools that were registered outside of the script: catalogue, MCP, built-in.
+/// Tools from outside the script: tool catalogue, MCP and built-in.
 pub trait Tools: Send + Sync + fmt::Debug {
-    /// The tool of a name.
+    /// Returns the tool with a name.
     fn tool(&self, name: &str) -> Option<Arc<dyn Tool>>;
 
-    /// All names.
+    /// Returns the names of all tools.
     fn names(&self) -> Vec<String>;
 
-    /// The tool of a name as a dry run calls it: one that reaches nothing, such as a prompt that is
-    /// rendered without its own calls. Any other tool is not called by a dry run.
+    /// Returns a tool that a dry run may call because it has no external effects, such as a prompt
+    /// that is rendered without its own calls. A dry run calls no other tool.
     fn dry(&self, _name: &str) -> Option<Arc<dyn Tool>> {
         None
     }
 
-    /// Returns the tool of a name for calls that need approval (`ask` of a script). By default no
-    /// approval is possible, and calls are rejected.
+    /// Returns a tool for calls that need approval (`ask` in a script). By default approval is not
+    /// available, and such calls are rejected.
     fn approved_tool(&self, name: &str) -> Option<Arc<dyn Tool>> {
         let inner = self.tool(name)?;
         Some(Arc::new(DeniedTool { inner }))
@@ -90,7 +94,7 @@ pub trait Tools: Send + Sync + fmt::Debug {
         None
     }
 
-    /// Returns whether some servers were not contacted for their tools, as in a dry run.
+    /// Returns whether the tool lists of some servers were not requested, as in a dry run.
     fn has_unasked(&self) -> bool {
         false
     }
@@ -101,8 +105,8 @@ pub trait Network: Send + Sync + fmt::Debug {
     /// Sends a request.
     ///
     /// # Errors
-    /// The reason why there is no complete response, for the script's author. A status of 400 or
-    /// above is not an error.
+    /// Returns the reason for a missing or incomplete response, for the script's author. A status
+    /// of 400 or above is not an error.
     fn fetch(&self, request: WebRequest) -> BoxFuture<'_, Result<WebAnswer, String>>;
 }
 
@@ -134,7 +138,7 @@ impl Tool for DeniedTool {
     }
 }
 
-/// The network, where somebody would have to agree to it.
+/// Network access that needs an approval that is not available.
 #[derive(Debug)]
 struct UnaskedNetwork;
 
@@ -144,7 +148,7 @@ impl Network for UnaskedNetwork {
     }
 }
 
-/// No tools.
+/// Provides no tools.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoTools;
 
@@ -158,55 +162,55 @@ impl Tools for NoTools {
     }
 }
 
-/// Permissions of a script for everything outside automatically. Nothing by default.
+/// Permissions of a script for resources outside of it. The default grants nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Grants {
-    /// Folders that `fs`, `file()` and the like may read, besides the script's own.
+    /// Folders that `fs`, `file()` and similar functions may read, besides the script's own.
     pub read: Vec<PathBuf>,
     /// Folders that may be written.
     pub write: Vec<PathBuf>,
-    /// Whether `url()` and `fetch` may connect (addresses are checked all the same).
+    /// Whether `url()` and `fetch` may connect. Addresses are checked in either case.
     pub net: bool,
     /// Whether functions in other languages may start their interpreter.
     pub run: bool,
-    /// Variables of the environment that `ENV` shows.
+    /// Environment variables that `ENV` contains.
     pub env: Vec<String>,
 }
 
-/// What a run may reach. One value for both, so that no dry run can be given a grant.
+/// Resources that a run may access. A single enum, so that a dry run cannot have grants.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RunAccess {
-    /// Nothing: a dry run. It records its requests and asks no model; no tool is called, no granted
-    /// file read or written, no process started. What it omitted are warnings
+    /// A dry run without access. It records its requests; it calls no model or tool, reads and
+    /// writes no granted file, and starts no process. Each skipped action is reported as a warning
     /// ([`crate::run::DRY_RUN`]).
     Nothing,
-    /// Models, tools, and what is granted.
+    /// Models, tools, and the granted resources.
     Granted(Grants),
-    /// Models, tools and the network, all of whose answers the host keeps: the run may be made once
-    /// more from its start with the answers that are there ([`crate::run::lane`] says which is
-    /// whose). Everything else that could be another then is fixed or refused: the clock, random
-    /// numbers, timers, files besides its scripts, processes, the environment.
+    /// Models, tools and the network, whose results the host records. The run can be repeated from
+    /// the start with the recorded results, which [`crate::run::call_sequence`] assigns to calls.
+    /// Anything else that may change between attempts is fixed or rejected: the clock, random
+    /// numbers, timers, files other than scripts, processes, the environment.
     Kept(ReplayAccess),
 }
 
-/// What a run whose calls are kept has besides them.
+/// Access of a durable run besides its recorded calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReplayAccess {
     /// Whether `url()` and `fetch` may connect.
     pub net: bool,
-    /// What time it is in the run, in milliseconds since 1970. JavaScript's clock continues by one
-    /// with each look at it.
+    /// The start time of the run in milliseconds since 1970. JavaScript's clock advances by one
+    /// millisecond each time it is read.
     pub began_ms: u64,
 }
 
 impl RunAccess {
-    /// Whether it is that of a dry run.
+    /// Returns whether this is a dry run.
     #[must_use]
     pub fn is_dry(&self) -> bool {
         matches!(self, RunAccess::Nothing)
     }
 
-    /// When a run began whose calls are kept.
+    /// Returns the access of a durable run, or `None` for other runs.
     #[must_use]
     pub fn replay_access(&self) -> Option<ReplayAccess> {
         match self {
@@ -215,7 +219,7 @@ impl RunAccess {
         }
     }
 
-    /// The grants; none for a dry run.
+    /// Returns the grants; a dry run has none.
     #[must_use]
     pub fn grants(&self) -> Grants {
         match self {
@@ -229,33 +233,34 @@ impl RunAccess {
     }
 }
 
-/// Bounds of a run. Each has an error that names it.
+/// Limits of a run. Each has an error that names the limit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScriptLimits {
-    /// Instructions and turns of loops, in all scripts of a run together. Default 1,000,000.
+    /// Maximum number of instructions and loop iterations, in all scripts of a run together.
+    /// Default 1,000,000.
     pub steps: u64,
-    /// Scripts that call each other. Default 64.
+    /// Maximum depth of scripts that call each other. Default 64.
     pub depth: usize,
-    /// Calls of models in a run. Default 1,000.
+    /// Maximum number of model calls in a run. Default 1,000.
     pub model_calls: u64,
-    /// Tokens of all requests and answers of a run together. None by default.
+    /// Maximum number of tokens in all requests and responses of a run. No limit by default.
     pub tokens: Option<u64>,
-    /// What all answers of a run may cost together, in US dollars. None by default. With it, a
-    /// model whose price nobody knows is not asked.
+    /// Maximum total cost of a run's model calls in US dollars. No limit by default. If set, models
+    /// without a known price are not called.
     pub cost: Option<f64>,
-    /// Messages in a dialogue. Default 100,000.
+    /// Maximum number of messages in a dialogue. Default 100,000.
     pub messages: usize,
-    /// Bytes of all texts that a run keeps. Default 256 MiB.
+    /// Maximum size of all texts that a run stores, in bytes. Default 256 MiB.
     pub bytes: usize,
-    /// Time of a run without its models and tools. Default 30 s.
+    /// Maximum running time, excluding waits for models and tools. Default 30 s.
     pub own_time: Duration,
-    /// One piece of JavaScript without what it waits for. Default 5 s.
+    /// Maximum time of one piece of JavaScript, excluding waits. Default 5 s.
     pub js_time: Duration,
-    /// Memory of a run's JavaScript. Default 64 MiB.
+    /// Maximum memory of a run's JavaScript. Default 64 MiB.
     pub js_memory: usize,
-    /// Stack of a run's JavaScript. Default 512 KiB.
+    /// Maximum stack size of a run's JavaScript. Default 512 KiB.
     pub js_stack: usize,
-    /// Bounds of each template in a script, as of any template.
+    /// Limits of each template in a script.
     pub templates: quillet_template::RenderLimits,
 }
 
@@ -278,36 +283,36 @@ impl Default for ScriptLimits {
     }
 }
 
-/// An event of a running script; they come in order.
+/// An event of a running script. Events arrive in order.
 #[derive(Clone, Debug)]
 pub enum RunEvent {
     /// `$print`: a line for standard output.
     Printed(String),
-    /// A message after the hidden prefix is complete.
+    /// A complete message after the hidden prefix.
     Message {
-        /// Whose it is.
+        /// Its role.
         role: String,
         /// Its text.
         content: String,
     },
-    /// A piece of the model's answer.
+    /// A delta of the model's answer.
     Delta {
         /// The role that answers.
         role: String,
-        /// The piece.
+        /// The text.
         text: String,
-        /// Whether it is a piece of the script's result, word for word: the last answer of the
-        /// outermost script, which nothing reads or changes any more.
+        /// Whether the text is a literal part of the script's result: it belongs to the last answer
+        /// of the outermost script, and nothing reads or changes it afterwards.
         closing: bool,
     },
-    /// A piece of the model's thinking.
+    /// A delta of the model's reasoning.
     Thinking {
-        /// The piece.
+        /// The text.
         text: String,
     },
-    /// A request as it goes to the model: for `--explain`, `--dry-run`, snapshots.
-    /// [`call::request_map`](crate::call::request_map) writes it for people; most who watch need
-    /// not.
+    /// A request as sent to the model, for `--explain`, `--dry-run` and snapshots.
+    /// [`call::request_map`](crate::call::request_map) formats it for display; most observers do
+    /// not need it.
     Request(Box<ChatRequest>),
     /// A tool was called.
     ToolCall {
@@ -316,24 +321,24 @@ pub enum RunEvent {
         /// Its arguments.
         arguments: Value,
     },
-    /// A call of a tool ended.
+    /// A tool call ended.
     ToolResult {
         /// Its name.
         name: String,
-        /// What it gave, or its failure in words.
+        /// The result, or an error message.
         result: Result<Value, String>,
     },
-    /// Something that the author should know, and that ends nothing.
+    /// A problem that the author should know about. It does not stop the run.
     Warning(Diagnostic),
 }
 
 /// The observer of a run. Called in order, from the run's task; must not block.
 pub trait Observer: Send + Sync + fmt::Debug {
-    /// Something happened.
+    /// Handles an event.
     fn event(&self, event: RunEvent);
 }
 
-/// Nobody watches.
+/// Ignores all events.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoObserver;
 

@@ -1,11 +1,11 @@
 //! The Programmable Prompt Engine language: scripts `*.ai.yaml`.
 //!
-//! A script is read once ([`syntax::Script`]) and run many times. The way of a run:
-//! file → [`reader`] → syntax tree with spans → [`run`], which interprets it over
-//! templates, models, tools and other scripts. JavaScript starts when something needs it.
+//! A script is parsed once ([`syntax::Script`]) and can be run many times. [`reader`] converts the
+//! file to a syntax tree with spans, and [`run`] interprets that tree with templates, models, tools
+//! and other scripts. JavaScript is started on first use.
 //!
-//! The crate knows no file system of its own, no provider and no terminal: what is in [`host`]
-//! gives it scripts, models, tools and an observer.
+//! The crate does not depend on a file system, a provider or a terminal. The interfaces in [`host`]
+//! supply scripts, models, tools and an observer.
 //!
 //! ```
 //! use quillet_script::reader;
@@ -21,7 +21,7 @@
 //! assert!(diagnostics[0].to_string().starts_with("greet.ai.yaml:2:1"));
 //! ```
 
-// Code that only a feature uses which this build lacks is no dead code to report.
+// Some code is used only by a feature that may be disabled in this build.
 #![cfg_attr(not(all(feature = "js", feature = "wasm")), allow(dead_code))]
 
 pub mod answer;

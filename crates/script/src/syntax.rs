@@ -1,4 +1,4 @@
-//! The syntax tree of a script. Every part knows its bytes in the file.
+//! The syntax tree of a script. Every node has its span in the file.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -8,19 +8,19 @@ use quillet_yaml::{MapEntry, Node, NodeData};
 
 use crate::directive::Directive;
 
-/// A script's text and where it came from.
+/// The text of a script and its origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScriptSource {
-    /// Its name in messages: a path as the user gave it, or an id.
+    /// Its name in messages: a path as the user wrote it, or an id.
     pub name: String,
-    /// Its file, where it has one: `__filename`, and the folder that relative names start from.
+    /// Its file, if any. This is `__filename`, and relative names start in its folder.
     pub path: Option<PathBuf>,
-    /// The text as it was written.
+    /// The text as written.
     pub text: Arc<str>,
 }
 
 impl ScriptSource {
-    /// A finding of severity error at a place.
+    /// Creates an error at a location.
     #[must_use]
     pub fn error(
         &self,
@@ -31,29 +31,29 @@ impl ScriptSource {
         Diagnostic::error(code, &self.name, message).at(&self.text, at)
     }
 
-    /// A finding of severity warning at a place.
+    /// Creates a warning at a location.
     #[must_use]
     pub fn warning(&self, code: &'static str, message: impl Into<String>, at: Span) -> Diagnostic {
         Diagnostic::warning(code, &self.name, message).at(&self.text, at)
     }
 }
 
-/// A script that was read.
+/// A parsed script.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Script {
-    /// Where it came from.
+    /// Its source.
     pub source: Arc<ScriptSource>,
-    /// The front matter: always a mapping, empty where there is none.
+    /// The front matter. Always a mapping, which may be empty.
     pub config: Node,
-    /// Whether it has front matter, were it empty.
+    /// Whether it has a front matter, even an empty one.
     pub has_front_matter: bool,
-    /// What it does, in order. Functions are declared, not done, and are in `functions`.
+    /// Its instructions in order. Function declarations are in `functions` instead.
     pub body: InstructionBlock,
-    /// Functions declared with `!fn` and `!fn#` as items, from everywhere in the body.
+    /// Functions that are declared with `!fn` and `!fn#` as items, anywhere in the body.
     pub functions: Vec<FunctionDeclaration>,
 }
 
-/// Instructions in order.
+/// A sequence of instructions.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct InstructionBlock {
     /// The instructions.
@@ -63,9 +63,9 @@ pub struct InstructionBlock {
 /// One instruction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Instruction {
-    /// Its bytes in the file.
+    /// Its span in the file.
     pub span: Span,
-    /// What it is.
+    /// Its kind.
     pub kind: ItemKind,
 }
 
@@ -76,7 +76,7 @@ pub enum ItemKind {
     Message(MessageTemplate),
     /// `---` or `***`: a new dialogue; `pin` for `---!`.
     Separator {
-        /// Whether everything so far becomes the lasting beginning.
+        /// Whether all messages so far become the hidden prefix.
         pin: bool,
     },
     /// `$name`, `$name(…)`, `$name: …`, `toolId: $tool`.
@@ -85,27 +85,27 @@ pub enum ItemKind {
     Chain(Vec<CallExpr>),
     /// `?=…`, without the `?=`.
     Expression(ScriptText),
-    /// A list inside of a list: a block.
+    /// A list inside a list, which is a block.
     Block(InstructionBlock),
 }
 
-/// A scalar that means something, after YAML's escapes.
+/// The text of a scalar after resolving YAML escapes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScriptText {
-    /// Its bytes in the file: with quotes where it has such.
+    /// Its span in the file, including any quotes.
     pub span: Span,
     /// The text.
     pub value: Arc<str>,
 }
 
-/// A message before it is filled in.
+/// A message before its templates and holes are filled.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MessageTemplate {
-    /// The role as written, without what is in brackets; `None` for a bare string.
+    /// The role as written, without the brackets. `None` for a bare string.
     pub role: Option<ScriptText>,
-    /// What is in the brackets of `user[@dobby(PM), @other]`, without the brackets.
+    /// The text in the brackets of `user[@dobby(PM), @other]`.
     pub to: Option<ScriptText>,
-    /// Text, or the object of a structured system message, or a list of parts.
+    /// A text, the object of a structured system message, or a list of parts.
     pub content: Node,
     /// Other keys of a message object: `templateFormat`, `name`, `private`…
     pub fields: Vec<MapEntry>,
@@ -116,22 +116,23 @@ pub struct MessageTemplate {
 pub enum CallTarget {
     /// `$name` of a directive.
     Directive(Directive),
-    /// `$name` of anything else: a declared or an imported function.
+    /// `$name` that is not a directive: a declared or an imported function.
     Function,
-    /// `name` in a chain: a script first, then a directive.
+    /// `name` in a chain: a script, or else a directive.
     Script,
     /// `name: $tool`: a registered tool.
     Tool,
 }
 
 impl CallTarget {
-    /// What `$name` names, without its `$`.
+    /// Returns the target of `$name`, given without its `$`.
     #[must_use]
     pub fn of(name: &str) -> Self {
         Directive::named(name).map_or(CallTarget::Function, CallTarget::Directive)
     }
 
-    /// The directive that a call of a name does: in a chain it is one where no script has the name.
+    /// Returns the directive that a call executes. In a chain, a script with the same name takes
+    /// precedence.
     #[must_use]
     pub fn directive(self, name: &str) -> Option<Directive> {
         match self {
@@ -142,48 +143,48 @@ impl CallTarget {
     }
 }
 
-/// A call as it was written.
+/// A call as written.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CallExpr {
-    /// All of it.
+    /// Its whole span.
     pub span: Span,
-    /// What its name names.
+    /// The kind of its target.
     pub target: CallTarget,
-    /// The name without `$`: may have a path, as `path.basename`.
+    /// The name without `$`. It may be a path such as `path.basename`.
     pub name: ScriptText,
-    /// Whether it takes the result before it: `$|name`, and every link of a chain.
+    /// Whether it receives the previous result: `$|name`, and every call in a chain.
     pub piped: bool,
-    /// What is in its parentheses, without them: read by [`crate::argument`].
+    /// The text in its parentheses, which [`crate::argument`] parses.
     pub arguments: Option<ScriptText>,
     /// The value after the colon: `$name: value`.
     pub value: Option<Node>,
-    /// Keys beside it: `then`, `as`, `step`… Those that hold instructions are in `branches`.
+    /// Other keys of the call: `then`, `as`, `step`… Keys with instructions are in `branches`.
     pub fields: Vec<MapEntry>,
     /// Blocks of `$if` (`then`, `else`), `$while` and `$for` (`do`), `$match` (its patterns).
     pub branches: Vec<Branch>,
 }
 
 impl CallExpr {
-    /// The directive that it calls.
+    /// Returns the directive that it calls.
     #[must_use]
     pub fn directive(&self) -> Option<Directive> {
         self.target.directive(&self.name.value)
     }
 
-    /// A key beside it.
+    /// Returns the value of another key of the call.
     pub(crate) fn field(&self, name: &str) -> Option<&Node> {
         let found = self.fields.iter().find(|entry| entry.name() == name);
         Some(&found?.value)
     }
 
-    /// A block of it.
+    /// Returns one of its blocks.
     pub(crate) fn branch(&self, name: &str) -> Option<&Branch> {
         self.branches
             .iter()
             .find(|branch| &*branch.key.value == name)
     }
 
-    /// Where its value stands, or its name.
+    /// Returns the span of its value, or else of its name.
     pub(crate) fn place(&self) -> Span {
         match (&self.value, &self.arguments) {
             (
@@ -203,7 +204,7 @@ impl CallExpr {
 /// A named block of a call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Branch {
-    /// Its key: `then`, `do`, or a pattern as `:/re/`.
+    /// Its key: `then`, `do`, or a pattern such as `:/re/`.
     pub key: ScriptText,
     /// Its instructions.
     pub block: Arc<InstructionBlock>,
@@ -212,14 +213,14 @@ pub struct Branch {
 /// A function declared with `!fn` or `!fn#`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FunctionDeclaration {
-    /// All of it.
+    /// Its whole span.
     pub span: Span,
-    /// Its name; empty for a function that is a value (`callback: !fn |- (event) {…}`).
+    /// Its name; empty for a function that is used as a value (`callback: !fn |- (event) {…}`).
     pub name: String,
-    /// `js` unless a mark such as `[python]` says otherwise, in lower case.
+    /// Its language in lower case: `js`, unless a mark such as `[python]` names another.
     pub language: String,
-    /// Whether it is for templates (`!fn#`, or a name that begins with `template$`).
+    /// Whether it is for templates (`!fn#`, or a name that starts with `template$`).
     pub template: bool,
-    /// The code without the mark of its language.
+    /// The code without the language mark.
     pub code: ScriptText,
 }

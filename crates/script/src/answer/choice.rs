@@ -1,29 +1,29 @@
-//! `[[X:|a|b|c]]`: an answer that has to be one or some of the author's texts.
+//! `[[X:|a|b|c]]`: an answer that must be one or more of the author's options.
 
 use quillet_core::{Value, nearest};
 use serde_json::json;
 
-/// What may be chosen, and how much of it.
+/// The options of a choice and the number that must be picked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChoiceConstraint {
     /// The texts.
     pub options: Vec<String>,
-    /// Most texts of an answer, from 1.
+    /// Maximum number of picks, at least 1.
     pub max_pick: usize,
-    /// Fewest texts of an answer.
+    /// Minimum number of picks.
     pub min_pick: usize,
-    /// What stands between several.
+    /// Separator between several picks.
     pub separator: String,
-    /// What comes before each.
+    /// Text before each pick.
     pub prefix: String,
-    /// What follows each.
+    /// Text after each pick.
     pub suffix: String,
-    /// Whether this machine draws, and no model is asked.
+    /// Whether the choice is made at random, without a model call.
     pub random: bool,
 }
 
 impl ChoiceConstraint {
-    /// One of these.
+    /// A choice of exactly one option.
     #[must_use]
     pub fn one_of(options: Vec<String>) -> Self {
         ChoiceConstraint {
@@ -37,8 +37,8 @@ impl ChoiceConstraint {
         }
     }
 
-    /// The choice that an argument evaluated to: `{items, maxPick?, minPick?, separator?,
-    /// prefix?, suffix?, type?}`. Items that are no texts are written as JSON.
+    /// Reads an evaluated argument: `{items, maxPick?, minPick?, separator?, prefix?, suffix?,
+    /// type?}`. Items that are not texts are converted to JSON.
     #[must_use]
     pub fn from_value(value: &Value) -> Option<Self> {
         let Value::List(items) = value.get_path(&["items"])? else {
@@ -55,8 +55,8 @@ impl ChoiceConstraint {
         };
         let text = |name| Some(value.get_path(&[name])?.as_str()?.to_owned());
         choice.min_pick = count("minPick").unwrap_or(1);
-        // `minPick: 3` alone must stay satisfiable, so the upper bound is never below the lower
-        // one.
+        // The upper limit is never below the lower one, so that `minPick: 3` alone can be
+        // satisfied.
         choice.max_pick = count("maxPick").unwrap_or(1).max(choice.min_pick).max(1);
         choice.separator = text("separator").unwrap_or(choice.separator);
         choice.prefix = text("prefix").unwrap_or_default();
@@ -65,24 +65,24 @@ impl ChoiceConstraint {
         Some(choice)
     }
 
-    /// Some of the options, drawn; in an answer each comes once.
+    /// Picks random options without repetition. Returns their indices.
     #[must_use]
     pub fn draw(&self, random: &mut Random) -> Vec<usize> {
-        // `clamp` panics if its bounds cross, so an empty list of options still has the bound 1.
+        // `clamp` panics if min > max, so the limit is 1 even without options.
         let most = self.max_pick.clamp(1, self.options.len().max(1));
         let fewest = self.min_pick.clamp(1, most);
         let count = fewest + random.below(most - fewest + 1);
         let mut left: Vec<usize> = (0..self.options.len()).collect();
         let mut picked = Vec::new();
         while picked.len() < count && !left.is_empty() {
-            // Removing a pick prevents repeats. The order of `left` is irrelevant: the next pick is
-            // random.
+            // Removing a pick prevents repetition. The order of `left` does not matter, because the
+            // next pick is random.
             picked.push(left.swap_remove(random.below(left.len())));
         }
         picked
     }
 
-    /// The answer that these options make, in their own spelling.
+    /// Formats the picked options, in their original spelling.
     #[must_use]
     pub fn text(&self, picked: &[usize]) -> String {
         let options = picked.iter().filter_map(|index| self.options.get(*index));
@@ -90,14 +90,15 @@ impl ChoiceConstraint {
         dressed.collect::<Vec<_>>().join(&self.separator)
     }
 
-    /// The options that an answer names. Blanks, quotes, punctuation at the end, case, and
-    /// the JSON that a provider's own constraint makes do not count.
+    /// Returns the indices of the options in an answer. Ignores white space, quotes, final
+    /// punctuation, case, and the JSON that structured output of a provider adds.
     ///
     /// # Errors
-    /// In words for the model: what is no option, or how many have to be named.
+    /// Returns a message for the model that names an invalid option or the required number of
+    /// picks.
     pub fn check(&self, answer: &str) -> Result<Vec<usize>, String> {
         let picked = match self.find(answer) {
-            // The whole answer first: an option may contain the separator itself.
+            // The whole answer is tried first, because an option may contain the separator.
             Some(index) => vec![index],
             None => self.check_pieces(&self.pieces(answer))?,
         };
@@ -118,7 +119,7 @@ impl ChoiceConstraint {
         let mut picked = Vec::new();
         for piece in pieces {
             let index = self.find(piece).ok_or_else(|| self.unknown(piece))?;
-            // Models repeat options; a repetition is not a second choice.
+            // Models repeat options; a repeated option does not count twice.
             if !picked.contains(&index) {
                 picked.push(index);
             }
@@ -131,7 +132,7 @@ impl ChoiceConstraint {
     }
 
     fn unknown(&self, piece: &str) -> String {
-        // An answer without separators can be very long; the message needs only its start.
+        // An answer without separators can be very long, and its start is enough for the message.
         let shown: String = piece.chars().take(80).collect();
         let options = self.options.iter().map(String::as_str);
         match nearest(&shown, options) {
@@ -140,7 +141,7 @@ impl ChoiceConstraint {
         }
     }
 
-    /// The options, or as many as a message has room for.
+    /// Lists the options, limited to the length of a message.
     fn some(&self) -> String {
         let shown = self.options.iter().take(12).map(String::as_str);
         let shown = shown.collect::<Vec<_>>().join(", ");
@@ -159,11 +160,11 @@ impl ChoiceConstraint {
         options
             .iter()
             .position(exact)
-            // Exact matches win: two options may differ only in case or punctuation.
+            // Exact matches come first, because options may differ only in case or punctuation.
             .or_else(|| options.iter().position(same))
     }
 
-    /// A piece without what does not count.
+    /// Removes the parts of a pick that are ignored in comparisons.
     fn bare(&self, piece: &str) -> String {
         let piece = strip(piece.trim());
         let piece = piece.strip_prefix(self.prefix.trim()).unwrap_or(piece);
@@ -171,21 +172,21 @@ impl ChoiceConstraint {
         strip(piece).to_lowercase()
     }
 
-    /// The pieces of an answer of several options.
+    /// Splits an answer into picks.
     fn pieces(&self, answer: &str) -> Vec<String> {
-        // A provider's own constraint answers in JSON, where the separator has no meaning.
+        // Structured output of a provider is JSON, where the separator has no meaning.
         if let Some(pieces) = wrapped(answer) {
             return pieces;
         }
         let separator = self.separator.trim();
         let split: Vec<&str> = match self.max_pick > 1 {
-            // A single choice is never split: the comma may be a part of the option.
+            // A single pick is never split, because an option may contain a comma.
             false => vec![answer],
             true if separator.is_empty() && self.separator.is_empty() => {
                 answer.split([',', '，', '、', '\n']).collect()
             }
             true if separator.is_empty() => answer.split(self.separator.as_str()).collect(),
-            // Models also write other commas, or one option per line, whatever they were told.
+            // Models also write other commas, or one option per line, despite the instructions.
             true if separator == "," => answer.split([',', '，', '、', '\n']).collect(),
             true => answer.split(separator).collect(),
         };
@@ -194,8 +195,8 @@ impl ChoiceConstraint {
         pieces.map(str::to_owned).collect()
     }
 
-    /// The schema that a provider's own constraint is given: an object, since not every
-    /// provider takes anything else at the root.
+    /// Returns the schema for structured output. It is an object, because some providers accept
+    /// only objects at the root.
     #[must_use]
     pub fn schema(&self) -> serde_json::Value {
         let one = json!({"type": "string", "enum": self.options});
@@ -213,7 +214,7 @@ impl ChoiceConstraint {
         })
     }
 
-    /// The instructions for a model whose provider has no constraint of its own.
+    /// Returns the instruction for models of providers without structured output.
     #[must_use]
     pub fn instruction(&self) -> String {
         let options: Vec<String> = self.options.iter().map(|o| format!("- {o}")).collect();
@@ -239,12 +240,12 @@ impl ChoiceConstraint {
     }
 }
 
-/// The options in `{"answer": …}`, `["a", "b"]` or `"a"`.
+/// Extracts the options from `{"answer": …}`, `["a", "b"]` or `"a"`.
 fn wrapped(answer: &str) -> Option<Vec<String>> {
     let tree: serde_json::Value = serde_json::from_str(answer.trim()).ok()?;
     let inner = match &tree {
-        // The name of the only field is ignored, because a model without the schema may choose
-        // another.
+        // The field name is ignored, because a model that does not see the schema may use another
+        // one.
         serde_json::Value::Object(fields) => fields.values().next()?,
         other => other,
     };
@@ -262,8 +263,8 @@ fn plain(scalar: &serde_json::Value) -> String {
     }
 }
 
-/// Without quotes, marks of emphasis and punctuation around it. An option that is nothing
-/// else stays as it is.
+/// Removes quotes, emphasis marks and punctuation around a text. A text that consists only of these
+/// is returned unchanged.
 fn strip(text: &str) -> &str {
     const AROUND: [char; 18] = [
         ' ', '\n', '\t', '\r', '"', '\'', '`', '*', '_', '“', '”', '‘', '’', '「', '」', '。', '.',
@@ -276,18 +277,18 @@ fn strip(text: &str) -> &str {
     if inner.is_empty() { text } else { inner }
 }
 
-/// Numbers that look random, the same for the same beginning (SplitMix64). Not for secrets.
+/// Deterministic pseudorandom numbers (SplitMix64). Not suitable for secrets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Random(u64);
 
 impl Random {
-    /// Numbers that begin here.
+    /// Creates a generator from a seed.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Random(seed)
     }
 
-    /// The next number.
+    /// Returns the next number.
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
@@ -297,8 +298,7 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below this; 0 where that is 0. The bias of a choice among a few is far
-    /// below what anybody can see.
+    /// Returns a number below `end`, or 0 if `end` is 0. The bias is negligible for small ranges.
     pub fn below(&mut self, end: usize) -> usize {
         // Multiply and shift instead of `%`: this uses the high bits and cannot divide by zero.
         let wide = u128::from(self.next()) * end as u128;

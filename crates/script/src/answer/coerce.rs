@@ -1,13 +1,14 @@
-//! Values brought to the types that a schema wants, where nothing is lost or guessed.
+//! Converts values to the types of a schema, if the conversion is lossless and unambiguous.
 
 use quillet_core::{Map, MapTable, Value, ValueList, json};
 use serde_json::Value as Json;
 
-/// The value as the schema wants it. What is invalid stays as it is, for the check to name.
+/// Converts a value to a type that the schema allows. An invalid value is returned unchanged, and
+/// the later check reports it.
 #[must_use]
 pub fn coerce(value: Value, schema: &Json) -> Value {
     let wanted = types(schema);
-    // A value of one allowed type is not converted to another one that stands before it.
+    // A value that already has an allowed type is not converted to another one.
     if wanted.is_empty() || wanted.iter().any(|kind| is(&value, kind)) {
         return coerce_inside(value, schema);
     }
@@ -18,7 +19,7 @@ pub fn coerce(value: Value, schema: &Json) -> Value {
     }
 }
 
-/// The types that a schema allows; none for any.
+/// Returns the types that a schema allows; empty means any type.
 pub(super) fn types(schema: &Json) -> Vec<&str> {
     match schema.get("type") {
         Some(Json::String(kind)) => vec![kind],
@@ -56,17 +57,17 @@ fn convert(value: &Value, kind: &str) -> Option<Value> {
 
 #[allow(clippy::cast_possible_truncation, clippy::cast_precision_loss)]
 fn to_integer(number: f64) -> Option<Value> {
-    // 2^53: from there on a float may have lost digits, so the integer would be a guess.
+    // 2^53: a larger float may have lost digits, so its integer value is uncertain.
     let fits = number.fract() == 0.0 && number.abs() < 9_007_199_254_740_992.0;
     fits.then_some(Value::Int(number as i64))
 }
 
-/// A number, an integer where it is written as one.
+/// Parses a number, as an integer if it is written as one.
 pub(super) fn number(text: &str) -> Option<Value> {
     if let Ok(number) = text.parse::<i64>() {
         return Some(Value::Int(number));
     }
-    // `inf` and `nan` are words.
+    // Rust parses `inf` and `nan` as floats, but in an answer they are words.
     let digits = text.bytes().any(|byte| byte.is_ascii_digit());
     let number: f64 = text.parse().ok().filter(|_| digits)?;
     number.is_finite().then_some(Value::Float(number))

@@ -1,17 +1,16 @@
-//! The fence of code that models like to put around what they were asked for.
+//! Code fences that models put around an answer.
 
-/// What is in a fence, and where that begins in the text.
+/// Content of a code fence and its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FencedText<'a> {
     /// The text between the fences.
     pub(super) text: &'a str,
-    /// Its first byte.
+    /// Byte offset of the text.
     pub(super) start: usize,
 }
 
-/// The first block of code in the text: a line that begins with three or more back ticks
-/// or tildes and any words, until a line of as many or the end of the text. One that was
-/// cut has no end.
+/// Finds the first code fence: a line that starts with at least three backticks or tildes, up to a
+/// line with at least as many, or the end of the text if the answer was cut off.
 pub(super) fn find(text: &str) -> Option<FencedText<'_>> {
     let mut open: Option<(&str, usize)> = None;
     let mut at = 0;
@@ -25,8 +24,8 @@ pub(super) fn find(text: &str) -> Option<FencedText<'_>> {
                 }
             }
             Some((mark, start)) => {
-                // As many marks or more and nothing else: a shorter fence inside belongs to the
-                // text.
+                // The closing line has at least as many marks and no other text. A shorter fence
+                // inside is part of the content.
                 let closes = trimmed.starts_with(mark)
                     && trimmed.trim_matches(mark.chars().next()?).is_empty();
                 if closes {
@@ -46,8 +45,8 @@ pub(super) fn find(text: &str) -> Option<FencedText<'_>> {
     })
 }
 
-/// The back ticks or tildes that a line begins with, if they are three or more and the line
-/// is no code in a line (```` ```a``` ````).
+/// Returns the backticks or tildes at the start of a line, if there are at least three and the line
+/// is not inline code (```` ```a``` ````).
 fn mark(line: &str) -> Option<&str> {
     let first = line.chars().next().filter(|c| matches!(c, '`' | '~'))?;
     let length = line.bytes().take_while(|byte| *byte == first as u8).count();

@@ -1,4 +1,4 @@
-//! `input`: what a script takes, and arguments brought to it.
+//! The declaration of a script's inputs (`input`), and the binding of arguments to them.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use super::coerce::coerce;
 use super::schema::{AnswerSchema, normal};
 use crate::run::ScriptInput;
 
-/// The declared inputs of a script, in order.
+/// The declared inputs of a script in order.
 #[derive(Debug, Default)]
 pub struct Inputs {
     /// The inputs.
@@ -21,15 +21,15 @@ pub struct Inputs {
 pub struct InputField {
     /// Its name.
     pub name: String,
-    /// Whether it has to be given.
+    /// Whether it is required.
     pub required: bool,
-    /// Its location among arguments without names, from 0.
+    /// Its position among positional arguments, from 0.
     pub index: Option<usize>,
-    /// What it is where nobody gives it.
+    /// Value if the caller passes none.
     pub default: Option<Value>,
-    /// What it is for.
+    /// Its description.
     pub description: String,
-    /// Values that it may have, to show.
+    /// Example values for documentation.
     pub examples: Vec<Value>,
     /// Whether it is hidden from models.
     pub hidden: bool,
@@ -41,27 +41,27 @@ pub struct InputField {
 pub struct InputProblem {
     /// The input.
     pub field: String,
-    /// The problem, one sentence.
+    /// The problem in one sentence.
     pub message: String,
     /// How to fix it.
     pub help: Option<String>,
 }
 
-/// Arguments that fit.
+/// Arguments after binding.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BoundArguments {
-    /// Values by name: what was given, and defaults. Names that are no input are in it, too.
+    /// Values by name, including defaults and names that match no input.
     pub values: Map,
-    /// A single value that no input takes: a message of the user.
+    /// A single value that matches no input. It becomes a user message.
     pub rest: Option<Value>,
 }
 
-/// What an input can declare besides what JSON Schema has.
+/// Keys of an input that are not part of JSON Schema.
 const OWN: [&str; 9] = [
     "name", "required", "index", "default", "value", "example", "examples", "hidden", "title",
 ];
 
-/// Words of JSON Schema that people use there; others are kept, but not guessed at.
+/// Common keywords of JSON Schema. Other keywords are accepted, but not used to detect typos.
 const SCHEMA: [&str; 18] = [
     "type",
     "description",
@@ -84,10 +84,10 @@ const SCHEMA: [&str; 18] = [
 ];
 
 impl Inputs {
-    /// Reads `input`: a list of names and objects, an object of inputs, or one name.
+    /// Parses `input`: a list of names and objects, an object of inputs, or a single name.
     ///
     /// # Errors
-    /// All that is wrong with it, each with the input's name.
+    /// Returns all problems, each with the name of the input.
     pub fn read(input: &Value) -> Result<Inputs, Vec<InputProblem>> {
         let mut inputs = Inputs::default();
         let mut problems = Vec::new();
@@ -122,7 +122,7 @@ impl Inputs {
         match item {
             Value::Str(name) => self.add(name, &Value::Null, problems),
             Value::Map(map) => match map.get("name") {
-                // `{name: x}` alone declares an input called `name`. Only further keys make it a
+                // `{name: x}` alone declares an input called `name`. Only with further keys is it a
                 // description.
                 Some(Value::Str(name)) if map.len() > 1 => self.add(name, item, problems),
                 _ => self.add_all(map, problems),
@@ -143,7 +143,7 @@ impl Inputs {
         }
     }
 
-    /// A later word about an input wins over an earlier one.
+    /// Adds an input. A later declaration replaces an earlier one with the same name.
     fn add(&mut self, name: &str, about: &Value, problems: &mut Vec<InputProblem>) {
         let name = name.trim();
         if name.is_empty() {
@@ -151,7 +151,7 @@ impl Inputs {
         }
         match InputField::read(name, about) {
             Ok(field) => {
-                // Inherited declarations come first, so a later one of the same name overrides
+                // Inherited declarations come first, so a later one with the same name overrides
                 // them.
                 self.fields.retain(|other| other.name != field.name);
                 self.fields.push(field);
@@ -171,30 +171,30 @@ impl Inputs {
         }
     }
 
-    /// The input of this place.
+    /// Returns the input at a position.
     #[must_use]
     pub fn field_at_index(&self, index: usize) -> Option<&InputField> {
         self.fields.iter().find(|field| field.index == Some(index))
     }
 
-    /// The input of this name.
+    /// Returns the input with a name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&InputField> {
         self.fields.iter().find(|field| field.name == name)
     }
 
-    /// Brings arguments to what the script takes. `configured` are the front matter's values:
-    /// an input that has one there is not missing.
+    /// Binds arguments to the declared inputs. An input with a value in the front matter
+    /// (`configured`) is not missing.
     ///
     /// # Errors
-    /// Each input that is missing or is invalid.
+    /// Returns each missing or invalid input.
     pub fn bind(
         &self,
         input: ScriptInput,
         configured: &Map,
     ) -> Result<BoundArguments, Vec<InputProblem>> {
         let (given, rest) = self.named(input);
-        // Names that are no input stay in. `misspelt` reports those that look like typos.
+        // Names that match no input are included. `misspelt` reports probable typos.
         let mut values = given.to_table();
         let mut problems = Vec::new();
         for field in &self.fields {
@@ -217,8 +217,8 @@ impl Inputs {
         }
     }
 
-    /// A name that was given and that is no input, while an input of nearly that name was not
-    /// given. Names of the front matter (`configured`) are meant, and so is what is like nothing.
+    /// Returns an argument name that is probably a typo of an input without a value. Names in the
+    /// front matter (`configured`) and names that resemble no input are accepted.
     #[must_use]
     pub fn misspelt(&self, given: &Map, configured: &Map) -> Option<InputProblem> {
         let known = |name: &str| self.get(name).is_some() || configured.get(name).is_some();
@@ -229,8 +229,8 @@ impl Inputs {
         let absent: Vec<&str> = absent.map(|field| field.name.as_str()).collect();
         let unknown = given.table().keys().filter(|name| !known(name));
         unknown.into_iter().find_map(|name| {
-            // Only inputs without a value are candidates: a name next to a given input is unlikely
-            // to be its typo.
+            // Only inputs without a value are candidates. A name is unlikely to be a typo of an
+            // input that has a value.
             let near = nearest(name, absent.iter().copied())?;
             Some(InputProblem {
                 help: Some(format!("did you mean `{near}`?")),
@@ -239,7 +239,7 @@ impl Inputs {
         })
     }
 
-    /// Arguments by their names, and what has none.
+    /// Splits the input into arguments by name and a value without a name.
     fn named(&self, input: ScriptInput) -> (Map, Option<Value>) {
         match input {
             ScriptInput::None => (Map::default(), None),
@@ -259,7 +259,7 @@ impl Inputs {
         }
     }
 
-    /// A missing input may have been given by a name that is nearly its own.
+    /// Reports a missing input, with a hint if an argument name is probably a typo of it.
     fn explain(&self, field: &InputField, message: String, given: &Map) -> InputProblem {
         let unknown = given.table().keys().map(|name| &**name);
         let mut unknown = unknown.filter(|name| self.get(name).is_none());
@@ -277,13 +277,13 @@ impl Inputs {
         (!about.is_empty()).then(|| format!("{}: {about}", field.name))
     }
 
-    /// The JSON Schema of the arguments, for a script as a tool: inputs with a place first, in
-    /// the order of their places; hidden ones are omitted.
+    /// Returns the JSON Schema of the arguments, for a script as a tool. Positional inputs come
+    /// first, in order; hidden inputs are omitted.
     #[must_use]
     pub fn to_parameters_schema(&self) -> Json {
         let shown = self.fields.iter().filter(|field| !field.hidden);
         let mut shown: Vec<&InputField> = shown.collect();
-        // Positional inputs first, so models see arguments in the order of a call.
+        // Positional inputs come first, so that models see the arguments in call order.
         shown.sort_by_key(|field| field.index.unwrap_or(usize::MAX));
         let required = shown.iter().filter(|field| field.is_needed());
         let required: Vec<&str> = required.map(|field| field.name.as_str()).collect();
@@ -326,10 +326,10 @@ impl InputField {
         Ok(field)
     }
 
-    /// A default is text in a template, or it fits.
+    /// Checks that a default value is valid or is a template.
     fn check_default(&self) -> Result<(), String> {
         match &self.default {
-            // Its value is known only when the script runs.
+            // The value is known only when the script runs.
             Some(Value::Str(text)) if text.contains("{{") || text.starts_with("?=") => Ok(()),
             Some(default) => self
                 .fit(default.clone())
@@ -343,15 +343,15 @@ impl InputField {
         self.schema.tree().get("type") == Some(&"array".into())
     }
 
-    /// Whether a caller has to give it.
+    /// Returns whether the caller must pass a value.
     fn is_needed(&self) -> bool {
         self.required && self.default.is_none()
     }
 
-    /// The value as the input's type wants it.
+    /// Converts a value to the type of the input.
     ///
     /// # Errors
-    /// Why it is invalid.
+    /// Returns the reason why the value is invalid.
     pub fn fit(&self, value: Value) -> Result<Value, String> {
         let value = coerce(value, self.schema.tree());
         match self.schema.check(&value) {
@@ -365,17 +365,17 @@ impl InputField {
         given: Option<&Value>,
         configured: Option<&Value>,
     ) -> Result<Option<Value>, String> {
-        // A required input that is null counts as not given, so its default still applies.
+        // Null for a required input counts as missing, so its default still applies.
         let given = given.filter(|value| !(self.required && **value == Value::Null));
         match (given, configured) {
-            // What an optional input is not stays nothing.
+            // Null is a valid value of an optional input.
             (Some(Value::Null), _) => Ok(Some(Value::Null)),
             (Some(value), _) => self.fit(value.clone()).map(Some),
-            // The front matter has the value: nothing is bound here, and nothing is missing.
+            // The front matter supplies the value, so the input is not missing.
             (None, Some(_)) => Ok(None),
             (None, None) => match &self.default {
-                // Not checked again: `check_default` did that, and a template fits only after
-                // rendering.
+                // Not checked again, because `check_default` did that. A template matches the type
+                // only after rendering.
                 Some(default) => Ok(Some(coerce(default.clone(), self.schema.tree()))),
                 None if self.required => Err("missing required value".to_owned()),
                 None => Ok(None),
@@ -383,7 +383,7 @@ impl InputField {
         }
     }
 
-    /// The input as JSON Schema tells models of it. Without a type it is text.
+    /// Returns the JSON Schema for models. The type defaults to text.
     fn to_schema(&self) -> Json {
         let mut out = self.schema.tree().clone();
         let Json::Object(fields) = &mut out else {
@@ -393,8 +393,8 @@ impl InputField {
             .iter()
             .any(|name| fields.contains_key(*name));
         if !typed {
-            // A model cannot see what an untyped input takes; the default shows what the author
-            // meant.
+            // A model cannot see the type of an untyped input, so it is derived from the default
+            // value.
             let kind = self.default.as_ref().map_or("string", Value::kind);
             fields.insert("type".to_owned(), kind.into());
         }
@@ -416,7 +416,8 @@ fn flag(map: &Map, name: &str) -> Result<bool, String> {
     match map.get(name) {
         None | Some(Value::Null) => Ok(false),
         Some(Value::Bool(flag)) => Ok(*flag),
-        // Names of an object's fields that have to be there: a schema's word.
+        // A list under `required` belongs to JSON Schema: it names the required fields of an
+        // object.
         Some(Value::List(_)) if name == "required" => Ok(false),
         Some(other) => Err(format!(
             "{name} must be true or false, not {}",
@@ -445,11 +446,12 @@ fn examples(map: &Map) -> Vec<Value> {
     }
 }
 
-/// What is said of an input, without what is its own. Misspelt words of either are named.
+/// Returns the JSON Schema of an input without the keys in `OWN`. Reports probable typos of keys.
 fn schema_of(map: &Map) -> Result<Json, String> {
     let mut out: MapTable = MapTable::default();
     for (name, value) in map {
-        // A list under `required` belongs to JSON Schema: it names the fields of an object.
+        // A list under `required` belongs to JSON Schema: it names the required fields of an
+        // object.
         let own = OWN.contains(&&**name) && !(&**name == "required" && value.kind() == "array");
         if own || &**name == "description" {
             continue;

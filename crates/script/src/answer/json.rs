@@ -1,20 +1,21 @@
-//! JSON in a model's answer.
+//! Parses JSON in a model's answer.
 
 use quillet_core::{Value, json};
 
 use super::fence;
 use super::parse_error::AnswerParseError;
 
-/// Reads the answer as it is, else what is in its fence, else what stands from the first
-/// bracket to the last one of its kind.
+/// Parses the whole answer, else the content of its code fence, else the text from the first
+/// opening bracket to the last matching one.
 pub(super) fn read(text: &str) -> Result<Value, AnswerParseError> {
     let whole = text.trim();
-    // As it is first: a string in the JSON may contain a fence or brackets.
+    // The whole answer is tried first, because a JSON string may contain a fence or brackets.
     if let Ok(value) = json::parse(whole) {
         return Ok(value);
     }
     let fenced = fence::find(text);
-    // A fence shows what the model meant, so its error is reported and no bracket is searched.
+    // A fence shows which text the model meant, so its error is reported and brackets are not
+    // searched.
     if let Some(fenced) = fenced {
         return parse(text, fenced.start, fenced.text);
     }
@@ -41,12 +42,13 @@ fn parse(text: &str, start: usize, piece: &str) -> Result<Value, AnswerParseErro
         let lines = before.matches('\n').count();
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
         let in_line = match error.line() {
-            // Only the first line of a piece can begin in the middle of a line.
+            // Only the first line of the extracted text can start in the middle of a line.
             0 | 1 => before.len() - line_start,
             _ => 0,
         };
         let message = error.to_string();
-        // The parser counts from the piece; the position below counts from the whole answer.
+        // The parser counts from the extracted text. The position below is relative to the whole
+        // answer.
         let message = message.split(" at line ").next().unwrap_or(&message);
         AnswerParseError::new(format!("invalid JSON: {message}"))
             .with_position(lines + error.line().max(1), in_line + error.column().max(1))

@@ -1,8 +1,7 @@
-//! What a model answered, read as the script asked for it: JSON, YAML, NObj, choices, thinking; and
-//! the words that ask a model for it.
+//! Parses model answers in the requested format (JSON, YAML, NObj, choices, thinking), and writes
+//! the instructions that request a format.
 //!
-//! Everything here is a pure function of text. Asking the model, and asking again, is the part of
-//! [`crate::call`].
+//! All functions here are pure functions of text. [`crate::call`] sends requests and repairs.
 
 mod choice;
 mod coerce;
@@ -38,7 +37,7 @@ pub enum AnswerFormat {
 }
 
 impl AnswerFormat {
-    /// The format of a name. `json_object` and `json_schema` are JSON.
+    /// Parses a format name. `json_object` and `json_schema` select JSON.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         match name.to_ascii_lowercase().as_str() {
@@ -49,7 +48,7 @@ impl AnswerFormat {
         }
     }
 
-    /// Its name.
+    /// Returns the name used in scripts.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -59,7 +58,7 @@ impl AnswerFormat {
         }
     }
 
-    /// Its name for people and models.
+    /// Returns the name used in messages to people and models.
     #[must_use]
     pub fn title(self) -> &'static str {
         match self {
@@ -70,11 +69,11 @@ impl AnswerFormat {
     }
 }
 
-/// Reads an answer: one fence of code around it is taken off, whatever stands
-/// before and behind it; scalars are values too. A schema says what NObj's words are.
+/// Parses an answer. If there is a code fence, only its content is parsed. Scalars are valid
+/// values. NObj uses the schema to find names and types.
 ///
 /// # Errors
-/// What cannot be read, and where.
+/// Returns the syntax error and its position.
 pub fn read(
     format: AnswerFormat,
     text: &str,
@@ -83,7 +82,7 @@ pub fn read(
     let value = match format {
         AnswerFormat::Json => json::read(text)?,
         AnswerFormat::Yaml => yaml::read(text)?,
-        // NObj needs the schema while it reads, to find names and types, so it coerces by itself.
+        // NObj needs the schema for names and types during parsing, so it also converts the values.
         AnswerFormat::NObj => return nobj::read(text, schema),
     };
     Ok(match schema {
@@ -92,7 +91,7 @@ pub fn read(
     })
 }
 
-/// A text without the fence of code that models put around it, and without blanks at its ends.
+/// Removes a code fence around a text, and white space at both ends.
 #[must_use]
 pub fn unfenced(text: &str) -> &str {
     fence::find(text).map_or(text, |fenced| fenced.text).trim()

@@ -1,4 +1,4 @@
-//! The words that tell a model what its answer has to look like.
+//! Instructions that tell a model the form of its answer.
 
 use std::fmt::Write;
 
@@ -6,12 +6,11 @@ use serde_json::Value as Json;
 
 use super::AnswerFormat;
 
-// The text goes into a request, so a very deep schema is cut instead of filling the prompt.
-/// Levels of nested objects that are described one by one.
+// Maximum depth of nested objects that are described individually.
 const MOST_LEVELS: usize = 8;
 
-/// A schema in natural language: what `{{output}}` says unless `naturalOutput` is `false`.
-/// Each field has a line with its type, whether it has to be there, and what it is.
+/// Describes a schema in natural language, for `{{output}}` unless `naturalOutput` is `false`. Each
+/// field has a line with its type, description, and whether it is required.
 #[must_use]
 pub fn describe(schema: &Json) -> String {
     let mut out = String::new();
@@ -30,8 +29,8 @@ pub fn describe(schema: &Json) -> String {
     out
 }
 
-/// What the system message says of an answer, if it has to: for objects and lists, unless
-/// `told` (the messages' text) names all that has to be there already.
+/// Returns the part of the system message that describes objects and lists. Returns `None` if the
+/// messages (`told`) already mention all required fields.
 #[must_use]
 pub fn section(schema: &Json, format: AnswerFormat, told: &str) -> Option<String> {
     let is_list = schema.get("type") == Some(&"array".into());
@@ -39,14 +38,14 @@ pub fn section(schema: &Json, format: AnswerFormat, told: &str) -> Option<String
         return None;
     }
     let required = required(schema);
-    // The author's messages describe the form already; a second description only costs tokens.
+    // The author's messages already describe the form. A second description would only cost tokens.
     if !required.is_empty() && required.iter().all(|name| told.contains(name)) {
         return None;
     }
     Some(format!("{}\n\n{}", manner(format), describe(schema)))
 }
 
-/// How each format is to be written.
+/// Returns the instruction for writing a format.
 fn manner(format: AnswerFormat) -> &'static str {
     match format {
         AnswerFormat::Json => {
@@ -139,7 +138,7 @@ fn either(schema: &Json) -> Option<String> {
     Some(kinds.collect::<Vec<_>>().join(" or "))
 }
 
-/// What else a value has to be, in words.
+/// Describes the other constraints of a value.
 fn bounds(schema: &Json) -> String {
     const WORDS: [(&str, &str); 12] = [
         ("enum", "one of"),

@@ -1,4 +1,4 @@
-//! The error of all formats of answers.
+//! The common error type of all answer formats.
 
 use quillet_core::LineColumn;
 

@@ -1,13 +1,12 @@
-//! JSON Schemas as scripts write them: made valid, checked, fitted to values and to providers.
+//! JSON Schemas in scripts: normalization, validation, and conversion for providers.
 
 use quillet_core::{Value, nearest};
 use quillet_schema::{Rules, SchemaViolation, Validator};
 use serde_json::{Map as JsonMap, Value as Json, json};
 
-/// Most diagnostics that a model or an author gets immediately.
+/// Maximum number of problems in one error message.
 const MOST_FINDINGS: usize = 8;
-// A message quotes the invalid value, which may be as long as the answer.
-/// Characters of a diagnostic.
+// Maximum length of a problem in characters. It quotes the invalid value, which may be very long.
 const MOST_CHARACTERS: usize = 300;
 
 /// The types of JSON Schema.
@@ -15,7 +14,7 @@ const TYPES: [&str; 7] = [
     "string", "number", "integer", "boolean", "object", "array", "null",
 ];
 
-/// Other names that people give them.
+/// Alternative type names that scripts may use.
 const ALIASES: [(&str, &str); 14] = [
     ("int", "integer"),
     ("long", "integer"),
@@ -33,10 +32,10 @@ const ALIASES: [(&str, &str); 14] = [
     ("nil", "null"),
 ];
 
-/// The name that JSON Schema has for a type; `None` for `any`.
+/// Returns the JSON Schema name of a type, or `None` for `any`.
 ///
 /// # Errors
-/// There is no such type; with the nearest that there is.
+/// The type is unknown. The message suggests the most similar one.
 pub(super) fn type_name(name: &str) -> Result<Option<&'static str>, String> {
     let lower = name.trim().to_ascii_lowercase();
     if lower == "any" {
@@ -55,7 +54,7 @@ pub(super) fn type_name(name: &str) -> Result<Option<&'static str>, String> {
     ))
 }
 
-/// A schema that can be checked.
+/// A normalized schema that can validate values.
 #[derive(Debug)]
 pub struct AnswerSchema {
     tree: Json,
@@ -63,11 +62,11 @@ pub struct AnswerSchema {
 }
 
 impl AnswerSchema {
-    /// Takes a schema as a script has it: `int` for `integer` and the like, a type's name in
-    /// place of a schema, `required: true` in a property.
+    /// Normalizes and compiles a schema. Scripts may write `int` for `integer` and similar names, a
+    /// type name instead of a schema, and `required: true` in a property.
     ///
     /// # Errors
-    /// The problem, in words.
+    /// Returns a message if the schema is invalid.
     pub fn new(schema: &Json) -> Result<Self, String> {
         let tree = normal(schema)?;
         let validator = Validator::new(&tree, Rules::default());
@@ -75,16 +74,16 @@ impl AnswerSchema {
         Ok(AnswerSchema { tree, validator })
     }
 
-    /// The valid schema.
+    /// Returns the normalized schema.
     #[must_use]
     pub fn tree(&self) -> &Json {
         &self.tree
     }
 
-    /// Whether a value follows it.
+    /// Validates a value.
     ///
     /// # Errors
-    /// What does not, each in words with its path: `user.tags[0]: 1 is not of type "string"`.
+    /// Returns all violations with their paths: `user.tags[0]: 1 is not of type "string"`.
     pub fn check(&self, value: &Value) -> Result<(), Vec<String>> {
         let tree = Json::from(value);
         let findings = self.validator.findings(&tree, MOST_FINDINGS);
@@ -116,13 +115,13 @@ fn violation_message(finding: &SchemaViolation) -> String {
 
 fn shorten(message: &str) -> String {
     match message.char_indices().nth(MOST_CHARACTERS) {
-        // The cut is at a character boundary, since the quoted value may be in any script.
+        // Cut at a character boundary, because the quoted value may contain multi-byte characters.
         Some((end, _)) => format!("{}…", message.get(..end).unwrap_or_default()),
         None => message.to_owned(),
     }
 }
 
-/// The schema as the standard has it.
+/// Converts a schema to standard JSON Schema.
 pub(super) fn normal(schema: &Json) -> Result<Json, String> {
     match schema {
         Json::String(name) => Ok(type_name(name)?.map_or(json!({}), |name| json!({"type": name}))),
@@ -139,7 +138,7 @@ fn normal_object(fields: &JsonMap<String, Json>) -> Result<Json, String> {
         let value = match (name.as_str(), value) {
             ("type", Json::String(kind)) => match type_name(kind)? {
                 Some(kind) => kind.into(),
-                // `any` is the absence of a type in JSON Schema.
+                // JSON Schema expresses `any` by omitting the type.
                 None => continue,
             },
             ("type", Json::Array(kinds)) => normal_types(kinds)?,
@@ -150,15 +149,15 @@ fn normal_object(fields: &JsonMap<String, Json>) -> Result<Json, String> {
             ("anyOf" | "oneOf" | "allOf" | "prefixItems", Json::Array(all)) => {
                 Json::Array(all.iter().map(normal).collect::<Result<_, _>>()?)
             }
-            // A property's own key, which is read into the `required` of its object.
+            // Added to the `required` list of the enclosing object below.
             ("required", Json::Bool(_)) => continue,
             _ => value.clone(),
         };
         out.insert(name.clone(), value);
     }
-    // From the written properties: normalizing has removed their own `required` flags.
+    // Reads the original properties, because normalization has removed their `required` flags.
     require(&mut out, fields.get("properties"));
-    // Without a type the standard lets every value that is no object pass `properties`.
+    // Without a type, any value that is not an object would satisfy `properties`.
     if !out.contains_key("type") && out.contains_key("properties") {
         out.insert("type".to_owned(), "object".into());
     }
@@ -183,7 +182,7 @@ fn normal_each(schemas: &JsonMap<String, Json>) -> Result<Json, String> {
         .map(Json::Object)
 }
 
-/// Properties that say `required: true` themselves.
+/// Adds properties with `required: true` to the object's `required` list.
 fn require(out: &mut JsonMap<String, Json>, properties: Option<&Json>) {
     let Some(Json::Object(properties)) = properties else {
         return;
@@ -202,23 +201,23 @@ fn require(out: &mut JsonMap<String, Json>, properties: Option<&Json>) {
     }
 }
 
-/// The field that holds what is no object, where a provider takes only objects.
+/// Name of the field that wraps other values for providers that accept only objects.
 const WRAP: &str = "answer";
 
-/// A schema as providers take it.
+/// A schema in a form that providers accept.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProviderSchema {
-    /// The schema; an object at its root.
+    /// The schema. Its root is an object.
     pub schema: Json,
-    /// Whether the answer's value is in its one field.
+    /// Whether the value is wrapped in a field of that object.
     pub wrapped: bool,
-    /// Whether OpenAI's strict mode takes it: all objects are closed, all fields required, and
-    /// no word is used that the mode refuses.
+    /// Whether OpenAI's strict mode accepts it: all objects are closed, all fields are required,
+    /// and all keywords are supported.
     pub strict: bool,
 }
 
 impl ProviderSchema {
-    /// A valid schema for a provider.
+    /// Converts a normalized schema.
     #[must_use]
     pub fn new(schema: &Json) -> Self {
         let wrapped = schema.get("type") != Some(&"object".into());
@@ -235,7 +234,7 @@ impl ProviderSchema {
         }
     }
 
-    /// The `response_format` of OpenAI's chat wire.
+    /// Returns the `response_format` of the OpenAI Chat API.
     #[must_use]
     pub fn response_format(&self) -> Json {
         json!({
@@ -244,7 +243,7 @@ impl ProviderSchema {
         })
     }
 
-    /// The value in an answer that followed it. One that is not wrapped after all stays.
+    /// Extracts the value from an answer. An answer that is not wrapped is returned unchanged.
     #[must_use]
     pub fn unwrap(&self, value: Value) -> Value {
         match &value {
@@ -256,7 +255,8 @@ impl ProviderSchema {
     }
 }
 
-/// References go from the root, so definitions stay there.
+/// Wraps a schema in an object. Definitions stay at the root, because references are relative to
+/// it.
 fn wrap(mut schema: Json) -> Json {
     let mut root = json!({"type": "object"});
     for name in ["$defs", "definitions"] {
@@ -273,7 +273,7 @@ fn wrap(mut schema: Json) -> Json {
     root
 }
 
-/// Words that OpenAI's strict mode knows everywhere.
+/// Keywords that OpenAI's strict mode supports everywhere.
 const STRICT: [&str; 13] = [
     "$defs",
     "$ref",
@@ -294,7 +294,8 @@ fn is_strict(schema: &Json) -> bool {
     let Some(fields) = schema.as_object() else {
         return false;
     };
-    // One unknown word makes the provider refuse the schema, so it turns strict mode off.
+    // A single unsupported keyword makes the provider reject the schema, so strict mode is turned
+    // off.
     if !fields.keys().all(|name| STRICT.contains(&name.as_str())) {
         return false;
     }

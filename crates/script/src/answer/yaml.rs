@@ -1,15 +1,15 @@
-//! YAML in a model's answer.
+//! Parses YAML in a model's answer.
 
 use quillet_core::{Diagnostic, Value};
 
 use super::fence;
 use super::parse_error::AnswerParseError;
 
-/// Reads what is in the answer's fence, else the answer.
+/// Parses the content of the answer's code fence, or else the whole answer.
 pub(super) fn read(text: &str) -> Result<Value, AnswerParseError> {
     let fenced = fence::find(text);
     let (start, piece) = fenced.map_or((0, text), |fenced| (fenced.start, fenced.text));
-    // An empty document is null in YAML, which would hide that the model said nothing.
+    // An empty YAML document is null, which would hide an empty answer.
     if piece.trim().is_empty() {
         return Err(AnswerParseError::new("it is empty").with_position(1, 1));
     }

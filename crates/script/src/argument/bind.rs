@@ -1,35 +1,35 @@
-//! Evaluated arguments sorted into places and names.
+//! Binds evaluated arguments to positions and names.
 
 use std::sync::Arc;
 
 use quillet_core::{Map, MapTable, Value};
 
-/// Where an argument's value goes.
+/// The target of an argument's value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ArgumentSlot {
-    /// The next place.
+    /// The next position.
     Place,
     /// A name.
     Name(Arc<str>),
-    /// The next place and the name that the argument itself is: `f(x)` is also `x=x`.
+    /// The next position, and the name in the argument itself: `f(x)` also means `x=x`.
     PlaceAndName(Arc<str>),
 }
 
-/// The arguments of a call, evaluated.
+/// The evaluated arguments of a call.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct EvaluatedArguments {
-    /// Values by place; `None` is `undefined`.
+    /// Positional values; `None` is `undefined`.
     pub positional: Vec<Option<Value>>,
-    /// Values by name. A name whose value is `undefined` is omitted.
+    /// Named values. A name whose value is `undefined` is omitted.
     pub named: MapTable,
-    /// Whether a name was given with `=`, were its value `undefined`.
+    /// Whether an argument has a name with `=`, even if its value is `undefined`.
     has_names: bool,
-    /// How many places also have a name of their own.
+    /// Number of positional values that also have an implied name.
     implied: usize,
 }
 
 impl EvaluatedArguments {
-    /// Sorts values into places and names. A later value of a name wins.
+    /// Binds values to positions and names. A later value of the same name replaces an earlier one.
     pub fn new(items: impl IntoIterator<Item = (ArgumentSlot, Option<Value>)>) -> Self {
         let mut bound = EvaluatedArguments::default();
         for (slot, value) in items {
@@ -56,8 +56,8 @@ impl EvaluatedArguments {
         bound
     }
 
-    /// All of it as one value: a single value is itself, several values are a list, and as
-    /// soon as there is a name it is an object with the places under `0`, `1`….
+    /// Returns all arguments as one value: a single positional value itself, several as a list, and
+    /// with any name an object with the positional values under `0`, `1`….
     #[must_use]
     pub fn value(&self) -> Option<Value> {
         if self.has_names {
@@ -71,7 +71,7 @@ impl EvaluatedArguments {
         }
     }
 
-    /// Places under `0`, `1`… and names, as one object.
+    /// Returns an object with positional values under `0`, `1`… and named values.
     #[must_use]
     pub fn object(&self) -> Map {
         let mut table = MapTable::default();
@@ -87,7 +87,7 @@ impl EvaluatedArguments {
     }
 }
 
-/// A list holds no `undefined`: an empty place is null.
+/// Converts positional values to a list, in which `undefined` becomes null.
 fn list(values: &[Option<Value>]) -> Value {
     let items = values.iter().map(|value| value.clone().unwrap_or_default());
     Value::from(items.collect::<Vec<_>>())

@@ -1,4 +1,4 @@
-//! `|apple|pear:2:";":prefix="- "`: the model, or chance, picks from a list.
+//! `|apple|pear:2:";":prefix="- "`: a choice from a list, by the model or at random.
 
 use std::sync::Arc;
 
@@ -7,25 +7,25 @@ use quillet_core::{Map, Value, nearest};
 use super::split::{self, ArgumentText};
 use super::{Argument, ArgumentError, ArgumentReader, ArgumentValue};
 
-/// A choice among things.
+/// A choice between items.
 #[derive(Clone, Debug, Default)]
 pub struct ArgumentChoice {
-    /// What may be picked: [`ArgumentValue::Literal`] or [`ArgumentValue::Template`], or an
-    /// expression where an item was written `?=…`.
+    /// The items: [`ArgumentValue::Literal`] or [`ArgumentValue::Template`], or an expression for
+    /// an item written as `?=…`.
     pub items: Vec<ArgumentValue>,
-    /// At most so many are picked, from 1; one where nothing was said.
+    /// Maximum number of picks, at least 1. Default: 1.
     pub max_pick: Option<u32>,
-    /// At least so many are picked.
+    /// Minimum number of picks.
     pub min_pick: Option<u32>,
-    /// What stands between several picks.
+    /// Separator between several picks.
     pub separator: Option<Arc<str>>,
-    /// What comes before each pick.
+    /// Text before each pick.
     pub prefix: Option<Arc<str>>,
-    /// What stands after each pick.
+    /// Text after each pick.
     pub suffix: Option<Arc<str>>,
-    /// Whether chance picks, and no model.
+    /// Whether the picks are random instead of made by a model.
     pub random: bool,
-    /// Other named parameters: they belong to the call of the model.
+    /// Other named parameters, which are passed to the model call.
     pub options: Vec<Argument>,
 }
 
@@ -39,7 +39,7 @@ const PARAMETERS: [&str; 6] = [
 ];
 
 impl ArgumentChoice {
-    /// The choice as a value, with its items as they were evaluated.
+    /// Converts the choice to a value with evaluated items.
     #[must_use]
     pub fn to_value(&self, items: Vec<Value>) -> Value {
         let count = |count: u32| Value::Int(i64::from(count));
@@ -74,7 +74,7 @@ impl ArgumentChoice {
         match known {
             None => self.set_place(&argument),
             Some(Ok(parameter)) => self.set_named(parameter, &argument),
-            // Anything else is an option of the model, unless it is nearly one of ours.
+            // Any other name is a model option, unless it resembles a parameter of the choice.
             Some(Err(name)) => match nearest(name, PARAMETERS) {
                 Some(meant) => Err(unknown(&argument, Some(meant))),
                 None => {
@@ -85,7 +85,7 @@ impl ArgumentChoice {
         }
     }
 
-    /// `:2`, `:";"`, `:random`.
+    /// Reads a positional parameter: `:2`, `:";"`, `:random`.
     fn set_place(&mut self, argument: &Argument) -> Result<(), ArgumentError> {
         match (&argument.value, &*argument.text) {
             (ArgumentValue::Skipped, _) => Ok(()),
@@ -151,7 +151,7 @@ fn wrong(name: &str, wanted: &str, argument: &Argument) -> ArgumentError {
     }
 }
 
-/// Reads a choice from its first bar on.
+/// Parses a choice from its first bar.
 pub(super) fn read(
     reader: &ArgumentReader<'_>,
     piece: ArgumentText<'_>,
@@ -177,8 +177,8 @@ pub(super) fn read(
     Ok(choice)
 }
 
-/// A colon ends the items. The colon of Chinese text does so only where a parameter
-/// follows: it may as well stand inside of an item.
+/// Returns whether a colon ends the items. A full-width colon does so only before a parameter,
+/// because it may be part of an item in Chinese text.
 fn ends_items(rest: &str, c: char) -> bool {
     let Some(after) = rest.strip_prefix('：') else {
         return c == ':';

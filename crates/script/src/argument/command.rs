@@ -1,25 +1,25 @@
-//! A call as one text: `name(arguments)`.
+//! A call as text: `name(arguments)`.
 
 use quillet_core::Span;
 
 use super::{ArgumentError, ArgumentReader, Arguments, BareWordPolicy, parse_with, split};
 
-/// A call that was written as text: `test($参数="值")`.
+/// A call in text form: `test($参数="值")`.
 #[derive(Clone, Debug)]
 pub struct TextCommand {
-    /// Its name, with whatever mark it begins with.
+    /// Its name, including any mark before it.
     pub name: String,
-    /// The name's place in the file.
+    /// Span of the name in the file.
     pub name_span: Span,
-    /// What is in the parentheses; nothing where there are none.
+    /// The arguments in the parentheses; empty without parentheses.
     pub arguments: Arguments,
 }
 
-/// Reads a call. `base` is the place of `text` in the file; `words` says what values
-/// without quotes are.
+/// Parses a call. `base` is the span of `text` in the file, and `words` specifies the meaning of
+/// values without quotes.
 ///
 /// # Errors
-/// No name, parentheses that are not closed, text behind them, or arguments that cannot be read.
+/// A missing name, unclosed parentheses, text after them, or invalid arguments.
 pub fn parse_command(
     text: &str,
     base: Span,
@@ -43,7 +43,7 @@ pub fn parse_command(
     })
 }
 
-/// The arguments in the parentheses that open at a byte of the text.
+/// Parses the arguments in the parentheses that open at a byte offset.
 fn inside(reader: &ArgumentReader<'_>, open: usize) -> Result<Arguments, ArgumentError> {
     let bracketed = &reader.text[open..];
     let Some(first) = bracketed.chars().next() else {

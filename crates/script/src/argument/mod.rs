@@ -1,10 +1,9 @@
-//! The text between the parentheses of a call: `a, k=v, |x|y:2`.
+//! Parses the text in the parentheses of a call: `a, k=v, |x|y:2`.
 //!
-//! Reading says what each place holds; it evaluates nothing. Whoever calls evaluates the
-//! values and hands them to [`EvaluatedArguments::new`], which sorts them into places and names.
+//! Parsing does not evaluate anything. The caller evaluates the values and passes them to
+//! [`EvaluatedArguments::new`], which binds them to positions and names.
 //!
-//! People type in Chinese: `，` `：` `＝` `（）` `“”` stand for their ASCII forms wherever
-//! they are not inside quotes.
+//! For Chinese input, `，` `：` `＝` `（）` `“”` are equivalent to their ASCII forms outside of quotes.
 
 mod bind;
 mod choice;
@@ -24,7 +23,7 @@ pub use command::{TextCommand, parse_command};
 /// The arguments of a call, in order.
 #[derive(Clone, Debug, Default)]
 pub struct Arguments {
-    /// They.
+    /// The arguments.
     pub items: Vec<Argument>,
 }
 
@@ -33,66 +32,67 @@ pub struct Arguments {
 pub struct Argument {
     /// The name in `name=value`.
     pub name: Option<Arc<str>>,
-    /// What it holds.
+    /// Its value.
     pub value: ArgumentValue,
-    /// The value as it was written, without the name.
+    /// The value as written, without the name.
     pub text: Arc<str>,
-    /// All of it, name included, in the file.
+    /// Span of the whole argument in the file, including the name.
     pub span: Span,
-    /// The value alone, in the file.
+    /// Span of the value in the file.
     pub value_span: Span,
 }
 
-/// The value of an argument as it is written.
+/// The unevaluated value of an argument.
 #[derive(Clone, Debug)]
 pub enum ArgumentValue {
-    /// A number, a text, `true`, `null`: known without a run. `TRUE` and `False` count.
+    /// A number, string, `true`, `null` or other constant. `TRUE` and `False` are accepted.
     Literal(Value),
-    /// An expression: native, or for an engine ([`ParsedExpression::JavaScript`]). Never invalid.
+    /// An expression for the native evaluator or an engine ([`ParsedExpression::JavaScript`]).
+    /// Never invalid.
     Expression(ParsedExpression),
     /// Text with `{{…}}`, without its quotes.
     Template(Arc<str>),
     /// `|a|b:2`.
     Choice(ArgumentChoice),
-    /// Text that is kept as it stands: `@calls`, and words where those are allowed.
+    /// Text that is not evaluated: `@calls`, and bare words where they are allowed.
     Text(Arc<str>),
-    /// An empty place: `a, , b`, or `k=`. It is `undefined`.
+    /// A missing value: `a, , b`, or `k=`. It is `undefined`.
     Skipped,
 }
 
-/// The error of a text that cannot be read as arguments.
+/// Error for invalid arguments.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct ArgumentError {
-    /// The problem, one sentence without a full stop.
+    /// The problem in one sentence without a full stop.
     pub message: String,
-    /// Where, in the file.
+    /// Span in the file.
     pub span: Span,
     /// How to fix it.
     pub help: Option<String>,
 }
 
-/// What a value is that is no expression.
+/// The meaning of a value that is not an expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BareWordPolicy {
-    /// An error: `$print(hello world)` wants quotes.
+    /// An error: `$print(hello world)` needs quotes.
     Refused,
     /// Text, as in `[[@file(my notes.txt)]]`.
     Text,
 }
 
-/// Reads arguments. `base` is the place of `text` in the file.
+/// Parses arguments. `base` is the span of `text` in the file.
 ///
 /// # Errors
-/// A value that is not an expression, a text that is not closed, a choice that cannot be read.
+/// A value that is not an expression, an unclosed string, or an invalid choice.
 pub fn parse(text: &str, base: Span) -> Result<Arguments, ArgumentError> {
     parse_with(text, base, BareWordPolicy::Refused)
 }
 
-/// Reads arguments, with a choice of what words without quotes are.
+/// Parses arguments with a policy for bare words.
 ///
 /// # Errors
-/// As [`parse`].
+/// Returns the same errors as [`parse`].
 pub fn parse_with(
     text: &str,
     base: Span,
@@ -100,7 +100,7 @@ pub fn parse_with(
 ) -> Result<Arguments, ArgumentError> {
     let reader = ArgumentReader { text, base, words };
     let mut pieces = split::pieces(text, is_comma);
-    // Neither nothing at all nor what follows a last comma is an argument.
+    // An empty text, or an empty part after a trailing comma, is not an argument.
     if pieces
         .last()
         .is_some_and(|last| last.text.trim().is_empty())
@@ -115,12 +115,13 @@ pub fn parse_with(
 }
 
 fn is_comma(c: char, piece: &str) -> bool {
-    // A choice is made of people's own words, in which `，` is a comma of theirs.
+    // In the text of a choice, `，` is ordinary punctuation.
     c == ',' || (c == '，' && !piece.trim_start().starts_with('|'))
 }
 
 impl Argument {
-    /// Where its value goes. A bare name, or a path such as `a.b`, binds by that name too.
+    /// Returns the target of its value. A bare name, or a path such as `a.b`, also binds to that
+    /// name.
     #[must_use]
     pub fn slot(&self) -> ArgumentSlot {
         if let Some(name) = &self.name {
@@ -138,7 +139,7 @@ impl Argument {
         }
     }
 
-    /// The place in the file of a part of its expression.
+    /// Returns the span in the file for a part of its expression.
     #[must_use]
     pub fn place(&self, inner: Span) -> Span {
         let start = self.value_span.start + inner.start;
@@ -158,8 +159,8 @@ struct ArgumentReader<'a> {
 }
 
 impl ArgumentReader<'_> {
-    /// A place in the file. Where YAML's escapes made the text differ from the file, no
-    /// byte of it has a place of its own.
+    /// Returns a span in the file. If YAML escapes made the text differ from the file, individual
+    /// bytes cannot be located.
     fn span(&self, start: usize, end: usize) -> Span {
         if self.base.end.saturating_sub(self.base.start) != self.text.len() {
             return self.base;
@@ -204,7 +205,7 @@ impl ArgumentReader<'_> {
         }
     }
 
-    /// What people mean where JavaScript has no meaning.
+    /// Handles common input that is not valid JavaScript.
     fn without_grammar(
         &self,
         piece: split::ArgumentText<'_>,
@@ -248,7 +249,7 @@ fn text_value(text: String) -> ArgumentValue {
     }
 }
 
-/// Words that people write in any case.
+/// Parses constants, which may be in any case.
 fn constant(text: &str) -> Option<Value> {
     let is = |word: &str| text.eq_ignore_ascii_case(word);
     match () {
@@ -260,7 +261,7 @@ fn constant(text: &str) -> Option<Value> {
     }
 }
 
-/// The beginning of a text, for a message.
+/// Returns the beginning of a text for a message.
 fn brief(text: &str) -> String {
     match text.char_indices().nth(40) {
         Some((end, _)) => format!("{}…", &text[..end]),

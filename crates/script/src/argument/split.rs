@@ -1,6 +1,6 @@
-//! Cuts a text at marks that stand outside of quotes and brackets.
+//! Splits a text at marks outside of quotes and brackets.
 
-/// A part of the argument text and where it begins in it.
+/// A part of the argument text and its offset.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ArgumentText<'a> {
     pub(crate) text: &'a str,
@@ -19,7 +19,7 @@ impl<'a> ArgumentText<'a> {
         ArgumentText { text, start }
     }
 
-    /// The part from `from` to `to`, in bytes of this piece.
+    /// Returns the part between two byte offsets.
     pub(crate) fn part(self, from: usize, to: usize) -> ArgumentText<'a> {
         ArgumentText {
             text: self.text.get(from..to).unwrap_or(""),
@@ -28,8 +28,8 @@ impl<'a> ArgumentText<'a> {
     }
 }
 
-/// Cuts at every character outside of quotes and brackets for which `is_mark` holds; it is
-/// given the character and the piece before it.
+/// Splits at each character outside of quotes and brackets for which `is_mark` is true. `is_mark`
+/// receives the character and the part before it.
 pub(crate) fn pieces(text: &str, is_mark: impl Fn(char, &str) -> bool) -> Vec<ArgumentText<'_>> {
     let mut pieces = Vec::new();
     let mut start = 0;
@@ -50,7 +50,7 @@ pub(crate) fn pieces(text: &str, is_mark: impl Fn(char, &str) -> bool) -> Vec<Ar
     pieces
 }
 
-/// The first character outside of quotes and brackets for which `test` holds.
+/// Finds the first character outside of quotes and brackets for which `test` is true.
 pub(crate) fn find_outside(text: &str, test: impl Fn(usize, char) -> bool) -> Option<usize> {
     let mut scan = BracketScanner::new(text);
     while let Some((at, c)) = scan.next_outside() {
@@ -61,7 +61,7 @@ pub(crate) fn find_outside(text: &str, test: impl Fn(usize, char) -> bool) -> Op
     None
 }
 
-/// The bracket that closes the one at the beginning of `text`.
+/// Returns the offset of the bracket that closes the one at the start of `text`.
 pub(crate) fn closing(text: &str) -> Option<usize> {
     let mut scan = BracketScanner::new(text);
     while let Some((at, c)) = scan.step() {
@@ -72,7 +72,7 @@ pub(crate) fn closing(text: &str) -> Option<usize> {
     None
 }
 
-/// The name and the value in `name = value`, or all of it as the value.
+/// Splits `name = value`, or returns the whole text as the value.
 pub(crate) fn named(piece: ArgumentText<'_>) -> (Option<&str>, ArgumentText<'_>) {
     let text = piece.text;
     let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$' | '.' | '-');
@@ -89,8 +89,8 @@ pub(crate) fn named(piece: ArgumentText<'_>) -> (Option<&str>, ArgumentText<'_>)
     }
 }
 
-/// What stands between a pair of quotes around all of the text: with the escapes of
-/// JavaScript, and with quotes inside that nobody escaped.
+/// Returns the text between the quotes that enclose a whole text. Resolves JavaScript escapes and
+/// accepts unescaped quotes inside.
 pub(crate) fn unquote(text: &str) -> Option<String> {
     let open = text.chars().next()?;
     let close = closing_quote(open)?;
@@ -128,12 +128,12 @@ fn is_closing(c: char) -> bool {
     matches!(c, ')' | ']' | '}' | '）')
 }
 
-/// Walks over characters and knows how many brackets are open.
+/// Iterates over characters and tracks open brackets.
 struct BracketScanner<'a> {
     text: &'a str,
     at: usize,
     depth: usize,
-    /// Closing quotes that were looked for in vain: no further one finds any.
+    /// Closing quotes that are known to be missing from here on.
     missing: Vec<char>,
 }
 
@@ -147,7 +147,7 @@ impl<'a> BracketScanner<'a> {
         }
     }
 
-    /// The next character that is in no bracket and no quote.
+    /// Returns the next character outside of brackets and quotes.
     fn next_outside(&mut self) -> Option<(usize, char)> {
         loop {
             let inside = self.depth > 0;
@@ -158,7 +158,7 @@ impl<'a> BracketScanner<'a> {
         }
     }
 
-    /// The next character that is in no quote.
+    /// Returns the next character outside of quotes.
     fn step(&mut self) -> Option<(usize, char)> {
         loop {
             let rest = self.text.get(self.at..)?;
@@ -178,8 +178,8 @@ impl<'a> BracketScanner<'a> {
         }
     }
 
-    /// How long the quoted text is that begins here. An apostrophe in a word opens nothing,
-    /// and neither does a quote that is never closed.
+    /// Returns the length of the quoted text that starts here. An apostrophe in a word and an
+    /// unclosed quote do not start one.
     fn quoted(&mut self, rest: &str, c: char) -> Option<usize> {
         let in_word = self.text[..self.at].ends_with(char::is_alphanumeric);
         let close = closing_quote(c).filter(|close| !in_word && !self.missing.contains(close))?;

@@ -1,4 +1,4 @@
-//! What a call is given, and what it gives.
+//! Input and result of a model call.
 
 use std::sync::Arc;
 
@@ -12,32 +12,32 @@ use crate::host::ModelHandle;
 use crate::run::EnforcedConstraint;
 use crate::text::bias::Bias;
 
-/// One call of a model: everything that it needs.
+/// Everything that is needed for one model call.
 #[derive(Clone, Debug)]
 pub struct ModelCall {
     /// The model.
     pub model: ModelHandle,
-    /// The dialogue, rendered, the system message first.
+    /// The rendered dialogue, with the system message first.
     pub messages: Vec<Message>,
-    /// How to answer.
+    /// Settings of the answer.
     pub settings: CallSettings,
-    /// The form that the answer has to have.
+    /// The required form of the answer.
     pub constraint: Option<Constraint>,
-    /// What the author wrote behind the answer in the same message; read together with it
-    /// where `response_format.conversionScope` is `message`.
+    /// Text by the author after the answer in the same message. It is parsed together with the
+    /// answer if `response_format.conversionScope` is `message`.
     pub suffix: String,
-    /// What the model may call. Who may call what is checked by the tools themselves.
+    /// Tools that the model may call. The tools themselves check the permissions.
     pub tools: Vec<Arc<dyn Tool>>,
-    /// Texts whose probability is to change: `((text:bias))`, already taken out of the messages.
+    /// Texts whose probability is changed: `((text:bias))`, already removed from the messages.
     pub biases: Vec<Bias>,
-    /// Where a random choice starts from.
+    /// Seed of random choices.
     pub seed: u64,
-    /// Tell the request, and ask nobody: the answer is empty.
+    /// Whether to report the request without sending it, so that the answer is empty.
     pub dry: bool,
 }
 
 impl ModelCall {
-    /// A call with every default.
+    /// Creates a call with default values.
     #[must_use]
     pub fn new(model: ModelHandle, messages: Vec<Message>) -> Self {
         ModelCall {
@@ -46,7 +46,7 @@ impl ModelCall {
             settings: CallSettings::default(),
             constraint: None,
             suffix: String::new(),
-            // No tools by default: a call can use only what its caller lists.
+            // No tools by default, so that a call can use only those that its caller lists.
             tools: Vec::new(),
             biases: Vec::new(),
             seed: 0,
@@ -55,51 +55,51 @@ impl ModelCall {
     }
 }
 
-/// The result of a call of a model.
+/// Result of a model call.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ModelAnswer {
-    /// The visible text: without the thinking; for a choice the options in their own spelling.
+    /// The visible text without the thinking. For a choice, the options in their original spelling.
     pub content: String,
-    /// What the text says in the form that was asked for; nothing where none was asked for, or
-    /// where the text does not have it and need not.
+    /// The value in the requested format. `None` if no format was requested, or if the text has
+    /// another format and that is allowed.
     pub value: Option<Value>,
-    /// What the model thought.
+    /// The model's reasoning.
     pub thinking: Option<String>,
-    /// All that the model wrote, before thinking was taken out.
+    /// The complete text of the model, including its reasoning.
     pub original: String,
-    /// Why it ended.
+    /// The reason why it ended.
     pub finish_reason: FinishReason,
-    /// The model's name, as its provider gave it.
+    /// The model name as reported by the provider.
     pub model: String,
-    /// Tokens of all requests together.
+    /// Total tokens of all requests.
     pub usage: Usage,
-    /// How often the answer was continued.
+    /// Number of continuations.
     pub retries: u32,
-    /// How the form was enforced; its `variable` is the caller's to fill.
+    /// How the constraint was enforced. The caller sets `variable`.
     pub enforced: Option<EnforcedConstraint>,
-    /// Calls of tools, in order.
+    /// Tool calls in order.
     pub tools: Vec<ToolUse>,
-    /// What the author should know.
+    /// Warnings for the author.
     pub warnings: Vec<String>,
 }
 
-/// A call of a tool that was made on the way to an answer.
+/// A tool call that was made while producing an answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolUse {
     /// The tool.
     pub name: String,
     /// Its arguments.
     pub arguments: Value,
-    /// What it gave, or its failure in words.
+    /// Its result, or an error message.
     pub result: Result<Value, String>,
 }
 
 impl ModelAnswer {
-    /// The whole result, for `llmReturnResult` and listeners of `llm`:
-    /// `{content, finishReason, model, usage, retries, value?, thinking?, tools?}`.
+    /// Returns the whole result for `llmReturnResult` and listeners of `llm`: `{content,
+    /// finishReason, model, usage, retries, value?, thinking?, tools?}`.
     #[must_use]
     pub fn raw(&self) -> Map {
-        // Values have no unsigned integers; a count beyond `i64` is impossible in practice.
+        // Values have no unsigned integers. In practice, no token count exceeds `i64`.
         let count = |tokens: u64| Value::Int(i64::try_from(tokens).unwrap_or(i64::MAX));
         let usage: Map = [
             ("inputTokens", count(self.usage.input_tokens)),

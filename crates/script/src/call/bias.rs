@@ -1,4 +1,4 @@
-//! `((text:bias))` as `logit_bias`.
+//! Converts `((text:bias))` to `logit_bias`.
 
 use quillet_core::chat::ChatOptions;
 use serde_json::{Map as JsonMap, Value as Json};
@@ -6,13 +6,13 @@ use serde_json::{Map as JsonMap, Value as Json};
 use crate::host::ModelHandle;
 use crate::text::bias::{Amount, Bias};
 
-/// Tokens that OpenAI's chat wire takes a bias for.
+/// Maximum number of tokens in `logit_bias` of the OpenAI Chat API.
 const MOST_TOKENS: usize = 300;
-/// The strongest bias there is: a token never comes, or always.
+/// The strongest bias: a token never occurs, or always.
 const MOST: f64 = 100.0;
 
-/// Puts the biases into what is sent; gives a word where they have no effect. What the author
-/// put into `logit_bias` counts more.
+/// Adds the biases to the request, or returns a warning if they have no effect. Entries that the
+/// author set in `logit_bias` take precedence.
 pub(super) fn apply(
     biases: &[Bias],
     model: &ModelHandle,
@@ -45,10 +45,12 @@ pub(super) fn apply(
     warning
 }
 
-/// Biases by token: of each text as it is, and behind a blank, as it mostly is in a sentence. A
-/// text that may never come loses only the token that it begins with: the others are in many words.
+/// Returns the biases by token, for each text with and without a leading space. For a text that
+/// must never occur, only its first token is excluded, because the other tokens are part of many
+/// words.
 fn tokens(biases: &[Bias], model: &ModelHandle) -> Option<JsonMap<String, Json>> {
-    // Where a word has no token with the blank before it, the blank is one of its own.
+    // If no token contains both the space and the word, the space is a separate token, which is
+    // skipped.
     let blank = model.counter.token_ids(" ")?;
     let mut found = JsonMap::new();
     for bias in biases {
@@ -66,7 +68,7 @@ fn tokens(biases: &[Bias], model: &ModelHandle) -> Option<JsonMap<String, Json>>
     Some(found)
 }
 
-/// What is added to the logit: odds of 120 % are the logarithm of 1.2.
+/// Returns the value to add to the logit: the logarithm of 1.2 for 120 %.
 fn amount(amount: Amount) -> f64 {
     let added = match amount {
         Amount::Never => -MOST,

@@ -1,26 +1,27 @@
-//! The form that an answer must have.
+//! Required forms of an answer.
 
 use crate::answer::{AnswerFormat, ChoiceConstraint};
 
-/// The form that an answer must have.
+/// The required form of an answer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Constraint {
-    /// Some of these texts.
+    /// One or more of these options.
     Choice(ChoiceConstraint),
-    /// A value of this schema, written like this.
+    /// A value that is valid for a schema.
     Schema {
-        /// JSON Schema, as the script's `output` has it.
+        /// The JSON Schema, as written in the script's `output`.
         schema: serde_json::Value,
-        /// How it is written.
+        /// The format of the value.
         format: AnswerFormat,
-        /// Whether text that cannot be read is an error (`forceJson`); else it is the answer.
+        /// Whether an unreadable answer is an error (`forceJson`). Otherwise the text is the
+        /// answer.
         force: bool,
     },
-    /// Any value, written like this.
+    /// Any value in a format.
     Format {
-        /// How it is written.
+        /// The format of the value.
         format: AnswerFormat,
-        /// As for a schema.
+        /// Whether an unreadable answer is an error, as for a schema.
         force: bool,
     },
 }

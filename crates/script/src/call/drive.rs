@@ -1,4 +1,4 @@
-//! The course of a logical call: ask, think again, read, and ask again.
+//! The steps of a logical call: request, further thinking rounds, parsing, and repair requests.
 
 use quillet_core::chat::{ChatRequest, FinishReason};
 use quillet_core::{Message, Role, Value};
@@ -15,11 +15,11 @@ use crate::ErrorKind;
 use crate::answer::{ChoiceConstraint, Random, ThinkingMode};
 use crate::run::{EnforcedBy, EnforcedConstraint};
 
-/// Asks a model, and gives its answer in the form that was asked for.
+/// Calls a model and returns its answer in the requested form.
 ///
 /// # Errors
-/// The model or its provider failed or took too long, the answer does not have its form, or
-/// whoever watches ended the call. What had been written is in the error.
+/// The model or its provider failed or timed out, the answer does not have the requested form, or
+/// the observer ended the call. The error contains the text received so far.
 pub async fn ask(ask: ModelCall, progress: &dyn CallObserver) -> Result<ModelAnswer, CallError> {
     if let Some(Constraint::Choice(choice)) = &ask.constraint
         && choice.random
@@ -49,7 +49,7 @@ pub async fn ask(ask: ModelCall, progress: &dyn CallObserver) -> Result<ModelAns
     call.read(messages, said).await
 }
 
-/// A choice that this machine makes.
+/// Makes a random choice without a model.
 fn random_choice(choice: &ChoiceConstraint, seed: u64) -> ModelAnswer {
     let picked = choice.draw(&mut Random::new(seed));
     let content = choice.text(&picked);
@@ -79,18 +79,18 @@ async fn dry(
     })
 }
 
-/// A call on its way.
+/// A call in progress.
 struct CallDriver<'a> {
     ask: &'a ModelCall,
     plan: CallPlan,
     model: BoundedModel,
     telling: StreamObserver<'a>,
-    /// What is known of the answer until now.
+    /// The answer so far.
     done: ModelAnswer,
 }
 
 impl CallDriver<'_> {
-    /// What nobody can read before it is whole is shown when it is.
+    /// Disables streaming of an answer that is readable only when it is complete.
     fn quieten(&mut self) {
         let wrapped = self.plan.provided.as_ref();
         let wrapped = wrapped.is_some_and(|provided| provided.wrapped);
@@ -98,7 +98,7 @@ impl CallDriver<'_> {
         self.telling.waits = choice || wrapped;
     }
 
-    /// One answer, as often as `shouldThink.depth` says.
+    /// Requests an answer, with the number of thinking rounds in `shouldThink.depth`.
     async fn think(&mut self, mut messages: Vec<Message>) -> Result<TurnResult, CallError> {
         let mut said = self.take(messages.clone()).await?;
         let thinking = &self.ask.settings.thinking;
@@ -116,7 +116,7 @@ impl CallDriver<'_> {
         Ok(said)
     }
 
-    /// One answer, with the calls of tools that it takes.
+    /// Requests an answer, including the tool calls for it.
     async fn take(&mut self, messages: Vec<Message>) -> Result<TurnResult, CallError> {
         let tools = !self.ask.tools.is_empty();
         match tools && self.ask.model.abilities.tools {
@@ -134,7 +134,7 @@ impl CallDriver<'_> {
         }
     }
 
-    /// Answers until one calls no tool in words.
+    /// Requests answers until one does not contain a tool call in text form.
     async fn converse(&mut self, mut messages: Vec<Message>) -> Result<TurnResult, CallError> {
         let rounds = self.ask.settings.tool_rounds;
         for round in 1..=rounds {
@@ -163,7 +163,7 @@ impl CallDriver<'_> {
         }
     }
 
-    /// One answer without tools.
+    /// Requests an answer without tools.
     async fn request_reply(&mut self, messages: Vec<Message>) -> Result<TurnResult, CallError> {
         let continues = self.continues();
         let options = &self.plan.options;
@@ -182,12 +182,12 @@ impl CallDriver<'_> {
         done.model.clone_from(&said.model);
     }
 
-    /// A value that a provider writes in one piece cannot be gone on with.
+    /// Returns whether an answer can be continued. Structured output of a provider cannot.
     fn continues(&self) -> bool {
         self.ask.settings.continues && self.plan.by != EnforcedBy::Provider
     }
 
-    /// Reads the answer; one without its form is asked for again.
+    /// Parses the answer, and requests a repair if it does not have the required form.
     async fn read(
         mut self,
         mut messages: Vec<Message>,
@@ -204,11 +204,11 @@ impl CallDriver<'_> {
             ("", "")
         };
         let mut repairs = 0;
-        // A value that breaks its schema, if there was one: better than none.
+        // The last value that violates its schema, which is better than no value.
         let mut best: Option<(Value, TurnResult, String)> = None;
         loop {
-            // What was cut may well have the form: a number without its last digits, an option
-            // that another one begins with.
+            // A truncated answer may still have the required form: a number without its last
+            // digits, or an option that is the prefix of another.
             let verdict = match said.finish.ensure_complete() {
                 Ok(()) => form.check(&said.answer, around, self.plan.provided.as_ref()),
                 Err(cut) => ConstraintCheck::Unreadable(cut.to_string()),
@@ -245,7 +245,7 @@ impl CallDriver<'_> {
         });
     }
 
-    /// What becomes of an answer that did not get its form.
+    /// Returns the result for an answer without the required form.
     async fn without_form(
         mut self,
         form: &AnswerConstraint,
@@ -308,7 +308,7 @@ impl CallDriver<'_> {
     }
 }
 
-/// Adds the answer to the dialogue, and what is said to it.
+/// Adds the answer and a reply to it to the dialogue.
 fn answered(messages: &mut Vec<Message>, answer: &str, reply: &str) {
     let before = beginning(messages).to_owned();
     if !before.is_empty() {

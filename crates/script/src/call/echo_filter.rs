@@ -1,21 +1,21 @@
-//! A model that is to continue from a text often writes that text again first.
+//! Models that should continue a text often repeat that text first.
 
-/// Shorter beginnings are not taken for an echo: a word may well come twice.
+/// Minimum length of an echo in bytes, because a short word may be repeated intentionally.
 const SHORTEST: usize = 4;
 
-/// Takes an echo of the beginning out of an answer that comes in pieces.
+/// Removes an echo of the prefix from a streamed answer.
 #[derive(Debug)]
 pub(super) struct EchoFilter {
     beginning: Option<String>,
     held: String,
-    /// Whether the beginning ended with a blank, which the answer need not bring again.
+    /// Whether the prefix ended with white space, which the answer need not repeat.
     blank: bool,
-    /// Whether blanks are being omitted.
+    /// Whether leading white space is being skipped.
     skips: bool,
 }
 
 impl EchoFilter {
-    /// An answer that continues from this text.
+    /// Creates a filter for an answer that continues this text.
     pub(super) fn of(beginning: &str) -> Self {
         let blank = beginning.ends_with(char::is_whitespace);
         let beginning = beginning.trim();
@@ -28,7 +28,7 @@ impl EchoFilter {
         }
     }
 
-    /// What a piece adds to the answer.
+    /// Adds a chunk and returns the text that belongs to the answer.
     pub(super) fn push(&mut self, piece: &str) -> String {
         let Some(beginning) = &self.beginning else {
             return self.without_blanks(piece);
@@ -49,7 +49,7 @@ impl EchoFilter {
         }
     }
 
-    /// A piece behind an echo.
+    /// Returns a chunk after the echo, without leading white space.
     fn without_blanks(&mut self, piece: &str) -> String {
         if !self.skips {
             return piece.to_owned();
@@ -59,7 +59,7 @@ impl EchoFilter {
         rest.to_owned()
     }
 
-    /// What was held back, when the answer is over.
+    /// Returns the text that was held back, at the end of the answer.
     pub(super) fn end(&mut self) -> String {
         self.beginning = None;
         std::mem::take(&mut self.held)

@@ -1,4 +1,4 @@
-//! Why a call of a model gave no answer.
+//! Errors of model calls.
 
 use std::fmt;
 
@@ -7,32 +7,32 @@ use quillet_core::chat::{ModelError, ModelErrorKind};
 
 use crate::{ErrorKind, ScriptError};
 
-/// A call that gave no answer, or none that can be used.
+/// A model call without a usable answer.
 #[derive(Clone, Debug)]
 pub struct CallError {
-    /// What kind of failure.
+    /// The kind.
     pub kind: ErrorKind,
-    /// What happened, one sentence without a full stop.
+    /// The problem in one sentence without a full stop.
     pub message: String,
     /// How to fix it.
     pub help: Option<String>,
-    /// What the model had written until then.
+    /// The text that the model had written so far.
     pub partial: Option<String>,
-    /// Where it comes from, if not from the call itself.
+    /// The origin, if not the call itself.
     pub cause: Option<Cause>,
 }
 
-/// Where a failure comes from.
+/// The origin of an error.
 #[derive(Clone, Debug)]
 pub enum Cause {
     /// The model or its provider.
     Model(Box<ModelError>),
-    /// The observer of the call ([`super::Progress`]) ended it.
+    /// The observer of the call ([`super::CallObserver`]) ended it.
     Watcher(Box<ScriptError>),
 }
 
 impl CallError {
-    /// A failure of the call itself.
+    /// Creates an error of the call itself.
     #[must_use]
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         CallError {
@@ -44,14 +44,14 @@ impl CallError {
         }
     }
 
-    /// Adds how to fix it.
+    /// Adds a help text.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }
 
-    /// Adds what the model had written; nothing where that is empty.
+    /// Adds the text that the model had written, unless it is empty.
     #[must_use]
     pub fn partial(mut self, text: &str) -> Self {
         if !text.is_empty() {
@@ -60,7 +60,7 @@ impl CallError {
         self
     }
 
-    /// The failure as one of the script: whoever knows the place adds it to the first diagnostic.
+    /// Converts it to a script error. The caller adds the location to the first diagnostic.
     #[must_use]
     pub fn into_script_error(self, source: &str) -> ScriptError {
         let (model, watcher) = match self.cause {

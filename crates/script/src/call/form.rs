@@ -1,4 +1,4 @@
-//! Whether an answer has its form, and what is said where it has not.
+//! Checks the form of an answer and describes the violation to the model.
 
 use quillet_core::Value;
 use serde_json::Value as Json;
@@ -7,7 +7,7 @@ use super::{CallError, Constraint};
 use crate::ErrorKind;
 use crate::answer::{self, AnswerFormat, AnswerSchema, ChoiceConstraint, ProviderSchema};
 
-/// A constraint that can be checked.
+/// A compiled constraint.
 #[derive(Debug)]
 pub(super) enum AnswerConstraint {
     Choice(ChoiceConstraint),
@@ -18,20 +18,20 @@ pub(super) enum AnswerConstraint {
     },
 }
 
-/// An answer that was looked at.
+/// Result of checking an answer.
 #[derive(Debug)]
 pub(super) enum ConstraintCheck {
-    /// It has the form: what is shown of it, and its value.
+    /// It has the required form: its text for display, and its value.
     Good(Option<String>, Value),
-    /// It can be read, and breaks the schema.
+    /// A value that violates the schema.
     Breaks(Value, String),
-    /// It cannot be read.
+    /// It cannot be parsed.
     Unreadable(String),
 }
 
 impl AnswerConstraint {
     /// # Errors
-    /// The script's `output` is no schema, or there is nothing to choose from.
+    /// The script's `output` is not a schema, or a choice has no options.
     pub(super) fn new(constraint: &Constraint) -> Result<Self, CallError> {
         let value = |format: &AnswerFormat, schema, force: &bool| AnswerConstraint::Value {
             format: *format,
@@ -58,7 +58,7 @@ impl AnswerConstraint {
         }
     }
 
-    /// Its name where a result says how it was enforced.
+    /// Returns its name for `EnforcedConstraint`.
     pub(super) fn name(&self) -> &'static str {
         match self {
             AnswerConstraint::Choice(_) => "choice",
@@ -69,7 +69,7 @@ impl AnswerConstraint {
         }
     }
 
-    /// The schema that the answer follows, as it was written in the script and made valid.
+    /// Returns the normalized schema of the answer.
     pub(super) fn tree(&self) -> Option<&Json> {
         match self {
             AnswerConstraint::Value {
@@ -80,12 +80,12 @@ impl AnswerConstraint {
         }
     }
 
-    /// Whether an answer that cannot be read is the result as it is (`forceJson: false`).
+    /// Returns whether an unreadable answer is returned as text (`forceJson: false`).
     pub(super) fn may_stay_text(&self) -> bool {
         matches!(self, AnswerConstraint::Value { force: false, .. })
     }
 
-    /// How often the model is asked again.
+    /// Returns the maximum number of repair requests.
     pub(super) fn repairs(&self) -> u32 {
         match self {
             AnswerConstraint::Choice(_) => 2,
@@ -93,7 +93,7 @@ impl AnswerConstraint {
         }
     }
 
-    /// Looks at an answer. `around` is what the author wrote before and behind it in its message.
+    /// Checks an answer. `around` is the author's text before and after it in its message.
     pub(super) fn check(
         &self,
         text: &str,
@@ -110,7 +110,7 @@ impl AnswerConstraint {
             if matches!(found, ConstraintCheck::Good(..)) {
                 return found;
             }
-            // One that can be read is better than one that cannot.
+            // A value that violates the schema is better than an unreadable answer.
             let better = !matches!(
                 (&verdict, &found),
                 (
@@ -125,7 +125,7 @@ impl AnswerConstraint {
         verdict.unwrap_or_else(|| ConstraintCheck::Unreadable("it is empty".to_owned()))
     }
 
-    /// What the model gets back for an answer that lacks the form.
+    /// Returns the message to the model about a violation.
     pub(super) fn complaint(&self, why: &str) -> String {
         match self {
             AnswerConstraint::Choice(choice) => format!(
@@ -160,7 +160,7 @@ fn check_choice(choice: &ChoiceConstraint, text: &str) -> ConstraintCheck {
     }
 }
 
-/// The whole message, then the answer alone.
+/// Returns the whole message, then the answer alone.
 fn candidates(text: &str, (before, after): (&str, &str)) -> Vec<String> {
     let alone = text.to_owned();
     if before.is_empty() && after.is_empty() {

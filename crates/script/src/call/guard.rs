@@ -1,6 +1,6 @@
-//! A model that is held to a call's bounds: time, stop texts, an end that comes again and again.
+//! Enforces the limits of a call: time, stop texts, repetition at the end.
 //!
-//! It is a [`ChatModel`] itself, so that a plain request and the loop of tools are bounded alike.
+//! It is itself a [`ChatModel`], so that the limits also apply to requests of the tool loop.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,7 +18,7 @@ use tokio::time::{Instant, timeout_at};
 use super::CallSettings;
 use crate::text::repeat::Repeats;
 
-/// A model within bounds.
+/// A model with limits.
 #[derive(Clone)]
 pub(super) struct BoundedModel {
     model: Arc<dyn ChatModel>,
@@ -49,7 +49,7 @@ impl BoundedModel {
         }
     }
 
-    /// Whether an answer was ended since its end came again and again.
+    /// Returns whether an answer was cut because its end was repeated.
     pub(super) fn repeated(&self) -> bool {
         self.repeated.load(Ordering::Relaxed)
     }
@@ -67,7 +67,7 @@ impl ChatModel for BoundedModel {
     }
 
     fn stream(&self, request: ChatRequest) -> BoxFuture<'_, Result<ChatStream, ModelError>> {
-        // Only a stream can be ended before it is whole.
+        // Only a stream can be cut before it is complete.
         let streams = request.options.extra.get("stream") != Some(&false.into());
         let repeats = Repeats::new(if streams { self.bounds.repeats } else { 0 });
         Box::pin(async move {
@@ -93,7 +93,7 @@ impl ChatModel for BoundedModel {
     }
 }
 
-/// A model that records what it is asked, for observers that cannot be called immediately.
+/// A model that records its requests, for observers that cannot be called immediately.
 #[derive(Debug)]
 pub(super) struct RecordingModel {
     model: BoundedModel,
@@ -108,7 +108,7 @@ impl RecordingModel {
         }
     }
 
-    /// What it was asked since the last time.
+    /// Takes the requests recorded since the last call.
     pub(super) fn take(&self) -> Vec<ChatRequest> {
         std::mem::take(&mut *lock(&self.asked))
     }
@@ -131,11 +131,11 @@ struct BoundedStream {
     inner: Option<ChatStream>,
     deadline: Instant,
     bounds: StreamLimits,
-    /// Text that may be the beginning of a stop text.
+    /// Text that may be the start of a stop text.
     held: String,
     repeats: Repeats,
     repeated: Arc<AtomicBool>,
-    /// Events to hand on, the next one last.
+    /// Events to forward, in reverse order.
     ready: Vec<ChatEvent>,
     over: bool,
 }
@@ -221,7 +221,7 @@ impl BoundedStream {
         }
     }
 
-    /// The answer ends here; the connection to the provider with it.
+    /// Ends the answer here and closes the connection to the provider.
     fn end(&mut self, raw: &str) {
         self.over = true;
         self.inner = None;
@@ -245,7 +245,7 @@ fn text_event(text: String) -> ChatEvent {
     ChatEvent::Text { choice: 0, text }
 }
 
-/// Bytes at the end of a text that may become a stop text.
+/// Returns the length of the suffix that may be the start of a stop text, in bytes.
 fn beginning_of_stop(text: &str, stops: &[String]) -> usize {
     let longest = |stop: &String| {
         let ends = stop.char_indices().map(|(at, _)| at).skip(1);

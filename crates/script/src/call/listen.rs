@@ -1,4 +1,4 @@
-//! One request and its answer, as it comes.
+//! Sends a request and receives the streamed answer.
 
 use futures_util::StreamExt;
 use quillet_core::chat::{
@@ -11,12 +11,11 @@ use super::stream_splitter::{StreamSplitter, VisibleDelta};
 use super::{CallError, CallEvent, CallObserver, CallSettings};
 use crate::ErrorKind;
 
-/// Bytes of one answer, thinking included: far above what any model writes immediately.
-// A model that never stops must not fill the memory; providers usually limit answers far below
-// this.
+/// Maximum size of an answer, including its thinking, in bytes. A model that never stops must not
+/// fill the memory, and provider limits are usually far lower.
 const MOST_BYTES: usize = 8 << 20;
 
-/// What one answer has said until now.
+/// The answer received so far.
 #[derive(Debug, Default)]
 pub(super) struct StreamedAnswer {
     pub(super) id: String,
@@ -28,17 +27,17 @@ pub(super) struct StreamedAnswer {
     pub(super) usage: Option<Usage>,
 }
 
-/// The listener for pieces of an answer, and how far the answer had come before.
+/// Reports deltas to the observer, and stores the part of the answer that was already reported.
 pub(super) struct StreamObserver<'a> {
     pub(super) progress: &'a dyn CallObserver,
     streams: bool,
     shows_thinking: bool,
-    /// The answer is shown when it is whole.
+    /// Whether the answer is reported only when it is complete.
     pub(super) waits: bool,
-    /// Keeps calls in words from being shown.
+    /// Hides tool calls in text form.
     pub(super) screen: Option<ToolCallFilter>,
     pub(super) retry: u32,
-    /// The visible answer until now.
+    /// The visible answer so far.
     visible: String,
 }
 
@@ -55,7 +54,7 @@ impl<'a> StreamObserver<'a> {
         }
     }
 
-    /// What was shown does not count; nothing is said where nothing was.
+    /// Discards the reported text. The observer is notified only if there was any.
     pub(super) async fn again(&mut self, why: &str) -> Result<(), CallError> {
         self.retry = 0;
         if std::mem::take(&mut self.visible).is_empty() {
@@ -64,7 +63,7 @@ impl<'a> StreamObserver<'a> {
         Ok(self.progress.event(CallEvent::Again { why }).await?)
     }
 
-    /// Shows what might have become a call in words, and did not.
+    /// Reports held text that turned out not to be a tool call.
     pub(super) async fn unscreen(&mut self) -> Result<(), CallError> {
         let Some(screen) = self.screen.take() else {
             return Ok(());
@@ -76,7 +75,7 @@ impl<'a> StreamObserver<'a> {
         self.show(shown, "").await
     }
 
-    /// Shows an answer that had to be whole.
+    /// Reports an answer that had to be complete first.
     pub(super) async fn show_complete(&mut self, content: &str) -> Result<(), CallError> {
         if !std::mem::take(&mut self.waits) {
             return Ok(());
@@ -123,7 +122,7 @@ impl<'a> StreamObserver<'a> {
     }
 }
 
-/// Asks, and listens to the end. What an error leaves unsaid is in its `partial`.
+/// Sends a request and receives the whole answer. The `partial` of an error is the text so far.
 pub(super) async fn listen(
     model: &dyn ChatModel,
     request: ChatRequest,

@@ -1,9 +1,9 @@
-//! One call of a model: settings, constraints, continuation, repair.
+//! Model calls: settings, constraints, continuation, repair.
 //!
-//! [`ask`] makes one *logical* call. It may take several requests: an answer that the limit on
-//! tokens cut is continued, one without its form is asked for again, tools are called. The call
-//! knows no script: messages come rendered, and what happens is reported to a [`CallObserver`].
-//! Dropping the future ends everything.
+//! [`ask`] makes one *logical* call, which may need several requests: a truncated answer is
+//! continued, an answer without the required form is requested again, and tools are called. The
+//! call does not depend on scripts: its messages are already rendered, and events are reported to a
+//! [`CallObserver`]. Dropping the future cancels all of it.
 
 mod ask;
 mod bias;

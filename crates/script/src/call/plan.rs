@@ -1,4 +1,4 @@
-//! Which options of a call its provider has, and which become words for the model.
+//! Decides which parts of a call use provider features and which become instructions in the prompt.
 
 use quillet_core::chat::ChatOptions;
 use quillet_core::{ContentPart, Message, MessageContent, Role};
@@ -10,17 +10,17 @@ use crate::answer::{self, AnswerFormat, ProviderSchema};
 use crate::host::ModelCapabilities;
 use crate::run::EnforcedBy;
 
-/// What is sent besides the dialogue.
+/// Parts of a request besides the dialogue.
 #[derive(Debug)]
 pub(super) struct CallPlan {
     pub(super) form: Option<AnswerConstraint>,
     pub(super) options: ChatOptions,
-    /// What goes into the system message.
+    /// Instructions for the system message.
     pub(super) words: Vec<String>,
-    /// The schema that the provider keeps to.
+    /// The schema that the provider enforces.
     pub(super) provided: Option<ProviderSchema>,
     pub(super) by: EnforcedBy,
-    /// What the author should know.
+    /// Warnings for the author.
     pub(super) warnings: Vec<String>,
 }
 
@@ -72,7 +72,7 @@ impl CallPlan {
         let AnswerConstraint::Value { format, .. } = form else {
             return;
         };
-        // A provider that keeps to a schema leaves no room for thoughts or calls in words.
+        // If the provider enforces a schema, the model cannot write thinking or tool calls as text.
         let speaks = !self.words.is_empty();
         let told = messages_text(&ask.messages);
         let tree = form.tree();
@@ -96,7 +96,8 @@ impl CallPlan {
         }
     }
 
-    /// OpenAI refuses this format where no message has its name.
+    /// Requests `json_object`. OpenAI rejects this format unless a message contains the word
+    /// "JSON".
     fn json_object(&mut self, told: &str) {
         self.options.response_format = Some(json!({"type": "json_object"}));
         self.by = EnforcedBy::Provider;
@@ -112,7 +113,7 @@ fn is_object(tree: Option<&serde_json::Value>) -> bool {
     tree.is_none_or(|tree| tree.get("type") == Some(&"object".into()))
 }
 
-/// All that the messages say.
+/// Joins the texts of all messages.
 fn messages_text(messages: &[Message]) -> String {
     let texts = messages.iter().map(|message| match &message.content {
         MessageContent::Text(text) => text.clone(),
@@ -127,7 +128,7 @@ fn messages_text(messages: &[Message]) -> String {
     texts.collect::<Vec<_>>().join("\n")
 }
 
-/// Puts words behind the first message, if that is the system's, else before all.
+/// Adds instructions to a leading system message, or adds one at the start.
 pub(super) fn add_instructions(messages: &mut Vec<Message>, words: &[String]) {
     if words.is_empty() {
         return;

@@ -1,61 +1,61 @@
-//! What a call reports while it runs.
+//! Events of a running call.
 
 use quillet_core::chat::ChatRequest;
 use quillet_core::{BoxFuture, Map, Value};
 
 use crate::ScriptError;
 
-/// The observer of a call. The interpreter raises `llmRequest`, `llmStream` and the like from here.
+/// Observes a call. The interpreter uses it to emit `llmRequest`, `llmStream` and similar events.
 pub trait CallObserver: Send + Sync {
-    /// Something happened; the call continues when the future is ready.
+    /// Handles an event. The call continues when the future is ready.
     ///
     /// # Errors
-    /// Whatever ends the call: a limit on calls, a listener that threw, `$abort`.
+    /// Any error ends the call: a limit on calls, an exception in a listener, or `$abort`.
     fn event<'a>(&'a self, event: CallEvent<'a>) -> BoxFuture<'a, Result<(), ScriptError>>;
 }
 
-/// An event of a call of a model; they come in order.
+/// An event of a model call. Events arrive in order.
 #[derive(Clone, Debug)]
 pub enum CallEvent<'a> {
-    /// A request is about to go to the model. There are several where an answer is
-    /// continued, asked for again, or calls tools.
+    /// A request will be sent to the model. There may be several: for continuations, repairs and
+    /// tool calls.
     Request(&'a ChatRequest),
-    /// A piece of the visible answer. Only where the answer streams.
+    /// A delta of the visible answer, if it is streamed.
     Chunk {
-        /// The piece.
+        /// The text.
         text: &'a str,
-        /// The visible answer until now, this piece included.
+        /// The visible answer so far, including this text.
         content: &'a str,
-        /// Which continuation of the answer this is, from 0.
+        /// Number of continuations so far.
         retry: u32,
-        /// The provider's id of the answer.
+        /// The provider's id of the response.
         id: &'a str,
     },
-    /// A piece of the model's thinking, unless `shouldThink.visible` is `false`.
+    /// A delta of the model's thinking, unless `shouldThink.visible` is `false`.
     Thinking(&'a str),
-    /// What was streamed until now does not count: the answer did not have its form, and the
-    /// model is asked again.
+    /// The text streamed so far is discarded: the answer did not have the required form and is
+    /// requested again.
     Again {
-        /// Why, in words.
+        /// The reason, as a message.
         why: &'a str,
     },
-    /// A tool is about to be called.
+    /// A tool will be called.
     ToolCall {
         /// Its name.
         name: &'a str,
         /// Its arguments.
         arguments: &'a Value,
     },
-    /// A call of a tool ended.
+    /// A tool call ended.
     ToolResult {
         /// Its name.
         name: &'a str,
-        /// What it gave, or its failure in words.
+        /// Its result, or an error message.
         result: &'a Result<Value, String>,
     },
 }
 
-/// Nobody watches.
+/// Ignores all events.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoCallObserver;
 
@@ -65,7 +65,8 @@ impl CallObserver for NoCallObserver {
     }
 }
 
-/// A request as people read it: `{model?, messages, …options}`, in the shape of OpenAI's chat wire.
+/// Converts a request for display: `{model?, messages, …options}`, in the format of the OpenAI Chat
+/// API.
 #[must_use]
 pub fn request_map(request: &ChatRequest) -> Map {
     let json = |tree: serde_json::Result<serde_json::Value>| Value::from(tree.unwrap_or_default());

@@ -1,14 +1,14 @@
-//! Values of settings by their names, with a word where a value is of a wrong kind.
+//! Reads settings by name and collects warnings about values of a wrong type.
 
 use quillet_core::{Map, Value};
 
-/// Parameters as they are read.
+/// Reads parameters.
 pub(super) struct ParameterReader<'a> {
-    /// What is read.
+    /// The parameters.
     pub(super) map: &'a Map,
-    /// What was wrong.
+    /// Warnings about invalid values.
     pub(super) warnings: Vec<String>,
-    /// Names that were asked for.
+    /// Names that were looked up.
     pub(super) asked: Vec<&'static str>,
 }
 
@@ -25,7 +25,7 @@ impl<'a> ParameterReader<'a> {
         self.warnings.push(warning.into());
     }
 
-    /// The first of these names that has a value.
+    /// Returns the first of several names that has a value.
     fn first(&mut self, names: &[&'static str]) -> Option<(&'static str, &'a Value)> {
         self.asked.extend(names);
         let found = |name: &&'static str| Some((*name, self.map.get(name)?));
@@ -94,7 +94,7 @@ impl<'a> ParameterReader<'a> {
         text
     }
 
-    /// A list of texts, or one text with commas between them.
+    /// Reads a list of texts, or one text with commas.
     pub(super) fn texts(&mut self, names: &[&'static str]) -> Vec<String> {
         let Some((name, value)) = self.first(names) else {
             return Vec::new();

@@ -1,4 +1,4 @@
-//! Parameters of a script, read into what a provider is sent and what the engine does itself.
+//! Reads the parameters of a script: options for the provider, and settings of the engine.
 
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -11,57 +11,60 @@ use super::constraint::Constraint;
 use super::reading::ParameterReader;
 use crate::answer::{AnswerFormat, ThinkingSettings};
 
-/// Turns in which a model may call tools on the way to an answer.
+/// Default maximum number of turns with tool calls per answer.
 const TOOL_ROUNDS: u32 = 30;
 
-/// How long an answer may take by default.
+/// Default timeout of an answer.
 const TIMEOUT: Duration = Duration::from_secs(120);
-/// Longest time that can be set: a day.
+/// Maximum timeout: one day.
 const LONGEST: Duration = Duration::from_secs(86_400);
-/// Stop texts that OpenAI's chat wire takes; those of a longer list are cut out here.
+/// Maximum number of stop texts in the OpenAI Chat API. If there are more, the engine applies them
+/// itself.
 const MOST_STOPS: usize = 4;
 
-/// Settings of a model's answer. Only what stands here reaches a provider: variables of a script
-/// never do.
+/// Settings of a model's answer. Only these settings are sent to a provider, never variables of a
+/// script.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CallSettings {
-    /// What the provider is sent.
+    /// Options for the provider.
     pub options: ChatOptions,
-    /// The model's name, or `provider://model`, for [`crate::host::Models`].
+    /// The model name, or `provider://model`, for [`crate::host::ModelSource`].
     pub model: Option<String>,
-    /// `stream`; the engine decides where `None`.
+    /// `stream`; `None` leaves the decision to the engine.
     pub stream: Option<bool>,
-    /// `continueOnLengthLimit`: continue where the limit on tokens cut the answer.
+    /// `continueOnLengthLimit`: whether an answer that reached the token limit is continued.
     pub continues: bool,
-    /// `maxRetry`: how often to continue. Default 7.
+    /// `maxRetry`: maximum number of continuations. Default 7.
     pub retries: u32,
-    /// `maxToolRounds`: in how many turns the model may call tools on the way to an answer; then it
-    /// has one without. Default 30.
+    /// `maxToolRounds`: maximum number of turns with tool calls per answer. It is followed by one
+    /// turn without tools. Default 30.
     pub tool_rounds: u32,
-    /// `minTailRepeatCount`: how often the end of an answer may come again. Default 7; 0 is any.
+    /// `minTailRepeatCount`: number of repetitions at the end after which an answer is cut. Default
+    /// 7; 0 means no limit.
     pub repeats: usize,
-    /// `timeout`: how long one answer may take. Default 120 s.
+    /// `timeout`: maximum time for one answer. Default 120 s.
     pub timeout: Duration,
-    /// `idleTimeout`: how long the model may say nothing. Default as `timeout`.
+    /// `idleTimeout`: maximum time without output of the model. Defaults to `timeout`.
     pub idle: Duration,
-    /// Texts that end an answer, all of them.
+    /// All texts that end an answer.
     pub stops: Vec<String>,
     /// `shouldThink`.
     pub thinking: ThinkingSettings,
-    /// `memoized`: whether an equal request may be answered from memory.
+    /// `memoized`: whether a cached answer to an equal request may be used.
     pub memoized: Option<bool>,
     /// `add_generation_prompt`. Default yes.
     pub add_generation_prompt: bool,
     /// `response_format.type`, if not text.
     pub format: Option<AnswerFormat>,
-    /// `response_format.conversionScope`: whether what stands around an answer in its message
-    /// is read with it. Default yes (`message`).
+    /// `response_format.conversionScope`: whether the text around an answer in its message is
+    /// parsed together with it. Default yes (`message`).
     pub whole_message: bool,
-    /// `forceJson`: whether an answer has to be readable; by `output` and the format where `None`.
+    /// `forceJson`: whether an unreadable answer is an error. `None` depends on `output` and the
+    /// format.
     pub force_json: Option<bool>,
-    /// `strictOutput`: whether a value that breaks its schema is an error. Default no.
+    /// `strictOutput`: whether a value that violates its schema is an error. Default no.
     pub strict_output: bool,
-    /// `naturalOutput`: whether `{{output}}` is words. Default yes.
+    /// `naturalOutput`: whether `{{output}}` is in natural language. Default yes.
     pub natural_output: bool,
     /// `autoBuildOutputPrompt`: whether `output` is described to the model. Default yes.
     pub output_prompt: bool,
@@ -96,8 +99,8 @@ impl Default for CallSettings {
     }
 }
 
-/// Settings that scripts also write outside of `parameters`, at the top of their front matter
-/// or in `prompt`. Whoever merges parameters takes these from there, where nothing nearer has them.
+/// Settings that scripts also set outside of `parameters`: at the top level of the front matter or
+/// in `prompt`. They are the defaults when parameters are merged.
 pub const OUTSIDE_PARAMETERS: [&str; 7] = [
     "stop_words",
     "completion_delimiter",
@@ -108,11 +111,10 @@ pub const OUTSIDE_PARAMETERS: [&str; 7] = [
     "autoBuildOutputPrompt",
 ];
 
-/// Names that some local servers take and that hosted ones refuse.
+/// Options that some local servers accept and hosted APIs reject.
 const LOCAL_ONLY: [&str; 5] = ["top_k", "min_p", "repeat_penalty", "mirostat", "typical_p"];
 
-/// Settings that are not read by their names here: objects, and what the engine does with an
-/// answer.
+/// Settings that are not looked up by name here: objects, and settings for handling an answer.
 const BESIDE: [&str; 15] = [
     "SystemTemplate",
     "apiKey",
@@ -132,8 +134,8 @@ const BESIDE: [&str; 15] = [
 ];
 
 impl CallSettings {
-    /// The setting that a mistyped name means: one letter in three is another. `None` for
-    /// settings, and for names that are like none.
+    /// Returns the setting that a misspelled name probably means. `None` for valid settings and for
+    /// names that resemble none.
     #[must_use]
     pub fn meant(name: &str) -> Option<&'static str> {
         static NAMES: OnceLock<Vec<&'static str>> = OnceLock::new();
@@ -155,8 +157,8 @@ impl CallSettings {
         }
     }
 
-    /// Reads merged parameters (`parameters` < `prompt` < arguments of the call). Names that
-    /// are no setting are variables, and left alone. Gives what the author should know, too.
+    /// Reads merged parameters (`parameters` < `prompt` < arguments of the call). Names that are
+    /// not settings are variables and ignored. Also returns warnings for the author.
     #[must_use]
     pub fn read(parameters: &Map) -> (CallSettings, Vec<String>) {
         let mut given = ParameterReader::new(parameters);
@@ -255,9 +257,8 @@ impl CallSettings {
         self.whole_message = scope != Some("response");
     }
 
-    /// The form that `output` and these settings ask for. With a format and a
-    /// schema, or with `forceJson`, the answer has to be readable; a format alone is read where
-    /// it can be, else the answer stays text.
+    /// Returns the form that `output` and these settings require. With a format and a schema, or
+    /// with `forceJson`, an unreadable answer is an error. With only a format, it stays text.
     #[must_use]
     pub fn constraint(&self, output: Option<&Value>) -> Option<Constraint> {
         let force = self.force_json;
@@ -305,7 +306,7 @@ fn options(given: &mut ParameterReader<'_>) -> ChatOptions {
     options
 }
 
-/// Local servers take -1 for as many as there are. That is no limit, so nothing is sent.
+/// Local servers accept -1 as no limit, which is expressed by not sending the option.
 fn max_tokens(given: &mut ParameterReader<'_>) -> Option<u64> {
     match given.number(&["max_tokens", "maxTokens", "max_completion_tokens"]) {
         None => Some(2048),
@@ -315,7 +316,7 @@ fn max_tokens(given: &mut ParameterReader<'_>) -> Option<u64> {
     }
 }
 
-/// A time in milliseconds; 0 is the longest that there is.
+/// Converts milliseconds; 0 means the maximum timeout.
 fn milliseconds(given: Option<u64>, default: Duration) -> Duration {
     match given {
         None => default,

@@ -33,7 +33,7 @@ impl StreamSplitter {
         }
     }
 
-    /// Adds a delta; returns what can be shown of it.
+    /// Adds a delta and returns its visible part.
     pub(super) fn text(&mut self, delta: &str) -> VisibleDelta {
         let split = self.splitter.push(delta);
         self.keep(&split);
@@ -45,7 +45,7 @@ impl StreamSplitter {
         self.collected.thinking.push_str(&split.thinking);
     }
 
-    /// Returns the text held back until now, and everything collected.
+    /// Returns the text that was held back, and the accumulated text.
     pub(super) fn finish(self) -> (VisibleDelta, SplitAnswer) {
         let rest = self.splitter.finish();
         let mut collected = self.collected;

@@ -1,4 +1,4 @@
-//! Calls of tools on the way to an answer.
+//! Executes the tool calls for an answer.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -20,12 +20,12 @@ use super::{CallError, CallEvent, CallObserver, ModelCall, ToolUse};
 use crate::ErrorKind;
 use crate::run::call_sequence::{self, CallSequence};
 
-/// One call of a tool. A tool can be a script that asks models of its own.
+/// Timeout of a tool call. It is long, because a tool can be a script that calls models itself.
 const CALL_TIME: Duration = Duration::from_secs(600);
-/// All turns and calls of one answer.
+/// Timeout of all turns and calls for one answer.
 const RUN_TIME: Duration = Duration::from_secs(3_600);
 
-/// Makes calls that were written in words, side by side.
+/// Executes calls in text form concurrently.
 pub(super) async fn make(
     calls: Vec<ToolCallLine>,
     progress: &dyn CallObserver,
@@ -70,7 +70,7 @@ async fn make_one(
     })
 }
 
-/// What the model reads of a call.
+/// Returns the result of a call for the model.
 async fn result(call: ToolCallLine) -> Result<Value, String> {
     let arguments = call.arguments?;
     let Some(tool) = call.tool else {
@@ -87,7 +87,7 @@ async fn result(call: ToolCallLine) -> Result<Value, String> {
     }
 }
 
-/// An answer of a model whose provider takes tools, with all its calls.
+/// Requests an answer from a model of a provider with tool support, and executes all its calls.
 pub(super) async fn run(
     model: &BoundedModel,
     ask: &ModelCall,
@@ -156,7 +156,7 @@ fn task(
     }
 }
 
-/// The tools, whose calls have a lane each: the loop makes them in tasks of their own.
+/// Gives each tool its own call sequence, because the agent loop runs calls in separate tasks.
 fn in_lanes(tools: &[Arc<dyn Tool>]) -> Vec<Arc<dyn Tool>> {
     let Some(lane) = call_sequence::child() else {
         return tools.to_vec();
@@ -170,7 +170,7 @@ fn in_lanes(tools: &[Arc<dyn Tool>]) -> Vec<Arc<dyn Tool>> {
     inside.collect()
 }
 
-/// A tool of a question whose calls are kept.
+/// A tool whose calls are recorded in a call sequence.
 #[derive(Debug)]
 struct InLane {
     inner: Arc<dyn Tool>,
@@ -207,7 +207,7 @@ impl Tool for InLane {
     }
 }
 
-/// The turn that the model is in, and what was heard in it.
+/// The current turn of the model and its output.
 struct ModelTurn<'a> {
     ask: &'a ModelCall,
     ear: StreamSplitter,
@@ -223,7 +223,7 @@ impl<'a> ModelTurn<'a> {
         }
     }
 
-    /// Hands on what happens; gives a call that has ended.
+    /// Forwards an event to the observer. Returns a call that has ended.
     async fn forward_events(
         &mut self,
         event: AgentEvent,
@@ -262,7 +262,8 @@ impl<'a> ModelTurn<'a> {
         Ok(None)
     }
 
-    /// A call has ended, and with it the text before it: the answer comes after the last one.
+    /// Converts an ended call and discards the text before it, because the answer follows the last
+    /// call.
     fn done(&mut self, id: &str, name: String, result: Result<Value, String>) -> ToolUse {
         self.ear = StreamSplitter::new(&self.ask.settings.thinking);
         let at = self.started.iter().position(|(started, _)| started == id);
@@ -281,12 +282,12 @@ impl<'a> ModelTurn<'a> {
         telling: &mut StreamObserver<'_>,
     ) -> Result<TurnResult, CallError> {
         let finish = match outcome.ending {
-            // It got the notice that no more calls are made, and made more.
+            // The model was notified that no more calls are made, but made more.
             EndReason::Finished(FinishReason::ToolCalls) => {
                 return Err(too_many_rounds(ask).partial(&outcome.text));
             }
             EndReason::Finished(reason) => reason,
-            // Its last word counts; without one there is no answer.
+            // Its last text is the answer; without one there is none.
             EndReason::Repeated { .. } if has_answer(&outcome.messages) => FinishReason::Stop,
             EndReason::Repeated { times } => {
                 let message = format!(
@@ -318,7 +319,7 @@ impl<'a> ModelTurn<'a> {
     }
 }
 
-/// What a model ends with that continues calling tools.
+/// Returns the error for a model that continues to call tools.
 pub(super) fn too_many_rounds(ask: &ModelCall) -> CallError {
     let rounds = ask.settings.tool_rounds;
     let message = format!(
@@ -328,7 +329,7 @@ pub(super) fn too_many_rounds(ask: &ModelCall) -> CallError {
     CallError::new(ErrorKind::Limit, message)
 }
 
-/// Whether the last thing is what the model said, and not a call or its result.
+/// Returns whether the last message is text of the model, not a call or its result.
 fn has_answer(messages: &[Message]) -> bool {
     let last = messages.last();
     last.is_some_and(|last| {

@@ -1,4 +1,4 @@
-//! One answer of the model, with its continuations, and without tools.
+//! One answer of a model with its continuations, without tools.
 
 use quillet_core::chat::{ChatModel, ChatOptions, ChatRequest, FinishReason, Usage};
 use quillet_core::{Message, MessageContent, Role};
@@ -9,23 +9,23 @@ use super::stream_splitter::StreamSplitter;
 use super::{CallError, ModelCall};
 use crate::answer::SplitAnswer;
 
-/// What the model said in one answer.
+/// The text of one answer.
 #[derive(Clone, Debug, Default)]
 pub(super) struct TurnResult {
-    /// All of it.
+    /// The complete text.
     pub(super) raw: String,
-    /// What is for the reader.
+    /// The visible answer.
     pub(super) answer: String,
-    /// What it thought, in words and by its provider.
+    /// The thinking, both in the text and from the provider's own field.
     pub(super) thinking: String,
     pub(super) finish: FinishReason,
     pub(super) model: String,
     pub(super) usage: Usage,
-    /// How often it was continued.
+    /// Number of continuations.
     pub(super) retries: u32,
 }
 
-/// Asks, and continues where the limit on tokens cut the answer, if the settings say so.
+/// Requests an answer, and continues it at the token limit if the settings allow that.
 pub(super) async fn take(
     model: &dyn ChatModel,
     ask: &ModelCall,
@@ -73,8 +73,7 @@ pub(super) async fn take(
 impl TurnResult {
     fn note(&mut self, heard: StreamedAnswer, ear: &mut StreamSplitter) {
         if heard.text.is_empty() && !heard.refusal.is_empty() {
-            // A refusal is the answer as far as people are concerned, so it is shown and kept like
-            // text.
+            // To people, a refusal is the answer, so it is displayed and stored like text.
             ear.text(&heard.refusal);
             self.raw.push_str(&heard.refusal);
         }
@@ -85,7 +84,7 @@ impl TurnResult {
         self.usage += heard.usage.unwrap_or_default();
     }
 
-    /// What was said apart from what was thought.
+    /// Stores the separated answer and thinking.
     pub(super) fn settle(&mut self, split: SplitAnswer) {
         self.answer = split.answer;
         let thought = split.thinking.trim();
@@ -96,7 +95,7 @@ impl TurnResult {
     }
 }
 
-/// What the model is to continue from: the text of a last message of the assistant.
+/// Returns the text that the model should continue: that of a final assistant message.
 pub(super) fn beginning(messages: &[Message]) -> &str {
     match messages.last() {
         Some(Message {
@@ -108,7 +107,7 @@ pub(super) fn beginning(messages: &[Message]) -> &str {
     }
 }
 
-/// An error of a continuation: what was written before counts, too.
+/// Adds the text before a continuation to the error of the continuation.
 fn after(mut error: CallError, before: &str) -> CallError {
     if !before.is_empty() {
         let partial = error.partial.unwrap_or_default();

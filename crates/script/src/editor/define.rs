@@ -1,4 +1,4 @@
-//! Where something is declared, and where else it is named.
+//! Finds definitions of and references to symbols.
 
 use std::sync::Arc;
 
@@ -11,17 +11,17 @@ use crate::library::import::bare_name;
 use crate::library::resolve;
 use crate::syntax::{Script, ScriptSource};
 
-/// Bytes of a script.
+/// A location in a script.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceLocation {
-    /// Which script.
+    /// The script.
     pub source: Arc<ScriptSource>,
-    /// The bytes.
+    /// The byte range.
     pub span: Span,
 }
 
-/// Where what stands at a byte is declared: a function, a script's file, where a variable is set
-/// first.
+/// Finds the definition of the symbol at a byte offset: a function, a script file, or the first
+/// assignment of a variable.
 pub async fn definition(
     document: &ScriptDocument,
     at: usize,
@@ -37,7 +37,8 @@ pub async fn definition(
         MarkKind::Call(name) | MarkKind::Function(name) => {
             match function_place(document, &name, around).await {
                 Some(place) => Some(place),
-                // A call without a function of that name may name a script or an imported one.
+                // A call without a function of that name may refer to an imported or another
+                // script.
                 None => script_place(document, &name, around).await,
             }
         }
@@ -53,7 +54,7 @@ pub async fn definition(
     }
 }
 
-/// The script of a name, at its beginning.
+/// Returns the start of the script with a name.
 async fn script_place(
     document: &ScriptDocument,
     name: &str,
@@ -67,7 +68,7 @@ async fn script_place(
     Some(SourceLocation { source, span })
 }
 
-/// The function of a name: of the document itself, or one that it inherits.
+/// Returns the location of a function in the document or in a parent.
 pub(super) async fn function_place(
     document: &ScriptDocument,
     name: &str,
@@ -80,7 +81,7 @@ pub(super) async fn function_place(
     let resolved = resolve(document.script.clone(), around.library)
         .await
         .ok()?;
-    // From the script itself up to its oldest parent: the nearest declaration is the one that runs.
+    // From the script to its oldest parent, because the nearest declaration is the one that runs.
     let mut bodies = resolved.bodies.iter().rev();
     bodies.find_map(|script| {
         let source = script.source.clone();
@@ -98,7 +99,7 @@ fn declared(script: &Script, name: &str) -> Option<Span> {
     Some(Span { start, end })
 }
 
-/// Where a variable gets a value first; the front matter comes before all.
+/// Returns the first assignment of a variable. The front matter comes first.
 pub(super) fn first_assignment(document: &ScriptDocument, name: &str) -> Option<Span> {
     let sets = |mark: &NamedSymbol| matches!(&mark.kind, MarkKind::Variable { name: other, sets: true } if other == name);
     let spans = marks(document, None)
@@ -108,7 +109,7 @@ pub(super) fn first_assignment(document: &ScriptDocument, name: &str) -> Option<
     spans.min_by_key(|span| span.start)
 }
 
-/// Where else in the document the same variable, function, script or role is named, by place.
+/// Returns all occurrences of the variable, function, script or role at a byte offset, in order.
 #[must_use]
 pub fn references(document: &ScriptDocument, at: usize) -> Vec<Span> {
     let Some(found) = mark_at(document, at) else {
@@ -137,8 +138,8 @@ fn same(one: &MarkKind, other: &MarkKind) -> bool {
     }
 }
 
-/// The bytes to write a new name over, where a variable stands; `None` where none does, and for a
-/// name that could not be one.
+/// Returns the spans to replace for renaming the variable at a byte offset. `None` if there is no
+/// variable, or if the new name is invalid.
 #[must_use]
 pub fn rename(document: &ScriptDocument, at: usize, name: &str) -> Option<Vec<Span>> {
     let mark = mark_at(document, at)?;
@@ -150,7 +151,7 @@ pub fn rename(document: &ScriptDocument, at: usize, name: &str) -> Option<Vec<Sp
         return None;
     }
     let spans = references(document, at);
-    // A place that is not just the name (escapes in a quoted text) cannot be written over.
+    // A span that is not exactly the name (escapes in a quoted text) cannot be replaced.
     let exact = |span: &Span| document.text().get(span.start..span.end) == Some(old);
     spans.iter().all(exact).then_some(spans)
 }

@@ -1,4 +1,4 @@
-//! What stands somewhere, in words.
+//! Hovers.
 
 use quillet_core::Span;
 use quillet_yaml::Node;
@@ -11,17 +11,17 @@ use crate::answer::Inputs;
 use crate::directive::Directive;
 use crate::syntax::Script;
 
-/// The text of a hover, and the place that it is about.
+/// The text of a hover and the span it describes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hover {
-    /// The bytes that it is said of.
+    /// The span it describes.
     pub span: Span,
-    /// What is said, in Markdown.
+    /// The text in Markdown.
     pub markdown: String,
 }
 
-/// What stands at a byte: a directive, a variable, a script, a key, a pattern, or else the message
-/// as a model gets it.
+/// Returns the hover at a byte offset, for a directive, variable, script, key or pattern. Elsewhere
+/// it shows the message as a model receives it.
 pub async fn hover(
     document: &ScriptDocument,
     at: usize,
@@ -74,7 +74,7 @@ async fn call(document: &ScriptDocument, name: &str, around: EditorContext<'_>) 
     called(document, name, around).await
 }
 
-/// A script, or else a tool from outside, or a directive at the end of a chain.
+/// Describes a script, an external tool, or a directive at the end of a chain.
 async fn called(
     document: &ScriptDocument,
     name: &str,
@@ -142,7 +142,7 @@ fn variable(document: &ScriptDocument, name: &str) -> String {
     out
 }
 
-/// What the front matter says of a variable: `prompt` wins over the rest.
+/// Returns the front matter value of a variable. `prompt` takes precedence.
 pub(super) fn value_of(script: &Script, name: &str) -> Option<quillet_core::Value> {
     let prompt = script
         .config

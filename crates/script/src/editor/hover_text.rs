@@ -1,4 +1,4 @@
-//! What hovers and lists say of directives, scripts and variables.
+//! Descriptions of directives, scripts and variables for hovers and completion.
 
 use quillet_core::{Value, json};
 use quillet_yaml::Node;
@@ -8,10 +8,10 @@ use crate::directive::{DirectiveForm, DirectiveSpec};
 use crate::library::id;
 use crate::syntax::Script;
 
-/// Characters of a value that are shown.
+/// Maximum number of characters of a value to display.
 const MOST_SHOWN: usize = 200;
 
-/// A directive with its parameters.
+/// Describes a directive with its parameters.
 pub(super) fn directive(directive: &DirectiveSpec) -> String {
     let mut out = format!("{}\n\n{}\n", signature(directive), directive.doc);
     for parameter in directive.parameters {
@@ -47,7 +47,7 @@ fn signature(directive: &DirectiveSpec) -> String {
     format!("```\n${}({})\n```", directive.name, parameters.join(", "))
 }
 
-/// A script: its title, what it does, what it takes.
+/// Describes a script: its title, description and inputs.
 pub(super) fn script(script: &Script) -> String {
     let text = |key: &str| {
         script
@@ -70,7 +70,7 @@ pub(super) fn script(script: &Script) -> String {
     out
 }
 
-/// What a script takes, a line for each.
+/// Describes the inputs of a script, one per line.
 fn inputs(script: &Script) -> Vec<String> {
     let input = script.config.get("input").map(Node::value);
     let inputs = input
@@ -93,7 +93,7 @@ fn inputs(script: &Script) -> Vec<String> {
     lines.collect()
 }
 
-/// A value in short.
+/// Returns a short form of a value.
 pub(super) fn value(value: &Value) -> String {
     let text = match value {
         Value::Str(text) => text.to_string(),
@@ -110,7 +110,7 @@ pub(super) fn value(value: &Value) -> String {
     }
 }
 
-/// A text in a fence that nothing in it closes.
+/// Puts a text into a code fence that is longer than any fence in the text.
 pub(super) fn fenced(text: &str) -> String {
     let longest = text
         .split(|c| c != '`')

@@ -1,26 +1,27 @@
-//! Keys of the front matter that mean something to the engine, and what they take.
+//! The front matter keys that the engine defines, and their values.
 //!
-//! One table for hovers, completion and the JSON Schema in `schemas/`. Other keys are variables.
+//! This table is used for hovers, completion and the JSON Schema in `schemas/`. Other keys are
+//! variables.
 
-/// A key.
+/// A front matter key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConfigKey {
-    /// Its name, behind those of the keys that it is in, with dots between.
+    /// Its full name, with the enclosing keys separated by dots.
     pub path: &'static str,
-    /// Values to choose from; empty where there is no such choice.
+    /// Its allowed values; empty if there is no fixed set.
     pub values: &'static [&'static str],
-    /// What it is for.
+    /// Its description.
     pub doc: &'static str,
 }
 
-/// The key of a path: `["parameters", "temperature"]`.
+/// Returns the key at a path: `["parameters", "temperature"]`.
 #[must_use]
 pub fn key(path: &[&str]) -> Option<&'static ConfigKey> {
     let path = path.join(".");
     KEYS.iter().find(|key| key.path == path)
 }
 
-/// The keys right below a path; those of the front matter itself for an empty one.
+/// Returns the keys directly below a path. An empty path is the front matter itself.
 pub fn below(path: &[&str]) -> impl Iterator<Item = &'static ConfigKey> {
     let parent = path.join(".");
     KEYS.iter()
@@ -31,7 +32,7 @@ pub fn below(path: &[&str]) -> impl Iterator<Item = &'static ConfigKey> {
 }
 
 impl ConfigKey {
-    /// Its own name.
+    /// Returns its own name.
     #[must_use]
     pub fn name(&self) -> &'static str {
         self.path.rsplit('.').next().unwrap_or(self.path)
@@ -56,7 +57,7 @@ const fn one_of(
 
 const YES_NO: &[&str] = &["true", "false"];
 
-/// All of them, in alphabetical order.
+/// All keys, in alphabetical order.
 pub const KEYS: &[ConfigKey] = &[
     key_of(
         "ProtectedStartup",

@@ -1,8 +1,8 @@
-//! Answers for editors: what is wrong in a script, what stands somewhere, what could stand there.
+//! Editor features: diagnostics, hovers, completion and navigation in scripts.
 //!
-//! Everything here is a question to a [`ScriptDocument`], asked with bytes of its text. Nothing is run
-//! and nothing is read but through the given [`Library`]. The protocol that editors speak is no
-//! part of it; [`position`] says how their places are meant.
+//! All functions query a [`ScriptDocument`] by byte offsets. They run nothing, and read other files
+//! only through the given [`Library`]. The editor protocol is not part of this module; [`position`]
+//! converts its positions.
 
 use std::sync::Arc;
 
@@ -36,28 +36,28 @@ pub use related::related;
 pub use symbols::{Symbol, SymbolKind, folds, symbols};
 pub use tokens::tokens;
 
-/// A script as it is in an editor.
+/// A script that is open in an editor.
 #[derive(Clone, Debug)]
 pub struct ScriptDocument {
-    /// Its text and its name.
+    /// Its text and name.
     pub source: Arc<ScriptSource>,
-    /// What was understood of it.
+    /// The parsed script, as far as it is valid.
     pub script: Arc<Script>,
-    /// What the reader found wrong.
+    /// Problems found by the parser.
     pub findings: Vec<Diagnostic>,
 }
 
-/// What a document may refer to: a library of scripts, and tools.
+/// The scripts and tools that a document may refer to.
 #[derive(Clone, Copy, Debug)]
 pub struct EditorContext<'a> {
-    /// Where scripts are found.
+    /// The library of scripts.
     pub library: &'a dyn Library,
     /// Tools from outside of scripts.
     pub tools: &'a dyn Tools,
 }
 
 impl ScriptDocument {
-    /// Reads a text.
+    /// Parses a text.
     ///
     /// ```
     /// use quillet_script::editor::ScriptDocument;
@@ -82,15 +82,15 @@ impl ScriptDocument {
         }
     }
 
-    /// Its text.
+    /// Returns its text.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.source.text
     }
 }
 
-/// Everything that is wrong with a document, by place: what the reader found, and what
-/// `quillet check` finds.
+/// Returns all diagnostics of a document, sorted by location: those of the parser and those of
+/// `quillet check`.
 pub async fn diagnostics(document: &ScriptDocument, around: EditorContext<'_>) -> Vec<Diagnostic> {
     let mut found = document.findings.clone();
     found.extend(library::check(&document.script, around.library, around.tools).await);
@@ -98,7 +98,7 @@ pub async fn diagnostics(document: &ScriptDocument, around: EditorContext<'_>) -
     found
 }
 
-/// The document in its canonical layout (`quillet fmt`); `None` where it cannot be read.
+/// Formats a document in its canonical layout (`quillet fmt`). `None` if it is invalid.
 #[must_use]
 pub fn formatted(document: &ScriptDocument) -> Option<String> {
     format::format(&document.source).ok()

@@ -1,4 +1,4 @@
-//! Open documents over the files of a library.
+//! Overlays the files of a library with open documents.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -10,12 +10,12 @@ use crate::error::ScriptError;
 use crate::library::Library;
 use crate::syntax::{Script, ScriptSource};
 
-/// A library in which scripts that are open in an editor stand as they are there.
+/// A library in which open documents replace their files.
 #[derive(Clone, Debug)]
 pub struct Overlay {
-    /// Where scripts are found.
+    /// The library below.
     pub below: Arc<dyn Library>,
-    /// The open scripts, by the absolute path of their file.
+    /// The open scripts by the absolute paths of their files.
     pub open: HashMap<PathBuf, Arc<Script>>,
 }
 

@@ -1,28 +1,28 @@
-//! Places as editors count them: lines from 0, and in a line units of UTF-16 or bytes.
+//! Positions in the form that editors use: lines from 0, and columns in UTF-16 units or bytes.
 //!
-//! The Language Server Protocol counts UTF-16 unless both sides agree on bytes. Lines end with
+//! The Language Server Protocol uses UTF-16 unless both sides negotiate bytes. Lines end with
 //! `\n`, `\r\n` or `\r`.
 
-/// How the columns of a line are counted.
+/// Unit of columns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Encoding {
-    /// Units of UTF-16: an emoji is two.
+    /// UTF-16 code units. An emoji has two.
     #[default]
     Utf16,
     /// Bytes.
     Utf8,
 }
 
-/// A place in a text.
+/// A position in a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct EditorPosition {
     /// The line, from 0.
     pub line: u32,
-    /// The column, from 0, as the encoding counts.
+    /// The column, from 0, in units of the encoding.
     pub character: u32,
 }
 
-/// Where the lines of a text begin.
+/// Index of the lines of a text.
 ///
 /// ```
 /// use quillet_script::editor::position::{EditorPosition, Encoding, LineIndex};
@@ -40,7 +40,7 @@ pub struct LineIndex {
 }
 
 impl LineIndex {
-    /// Looks through a text once.
+    /// Builds the index of a text.
     #[must_use]
     pub fn new(text: &str, encoding: Encoding) -> Self {
         let bytes = text.as_bytes();
@@ -56,8 +56,8 @@ impl LineIndex {
         LineIndex { starts, encoding }
     }
 
-    /// The place of a byte; one inside of a character counts as its beginning, one past the end as
-    /// the end.
+    /// Returns the position of a byte offset. An offset inside a character is rounded down, and one
+    /// past the end is the end.
     #[must_use]
     pub fn position(&self, text: &str, byte: usize) -> EditorPosition {
         let mut byte = byte.min(text.len());
@@ -73,8 +73,8 @@ impl LineIndex {
         }
     }
 
-    /// The byte of a place. A column past the line's end counts as the end, a line past the last as
-    /// the end of the text (the protocol says so of columns).
+    /// Returns the byte offset of a position. A column past the end of its line is that end, as in
+    /// the protocol. A line past the last one is the end of the text.
     #[must_use]
     pub fn byte(&self, text: &str, position: EditorPosition) -> usize {
         let line = position.line as usize;

@@ -1,4 +1,4 @@
-//! Other places that a diagnostic is about.
+//! Related locations of diagnostics.
 
 use quillet_core::{Diagnostic, Span};
 
@@ -6,8 +6,7 @@ use super::ScriptDocument;
 use super::names::{MarkKind, NamedSymbol, marks};
 use crate::library::import::bare_name;
 
-/// Where else one should look for a diagnostic: the declaration of a name that is in two places,
-/// and what a mistyped name was probably meant for.
+/// Returns the declaration of the name that a diagnostic suggests for a misspelled one.
 #[must_use]
 pub fn related(document: &ScriptDocument, finding: &Diagnostic) -> Option<(Span, String)> {
     let name = finding

@@ -1,4 +1,4 @@
-//! A message as a model gets it, as far as that is known without a run.
+//! Renders a message as a model receives it, as far as that is known without a run.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,16 +16,16 @@ use crate::text::prefix::{self, FormatTime, TextPosition};
 use crate::text::system::{System, Titles};
 use crate::text::template::{DEFAULT_FORMAT, TemplateJob, Templates};
 
-/// Time that one hover may take to render.
+/// Time limit for rendering one hover.
 const TIME: Duration = Duration::from_millis(200);
 
-/// Bytes of a rendered message that are shown.
+/// Maximum number of bytes of a rendered message to display.
 const MOST_SHOWN: usize = 8_000;
 
-/// Roles that providers have.
+/// Standard roles of providers.
 const SENT: [&str; 4] = ["system", "user", "assistant", "tool"];
 
-/// The message in words, rendered with the front matter and the defaults and examples of the
+/// Renders the message with the values of the front matter and the defaults and examples of the
 /// inputs.
 pub(super) async fn message(
     document: &ScriptDocument,
@@ -74,7 +74,7 @@ fn format(document: &ScriptDocument, message: &MessageTemplate) -> String {
     own.or(all).unwrap_or(DEFAULT_FORMAT).to_owned()
 }
 
-/// What the variables are before the first instruction.
+/// Returns the variables before the first instruction.
 async fn values(document: &ScriptDocument, around: EditorContext<'_>) -> MapTable {
     let resolved = resolve(document.script.clone(), around.library).await;
     let config = match resolved {
@@ -147,7 +147,7 @@ impl Renderer {
         }
     }
 
-    /// A structured system message alone: that of a run is made of all of its dialogue.
+    /// Renders a single structured system message. A run combines those of the whole dialogue.
     fn system(&self, value: &Value) -> String {
         let text = |key: &str| self.values.get(key).and_then(Value::as_str);
         let mut system = System::default();
@@ -226,7 +226,7 @@ impl Renderer {
         }
     }
 
-    /// Variables that only a run knows stand as they were written.
+    /// Adds placeholders for variables that are known only at run time, with their text as written.
     fn with_unknown(&self, text: &str, notes: &mut Vec<String>) -> Map {
         let mut table = self.values.clone();
         let Ok(template) = self.templates.compile(&self.format, text) else {

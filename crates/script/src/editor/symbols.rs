@@ -1,4 +1,4 @@
-//! The parts of a script, for outlines and folding.
+//! Symbols of a script, for outlines and folding.
 
 use quillet_core::Span;
 use quillet_yaml::{MapEntry, Node};
@@ -9,27 +9,27 @@ use crate::syntax::{
     CallExpr, CallTarget, Instruction, InstructionBlock, ItemKind, MessageTemplate,
 };
 
-/// A part of a script.
+/// A symbol of a script.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Symbol {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// More of it, such as the beginning of a message.
+    /// Additional text, such as the beginning of a message.
     pub detail: String,
-    /// What it is.
+    /// Its kind.
     pub kind: SymbolKind,
-    /// All of it.
+    /// Its whole span.
     pub span: Span,
-    /// What to go to.
+    /// The span to select.
     pub name_span: Span,
-    /// Parts of it.
+    /// The symbols inside it.
     pub children: Vec<Symbol>,
 }
 
 /// The kind of a symbol in an outline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SymbolKind {
-    /// The front matter, or what stands between two separators.
+    /// The front matter, or the part between two separators.
     Dialogue,
     /// A key of the front matter.
     Key,
@@ -41,7 +41,8 @@ pub enum SymbolKind {
     Function,
 }
 
-/// Front matter, dialogues with their messages and calls, functions; in the order of the file.
+/// Returns the front matter, the dialogues with their messages and calls, and the functions, in the
+/// order of the file.
 #[must_use]
 pub fn symbols(document: &ScriptDocument) -> Vec<Symbol> {
     let script = &document.script;
@@ -80,7 +81,7 @@ fn dialogues(body: &InstructionBlock) -> Vec<Symbol> {
     found
 }
 
-/// A symbol around its children.
+/// Creates a symbol that contains its children.
 fn dialogue(name: String, children: Vec<Symbol>) -> Symbol {
     let start = children.first().map_or(0, |child| child.span.start);
     let end = children
@@ -199,7 +200,8 @@ fn detail(node: &Node) -> String {
     }
 }
 
-/// What can be folded: the front matter, dialogues, and every instruction of more than one line.
+/// Returns the foldable ranges: the front matter, dialogues, and every instruction with several
+/// lines.
 #[must_use]
 pub fn folds(document: &ScriptDocument) -> Vec<Span> {
     let mut found: Vec<Span> = reader::split(document.text()).front.into_iter().collect();

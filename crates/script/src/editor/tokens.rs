@@ -1,4 +1,4 @@
-//! What editors colour in a script.
+//! Semantic tokens of a script.
 
 use quillet_core::{SemanticToken, Span, TokenKind, token};
 
@@ -6,12 +6,13 @@ use super::ScriptDocument;
 use super::names::{MarkKind, NamedSymbol, marks_and_tokens};
 use crate::directive::Directive;
 
-/// The tokens of a script: YAML's keys, values and comments, and over them what the engine reads in
-/// these: directives, functions, scripts, variables, roles, holes and templates, in the format that
-/// the front matter names. They are in order, none over another, at the boundaries of characters.
+/// Returns the semantic tokens of a script: YAML keys, values and comments, and within them the
+/// elements of the language: directives, functions, scripts, variables, roles, holes and templates
+/// in the format of the front matter. Tokens are in order, do not overlap, and start and end at
+/// character boundaries.
 ///
-/// A text that YAML changed (escapes, folding) keeps the colour of YAML. Of marks and of parts of
-/// one text there are bounds; what comes behind has the colour of YAML, too.
+/// A text that YAML changed (escapes, folding) has only its YAML token. The number of tokens is
+/// limited, per text and in total; anything beyond has its YAML token too.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -65,13 +66,13 @@ fn add(text: &str, mark: &NamedSymbol, found: &mut Vec<SemanticToken>) {
         MarkKind::Role(name) => (name, TokenKind::Role),
         MarkKind::Pattern(pattern) => (pattern, TokenKind::Operator),
         MarkKind::Hole(_) => return hole(written, start, found),
-        // Keys have that colour from YAML, expressions that of texts.
+        // Keys are YAML tokens already, and expressions are string tokens.
         MarkKind::Key(_) | MarkKind::Regex => return,
     };
-    // Where YAML changed a text, a mark is all of it: that is no place of a name.
+    // If YAML changed a text, the mark covers the whole text instead of the name.
     let signs = written.len().saturating_sub(name.len());
     if written.contains(name.as_str()) && signs <= MOST_SIGNS {
-        // The sign of a call is no part of its mark.
+        // The `$` of a call is not part of its mark.
         let is_call = matches!(mark.kind, MarkKind::Call(_));
         let before = text.get(..start).unwrap_or_default();
         let sign = usize::from(is_call && before.ends_with('$'));
@@ -79,10 +80,10 @@ fn add(text: &str, mark: &NamedSymbol, found: &mut Vec<SemanticToken>) {
     }
 }
 
-/// Bytes that a mark may have besides its name: `$`, `ai:`, quotes.
+/// Maximum number of bytes in a mark besides its name: `$`, `ai:`, quotes.
 const MOST_SIGNS: usize = 4;
 
-/// `[[` and `]]`.
+/// Adds the delimiters `[[` and `]]`.
 fn hole(written: &str, start: usize, found: &mut Vec<SemanticToken>) {
     if written.starts_with("[[") && written.ends_with("]]") && written.len() >= 4 {
         let end = start + written.len();

@@ -1,6 +1,6 @@
 //! Character classes and number prefixes of ECMAScript.
 
-/// White space and line ends of ECMAScript.
+/// Returns whether a character is white space or a line terminator in ECMAScript.
 pub(super) fn is_space(c: char) -> bool {
     (c.is_whitespace() && c != '\u{85}') || c == '\u{feff}'
 }
@@ -13,7 +13,7 @@ pub(super) fn continues_name(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '_' | '$' | '\u{200c}' | '\u{200d}')
 }
 
-/// The digits after `0x`, `0o` or `0b`, and the base.
+/// Returns the digits after `0x`, `0o` or `0b`, and the base.
 pub(super) fn radix_prefix(text: &str) -> Option<(&str, u32)> {
     let rest = text.strip_prefix('0')?;
     let radix = match rest.as_bytes().first()? {

@@ -1,4 +1,4 @@
-//! ECMAScript's conversions and comparisons over values (its chapter 7, abstract operations).
+//! Conversions and comparisons of ECMAScript (chapter 7, abstract operations).
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -10,10 +10,10 @@ use super::error::EvalError;
 use super::limits::MAX_BYTES;
 use super::number::{format_number, from_number, parse_number};
 
-/// A value on the way; `None` is `undefined`.
+/// An intermediate value; `None` is `undefined`.
 pub(super) type Js = Option<Value>;
 
-/// What went wrong, before it is known where.
+/// An evaluation error without a location.
 #[derive(Debug)]
 pub(super) enum EvalFault {
     JavaScript,
@@ -31,7 +31,7 @@ impl EvalFault {
     }
 }
 
-/// Whether a value counts as true.
+/// Returns whether a value is truthy.
 ///
 /// ```
 /// use quillet_core::Value;
@@ -53,11 +53,10 @@ pub fn truthy(value: &Option<Value>) -> bool {
     }
 }
 
-/// A value as text, as JavaScript's `String(value)` gives it: a list joins its items with
-/// commas, an object is `[object Object]`.
+/// Converts a value to a string like JavaScript's `String(value)`. A list joins its items with
+/// commas, and an object is `[object Object]`.
 ///
-/// A list whose text would be longer than [`MAX_BYTES`], or that is nested too deep to walk,
-/// ends where the limit is reached.
+/// The text of a list is cut off if it exceeds [`MAX_BYTES`] or the list is nested too deeply.
 ///
 /// ```
 /// use quillet_core::Value;
@@ -74,7 +73,7 @@ pub fn to_js_string(value: &Value) -> String {
     }
 }
 
-/// A value as a number, as JavaScript's `Number(value)` gives it; `undefined` is NaN.
+/// Converts a value to a number like JavaScript's `Number(value)`; `undefined` is NaN.
 ///
 /// ```
 /// use quillet_core::Value;
@@ -97,8 +96,8 @@ pub fn to_number(value: &Option<Value>) -> f64 {
     }
 }
 
-/// JavaScript's `==`, but two lists or two objects are equal when their contents are: a
-/// value of ours has no identity.
+/// Compares values like JavaScript's `==`, except that lists and objects are equal if their
+/// contents are, because Quillet's values have no identity.
 ///
 /// ```
 /// use quillet_core::Value;
@@ -112,12 +111,12 @@ pub fn to_number(value: &Option<Value>) -> f64 {
 pub fn loosely_equal(a: &Option<Value>, b: &Option<Value>) -> bool {
     match (a, b) {
         (Some(a), Some(b)) if both_objects(a, b) => a == b,
-        // An object whose text cannot be computed here equals nothing.
+        // An object whose text only an engine can compute is not equal to any value.
         _ => loose(a, b).unwrap_or(false),
     }
 }
 
-/// JavaScript's `===`, but two lists or two objects are equal when their contents are.
+/// Compares values like JavaScript's `===`, except that lists and objects are compared by content.
 #[must_use]
 pub fn strictly_equal(a: &Option<Value>, b: &Option<Value>) -> bool {
     match (a, b) {
@@ -138,7 +137,7 @@ pub(super) fn is_number(value: &Value) -> bool {
     matches!(value, Value::Int(_) | Value::Float(_))
 }
 
-/// `===`. Two objects are the same when they are one: only an engine keeps track of that.
+/// `===`. Objects are compared by identity, so this needs the engine.
 pub(super) fn strict(a: &Js, b: &Js) -> Result<bool, EvalFault> {
     Ok(match (a, b) {
         (None, None) | (Some(Value::Null), Some(Value::Null)) => true,
@@ -168,18 +167,19 @@ pub(super) fn loose(a: &Js, b: &Js) -> Result<bool, EvalFault> {
     }
 }
 
-/// IsLessThan on primitives: by UTF-16 units for two texts, else as numbers. `None` where
-/// one of them is not a number.
+/// IsLessThan on primitives: compares two strings by UTF-16 code units, other values as numbers.
+/// `None` if either is NaN.
 pub(super) fn compare(a: &Js, b: &Js) -> Result<Option<Ordering>, EvalFault> {
     let (a, b) = (primitive(a)?, primitive(b)?);
     if let (Some(Value::Str(a)), Some(Value::Str(b))) = (&a, &b) {
-        // UTF-8 bytes would order characters beyond the basic plane differently.
+        // Comparing UTF-8 bytes would order characters outside the Basic Multilingual Plane
+        // differently.
         return Ok(Some(a.encode_utf16().cmp(b.encode_utf16())));
     }
     Ok(to_number(&a).partial_cmp(&to_number(&b)))
 }
 
-/// ToPrimitive: lists and objects of ours always become text.
+/// ToPrimitive. Lists and objects always become strings.
 pub(super) fn primitive(value: &Js) -> Result<Js, EvalFault> {
     match value {
         Some(object) if is_object(object) => Ok(Some(Value::from(primitive_text(object)?))),
@@ -211,7 +211,7 @@ fn primitive_text(value: &Value) -> Result<String, EvalFault> {
     Ok(text)
 }
 
-/// Adds a value's text to `out`.
+/// Appends the text of a value to `out`.
 pub(super) fn write_text(value: &Value, out: &mut String, depth: u32) -> Result<(), EvalFault> {
     match value {
         Value::Null => push(out, "null"),
@@ -225,7 +225,7 @@ pub(super) fn write_text(value: &Value, out: &mut String, depth: u32) -> Result<
     }
 }
 
-/// JavaScript has no integers past 2^53: it prints the double that the number became.
+/// Formats an integer. Beyond 2^53, JavaScript prints the nearest double.
 fn integer_text(number: i64) -> String {
     if number.unsigned_abs() < 1 << 53 {
         number.to_string()
@@ -236,13 +236,14 @@ fn integer_text(number: i64) -> String {
 
 fn object_text(map: &Map, out: &mut String) -> Result<(), EvalFault> {
     match map.get("toString").or(map.get("valueOf")) {
-        // The object's own conversion, which is no function, so that JavaScript throws.
+        // The object overrides the conversion with a value that is not a function, so JavaScript
+        // throws.
         Some(_) => Err(EvalFault::JavaScript),
         None => push(out, "[object Object]"),
     }
 }
 
-/// `list.join(separator)`: null is empty.
+/// Implements `list.join(separator)`, in which null is empty.
 pub(super) fn join(
     items: &[Value],
     separator: &str,
@@ -265,7 +266,7 @@ pub(super) fn join(
     Ok(())
 }
 
-/// Adds text unless that makes it too long.
+/// Appends text, unless the result would be too long.
 pub(super) fn push(out: &mut String, text: &str) -> Result<(), EvalFault> {
     if out.len() + text.len() > MAX_BYTES {
         return Err(EvalFault::Limit(format!(
@@ -296,7 +297,7 @@ pub(super) fn add(a: &Js, b: &Js) -> Result<Js, EvalFault> {
     Ok(Some(Value::from(sum)))
 }
 
-/// A whole number that a double holds exactly.
+/// Returns an integer that a double represents exactly.
 pub(super) fn small(number: Option<i64>) -> Option<i64> {
     number.filter(|number| number.unsigned_abs() <= 1 << 53)
 }
@@ -312,6 +313,6 @@ pub(super) fn uint32(value: &Js) -> Result<u32, EvalFault> {
     if !number.is_finite() {
         return Ok(0);
     }
-    // The remainder of the whole part lies inside ±2^32 and is exact.
+    // The remainder of the integer part is within ±2^32 and exact.
     Ok((number.trunc() % 4_294_967_296.0) as i64 as u32)
 }

@@ -1,26 +1,26 @@
-//! Data as people type it: `{content: "…", n: 3}`.
+//! Parses data literals: `{content: "…", n: 3}`.
 
 use quillet_core::{Span, Value};
 
 use super::{EvalError, Expression, NameResolver, ParsedExpression, SyntaxError};
 
-/// The error of a text that cannot be read as data.
+/// Error for an invalid data literal.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DataError {
-    /// The text cannot be read.
+    /// The text has a syntax error.
     #[error(transparent)]
     Syntax(#[from] SyntaxError),
-    /// The text names something that is not known, or goes too far.
+    /// Evaluation failed, for example because of an unknown name.
     #[error(transparent)]
     Value(#[from] EvalError),
 }
 
-/// Reads JSON, or an object or list as JavaScript writes it: keys without quotes, single
-/// quotes, trailing commas, comments, and names of `names` as values. A name that is not
-/// known is `undefined`, so its field is omitted. An empty text is `undefined`.
+/// Parses JSON or a JavaScript object or list: keys without quotes, single quotes, trailing commas,
+/// comments, and names from `names` as values. An unknown name is `undefined`, so its field is
+/// omitted. An empty text is `undefined`.
 ///
 /// # Errors
-/// Text that is neither, or that needs an engine: data runs no code.
+/// The text is invalid, or needs the JavaScript engine, which data may not use.
 pub fn data(text: &str, names: &dyn NameResolver) -> Result<Option<Value>, DataError> {
     if text.trim().is_empty() {
         return Ok(None);

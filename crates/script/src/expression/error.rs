@@ -1,4 +1,4 @@
-//! Errors of reading and evaluating expressions.
+//! Errors of parsing and evaluating expressions.
 
 use std::sync::Arc;
 
@@ -8,13 +8,13 @@ use quillet_core::Span;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct SyntaxError {
-    /// The problem, one sentence without a full stop.
+    /// The problem in one sentence without a full stop.
     pub message: String,
-    /// Its location, in bytes of the expression's own text.
+    /// Its location, as a byte range of the expression.
     pub span: Span,
 }
 
-/// An error while an expression is evaluated. Locations are bytes of the expression's own text.
+/// An error while evaluating an expression. Locations are byte ranges of the expression.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EvalError {
     /// An unknown bare name.
@@ -25,10 +25,10 @@ pub enum EvalError {
         /// Its location.
         span: Span,
     },
-    /// The expression needs the JavaScript engine, which only evaluation shows.
+    /// The expression needs the JavaScript engine, which was found only during evaluation.
     #[error("this needs JavaScript")]
     JavaScript,
-    /// JavaScript would throw here.
+    /// JavaScript would throw an exception here.
     #[error("{message}")]
     Throws {
         /// The message of the exception.
@@ -46,7 +46,7 @@ pub enum EvalError {
     },
 }
 
-/// The reason why the parser does not read a text.
+/// The reason why the parser does not accept a text.
 #[derive(Debug)]
 pub(super) enum ParseRefusal {
     JavaScript,

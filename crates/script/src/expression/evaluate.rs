@@ -1,4 +1,4 @@
-//! Walks a tree. Pure: it reads names and makes values.
+//! Evaluates an expression tree without side effects.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -17,12 +17,12 @@ use super::tree::{Binary, ChainStep, Element, ExprNode, ObjectProperty, StepKind
 
 type EvalResult = Result<Js, EvalError>;
 
-/// The value of an expression.
+/// Evaluates an expression.
 pub(super) fn evaluate(node: &ExprNode, names: &dyn NameResolver) -> EvalResult {
     Walk { names }.node(node)
 }
 
-/// Names that JavaScript itself has. Nobody declared them, and an engine knows them.
+/// Global names of JavaScript. They are not declared in scripts, but the engine knows them.
 const GLOBALS: [&str; 51] = [
     "AggregateError",
     "Array",
@@ -129,7 +129,7 @@ impl Walk<'_> {
     fn list(&self, elements: &[Element]) -> EvalResult {
         let mut items = Vec::with_capacity(elements.len());
         for element in elements {
-            // A list of ours holds no `undefined`; what becomes of it is the engine's to say.
+            // Quillet's lists cannot contain `undefined`, so the engine must handle it.
             let value = self.node(&element.node)?;
             match (element.spread, value) {
                 (None, Some(value)) => items.push(value),
@@ -149,7 +149,8 @@ impl Walk<'_> {
                     (self.key(key, *span)?, self.node(node)?)
                 }
                 ObjectProperty::Spread(node) => {
-                    // `{a: 1, ...{a: undefined}}` has an `a` that is not there for us.
+                    // `{a: 1, ...{a: undefined}}` has a field `a` that a value of Quillet cannot
+                    // represent.
                     holds_no_undefined(node)?;
                     spread_fields(&mut table, self.node(node)?)?;
                     continue;
@@ -157,8 +158,8 @@ impl Walk<'_> {
             };
             match value {
                 Some(value) => table.insert(key, value),
-                // A later `undefined` removes an earlier field; a shift keeps the order of the
-                // others.
+                // A later `undefined` removes an earlier field. `shift_remove` preserves the order
+                // of the others.
                 None => table.shift_remove(&key),
             };
         }
@@ -192,7 +193,7 @@ impl Walk<'_> {
         }))
     }
 
-    /// The one place where a name that nobody knows is no error.
+    /// Implements `typeof`, the only operator for which an unknown name is not an error.
     fn type_of(&self, operand: &ExprNode) -> EvalResult {
         if let ExprNode::Name { name, .. } = operand {
             match self.names.get(name) {
@@ -215,7 +216,8 @@ impl Walk<'_> {
     fn chain(&self, first: &ExprNode, rest: &[(Binary, ExprNode)], span: Span) -> EvalResult {
         let mut left = self.node(first)?;
         for (op, right) in rest {
-            // Where the left side decides, the right one must not run: it may read unknown names.
+            // If the left side decides, the right one must not be evaluated: it may read unknown
+            // names.
             let decided = match op {
                 Binary::Coalesce => !matches!(left, None | Some(Value::Null)),
                 Binary::Or => truthy(&left),
@@ -246,7 +248,7 @@ impl Walk<'_> {
             _ => (self.node(base)?, steps),
         };
         for step in steps {
-            // `a?.b.c` ends the whole chain, not this step alone.
+            // `a?.b.c` ends the whole chain, not only this step.
             if step.optional && matches!(value, None | Some(Value::Null)) {
                 return Ok(None);
             }
@@ -266,7 +268,7 @@ impl Walk<'_> {
         match self.names.this(&name) {
             NameValue::Value(value) => Ok(Some(value)),
             NameValue::Function => Err(EvalError::JavaScript),
-            // What every object of JavaScript has.
+            // Every JavaScript object inherits this property.
             NameValue::Missing if property::is_inherited(&name) => Err(EvalError::JavaScript),
             NameValue::Missing | NameValue::Undefined => Ok(None),
         }
@@ -290,7 +292,7 @@ impl Walk<'_> {
     }
 }
 
-/// A fault inside of a template: its text is the place.
+/// Converts an error inside a template literal, whose location is the whole literal.
 fn nowhere(fault: EvalFault) -> EvalError {
     fault.into_error(Span::default())
 }
@@ -345,15 +347,15 @@ fn spread_fields(table: &mut MapTable, value: Js) -> Result<(), EvalError> {
                 table.insert(index.to_string().into(), value.clone());
             }
         }
-        // The engine's own opinion differs from the standard's here.
+        // QuickJS deviates from the standard here.
         Some(Value::Str(_)) => return Err(EvalError::JavaScript),
         _ => {}
     }
     few(table.len()).map_err(nowhere)
 }
 
-/// An object written in place may have fields that are `undefined`, and those count for
-/// `in` and for a spread; a value of ours has none.
+/// Rejects an object literal, whose fields may be `undefined`. These count for `in` and for a
+/// spread, but Quillet's values cannot represent them.
 fn holds_no_undefined(node: &ExprNode) -> Result<(), EvalError> {
     match node {
         ExprNode::Object(_) | ExprNode::Conditional(_) | ExprNode::Chain { .. } => {
@@ -363,7 +365,7 @@ fn holds_no_undefined(node: &ExprNode) -> Result<(), EvalError> {
     }
 }
 
-/// JavaScript lists keys that are array indices first, ascending.
+/// Orders keys as JavaScript does: array indices first, ascending.
 fn order_keys(table: &mut MapTable) {
     if !table.keys().any(|key| property::array_index(key).is_some()) {
         return;
@@ -411,9 +413,10 @@ fn binary(op: Binary, a: &Js, b: &Js) -> Result<Js, EvalFault> {
     }
 }
 
-/// The common case, without a way through doubles where that is exact.
+/// A fast path without conversion to doubles, if the result is exact.
 fn integers(op: Binary, a: i64, b: i64) -> Option<Value> {
-    // Past 2^53 JavaScript computes with rounded doubles, so larger operands are left to those.
+    // Beyond 2^53 JavaScript computes with rounded doubles, so larger operands are not handled
+    // here.
     convert::small(Some(a)).and(convert::small(Some(b)))?;
     Some(match op {
         Binary::Add => Value::Int(convert::small(a.checked_add(b))?),
@@ -431,7 +434,7 @@ fn integers(op: Binary, a: i64, b: i64) -> Option<Value> {
 fn bits(op: Binary, a: &Js, b: &Js) -> Result<Js, EvalFault> {
     let left = convert::int32(a)?;
     let right = convert::int32(b)?;
-    // JavaScript uses the lowest five bits of the count; a larger shift overflows in Rust.
+    // JavaScript uses the lowest five bits of the count. A larger shift would overflow in Rust.
     let shift = (right as u32) & 31;
     let number = match op {
         Binary::BitOr => i64::from(left | right),

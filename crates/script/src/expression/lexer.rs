@@ -1,5 +1,5 @@
-//! Words of an expression. Read one at a time, since `/` and `` ` `` mean different things
-//! where a value is expected and where an operator is.
+//! Tokens of an expression. They are read one at a time, because `/` and `` ` `` have different
+//! meanings where a value or an operator is expected.
 
 use quillet_core::Span;
 
@@ -9,16 +9,16 @@ use super::characters::{continues_name, is_space, radix_prefix, starts_name};
 pub(super) enum Token<'a> {
     End,
     Name(&'a str),
-    /// A numeric literal with whatever hangs on to it.
+    /// A numeric literal, including any characters directly after it.
     Number(&'a str),
     /// The opening quote of a string or template.
     Quote(char),
     Mark(&'static str),
-    /// No token of JavaScript begins so.
+    /// A character that cannot start a JavaScript token.
     Other(char),
 }
 
-/// Longest first, so that `===` is not `==` and `=`.
+/// Longest first, so that `===` is not read as `==` and `=`.
 const MARKS: [&str; 54] = [
     ">>>=", "...", "===", "!==", "**=", "<<=", ">>=", ">>>", "&&=", "||=", "??=", "=>", "==", "!=",
     "<=", ">=", "&&", "||", "??", "?.", "++", "--", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=",
@@ -42,7 +42,7 @@ impl<'a> Lexer<'a> {
         self.text.get(self.at..).unwrap_or("")
     }
 
-    /// The next token and its place; moves past it.
+    /// Reads the next token and its span.
     pub(super) fn next(&mut self) -> (Token<'a>, Span) {
         self.skip_space();
         let start = self.at;
@@ -62,7 +62,7 @@ impl<'a> Lexer<'a> {
         if starts_name(first) {
             return Token::Name(self.take_while(continues_name));
         }
-        // The slice cannot split a character: the point is one byte.
+        // The slice cannot split a character, because the dot is one byte.
         let dot_digit = first == '.' && rest[1..].starts_with(|c: char| c.is_ascii_digit());
         if first.is_ascii_digit() || dot_digit {
             return Token::Number(self.number());
@@ -89,7 +89,7 @@ impl<'a> Lexer<'a> {
         Some(Token::Mark(mark))
     }
 
-    /// Digits, point, exponent, and any letters that follow: the reader of literals judges.
+    /// Reads digits, dot, exponent, and any letters after them. `literal_number` validates them.
     fn number(&mut self) -> &'a str {
         let rest = self.rest();
         let radix = radix_prefix(rest).is_some();
@@ -103,7 +103,7 @@ impl<'a> Lexer<'a> {
             if !(signed || dot || continues_name(c)) {
                 break;
             }
-            // No point may follow an exponent, so an exponent counts as one.
+            // No dot may follow an exponent, so an exponent counts as one.
             dots += usize::from(dot || matches!(c, 'e' | 'E'));
             end += c.len_utf8();
             before = c;
@@ -119,7 +119,7 @@ impl<'a> Lexer<'a> {
         &rest[..end]
     }
 
-    /// White space and comments. An unclosed comment is left in place.
+    /// Skips white space and comments, except an unclosed comment.
     pub(super) fn skip_space(&mut self) {
         loop {
             let trimmed = self.rest().trim_start_matches(is_space);

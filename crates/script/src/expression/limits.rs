@@ -1,8 +1,8 @@
-//! Limits on expressions and on what they make.
+//! Limits on expressions and their results.
 
 /// Maximum nesting of an expression.
 pub const MAX_NESTING: usize = 128;
-/// Maximum length in bytes of a text that an expression makes.
+/// Maximum length of a text that an expression creates, in bytes.
 pub const MAX_BYTES: usize = 16 << 20;
-/// Maximum number of entries of a list or object that an expression makes.
+/// Maximum number of entries in a list or object that an expression creates.
 pub const MAX_ITEMS: usize = 1 << 20;

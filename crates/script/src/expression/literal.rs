@@ -1,10 +1,11 @@
-//! Numbers and the escapes of texts.
+//! Numeric literals and string escapes.
 
 use super::characters::radix_prefix;
 use super::error::{ParseRefusal, ParseResult};
 use super::number::whole_number;
 
-/// The number, or whether an engine may still know it (`1n`, `1_000`, `010`).
+/// Parses a numeric literal. On an error, returns whether the engine may accept it (`1n`, `1_000`,
+/// `010`).
 pub(super) fn literal_number(text: &str) -> Result<f64, bool> {
     if let Some((digits, radix)) = radix_prefix(text) {
         return whole_number(digits, radix).ok_or(text.contains(['n', '_']));
@@ -21,9 +22,9 @@ pub(super) fn literal_number(text: &str) -> Result<f64, bool> {
     }
 }
 
-/// What follows a backslash.
+/// Parses the characters after a backslash.
 pub(super) fn escape(chars: &mut std::str::CharIndices<'_>, text: &mut String) -> ParseResult<()> {
-    // The text ends with the backslash; the caller reports the unclosed string.
+    // The text ends with the backslash. The caller reports the unclosed string.
     let Some((_, c)) = chars.next() else {
         return Ok(());
     };
@@ -39,7 +40,7 @@ pub(super) fn escape(chars: &mut std::str::CharIndices<'_>, text: &mut String) -
         '0'..='9' => return Err(ParseRefusal::JavaScript),
         'x' => hex(chars, 2)?,
         'u' => unicode(chars)?,
-        // A line that continues below.
+        // A line continuation.
         '\r' if next.starts_with('\n') => {
             chars.next();
             return Ok(());
@@ -63,13 +64,13 @@ fn units(chars: &mut std::str::CharIndices<'_>, count: usize) -> ParseResult<u32
     Ok(number)
 }
 
-/// After `\u`: four digits, two such that make one character, or digits in braces. Half of a
-/// pair is no text of ours: the engine may do something with it.
+/// Parses the code after `\u`: four digits, two of these as a surrogate pair, or digits in braces.
+/// An unpaired surrogate is left to the engine, because a Rust string cannot contain it.
 fn unicode(chars: &mut std::str::CharIndices<'_>) -> ParseResult<char> {
     if let Some(braced) = chars.as_str().strip_prefix('{') {
         let digits = braced.split('}').next().unwrap_or("");
         let code = u32::from_str_radix(digits, 16).map_err(|_| ParseRefusal::JavaScript)?;
-        // `nth(n)` takes n + 1 characters: the digits, which are ASCII, and both braces.
+        // `nth(n)` consumes n + 1 characters: the digits, which are ASCII, and both braces.
         chars.nth(digits.len() + 1);
         return char::from_u32(code).ok_or(ParseRefusal::JavaScript);
     }

@@ -1,13 +1,13 @@
-//! The few methods of texts and lists that scripts use most and that run no code of theirs.
+//! The most common methods of strings and lists that do not call script code.
 
 use quillet_core::{Value, ValueList};
 
 use super::convert::{self, EvalFault, Js};
 
-/// A method of JavaScript, on a text or a list.
+/// A method of a string or a list.
 pub(super) type Method = fn(&Value, &[Js]) -> Result<Js, EvalFault>;
 
-/// A method by its name.
+/// Finds a method by name.
 pub(super) fn find(name: &str) -> Option<Method> {
     Some(match name {
         "at" => call_at,
@@ -37,7 +37,8 @@ fn trimmed(value: &Value, trim: Trim) -> Result<Js, EvalFault> {
     }
 }
 
-/// Beyond ASCII, cases depend on the version of Unicode that the engine has.
+/// Converts the case of ASCII text. Beyond ASCII the result depends on the engine's Unicode
+/// version.
 fn in_case(value: &Value, change: fn(&str) -> String) -> Result<Js, EvalFault> {
     match value {
         Value::Str(text) if text.is_ascii() => Ok(Some(Value::from(change(text)))),
@@ -45,7 +46,8 @@ fn in_case(value: &Value, change: fn(&str) -> String) -> Result<Js, EvalFault> {
     }
 }
 
-/// By a text that is not empty: an empty one cuts between UTF-16 units.
+/// Splits by a separator that is not empty. An empty one splits between UTF-16 units, which needs
+/// the engine.
 fn split(value: &Value, arguments: &[Js]) -> Result<Js, EvalFault> {
     match (value, arguments) {
         (Value::Str(text), [Some(Value::Str(by))]) if !by.is_empty() => {
@@ -70,7 +72,7 @@ fn ends_with(value: &Value, arguments: &[Js]) -> Result<Js, EvalFault> {
     Ok(Some(Value::Bool(text.ends_with(&*part))))
 }
 
-/// A text and the one text that it is asked about.
+/// Returns a string and its single string argument.
 fn texts<'a>(
     value: &'a Value,
     arguments: &[Js],
@@ -95,15 +97,15 @@ fn index_of(value: &Value, arguments: &[Js]) -> Result<Js, EvalFault> {
         _ => {
             let (text, part) = texts(value, arguments)?;
             text.find(&*part)
-                // JavaScript counts UTF-16 units. The slice is safe: `find` gives a character
-                // boundary.
+                // JavaScript counts UTF-16 units. The slice is safe, because `find` returns a
+                // character boundary.
                 .map(|at| text[..at].encode_utf16().count())
         }
     };
     Ok(Some(Value::Int(found.map_or(-1, |at| at as i64))))
 }
 
-/// Where a list holds a value, by `===`; `nan` says whether NaN finds itself.
+/// Finds a value in a list by `===`. `nan` is whether NaN equals itself.
 fn position(list: &ValueList, wanted: &Js, nan: bool) -> Result<Option<usize>, EvalFault> {
     let is_nan = |value: &Value| matches!(value, Value::Float(number) if number.is_nan());
     let wants_nan = nan && wanted.as_ref().is_some_and(is_nan);
@@ -121,7 +123,7 @@ fn join(value: &Value, arguments: &[Js]) -> Result<Js, EvalFault> {
     };
     let mut out = String::new();
     match arguments.first() {
-        // In JavaScript an explicit `undefined` also means the comma.
+        // In JavaScript an explicit `undefined` also selects the comma.
         None | Some(None) => convert::join(list, ",", &mut out, 0)?,
         Some(separator) => convert::join(list, &convert::text(separator)?, &mut out, 0)?,
     }
@@ -151,7 +153,7 @@ fn slice(value: &Value, arguments: &[Js]) -> Result<Js, EvalFault> {
         Value::Str(text) if text.is_ascii() => Ok(text.get(start..end).map(Value::from)),
         Value::Str(text) => {
             let units: Vec<u16> = text.encode_utf16().skip(start).take(end - start).collect();
-            // A Rust string cannot hold half of a surrogate pair; the engine can.
+            // A Rust string cannot contain an unpaired surrogate, but the engine can.
             let part = String::from_utf16(&units).map_err(|_| EvalFault::JavaScript)?;
             Ok(Some(Value::from(part)))
         }
@@ -166,7 +168,7 @@ fn length(value: &Value) -> Result<usize, EvalFault> {
     }
 }
 
-/// ToIntegerOrInfinity of an argument that may be omitted.
+/// ToIntegerOrInfinity of an optional argument.
 fn whole_argument(argument: Option<&Js>, otherwise: f64) -> Result<f64, EvalFault> {
     match argument {
         None | Some(None) => Ok(otherwise),
@@ -177,7 +179,8 @@ fn whole_argument(argument: Option<&Js>, otherwise: f64) -> Result<f64, EvalFaul
     }
 }
 
-/// A place in a list: negative counts from the end, and nothing lies outside.
+/// Converts a position to a list index. A negative one counts from the end, and the result is
+/// clamped.
 fn bound(place: f64, length: usize) -> usize {
     let from_end = if place < 0.0 {
         place + length as f64

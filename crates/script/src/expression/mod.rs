@@ -1,13 +1,13 @@
-//! JavaScript expressions that need no JavaScript engine, and key paths.
+//! Evaluates key paths and JavaScript expressions without a JavaScript engine.
 //!
-//! Scripts mostly say `i >= 0`, `i-1`, `a == 1 || this.b`, `{name, age: age + 10}`. This
-//! evaluator does that subset with the exact rules of ECMAScript and no engine. What it
-//! does not know it never guesses: it says [`ParsedExpression::JavaScript`] or
-//! [`EvalError::JavaScript`], and the caller asks the engine.
+//! Typical expressions in scripts are `i >= 0`, `i-1`, `a == 1 || this.b`, `{name, age: age + 10}`.
+//! This evaluator implements such a subset with the exact rules of ECMAScript. For anything else it
+//! returns [`ParsedExpression::JavaScript`] or [`EvalError::JavaScript`], and the caller uses the
+//! engine.
 //!
-//! Nothing here runs code, waits, or changes a variable. An expression has no loops, so its
-//! work is bounded by its own length, the length of the values that it names, and
-//! [`MAX_BYTES`] and [`MAX_ITEMS`] for what it makes.
+//! Evaluation has no side effects and never waits. Expressions have no loops, so the work is
+//! limited by the length of the expression, the size of the values that it uses, and [`MAX_BYTES`]
+//! and [`MAX_ITEMS`] for its results.
 
 mod characters;
 mod convert;
@@ -38,23 +38,23 @@ pub use limits::{MAX_BYTES, MAX_ITEMS, MAX_NESTING};
 pub use name::{NameResolver, NameUse, NameValue};
 pub use number::{format_number, from_number, parse_number};
 
-/// An expression that was read once and is evaluated often; cloning shares it.
+/// A parsed expression that can be evaluated many times. Cloning is cheap.
 #[derive(Clone, Debug)]
 pub struct Expression(Arc<tree::ExprNode>);
 
-/// What a text is.
+/// Result of parsing a text.
 #[derive(Clone, Debug)]
 pub enum ParsedExpression {
     /// An expression that this module evaluates.
     Native(Expression),
-    /// Beyond the subset: only an engine can tell.
+    /// Outside the supported subset; only an engine can evaluate it.
     JavaScript,
-    /// No expression, in JavaScript either; or nested deeper than [`MAX_NESTING`].
+    /// Invalid in JavaScript too, or nested deeper than [`MAX_NESTING`].
     Invalid(SyntaxError),
 }
 
 impl Expression {
-    /// Reads an expression.
+    /// Parses an expression.
     #[must_use]
     pub fn parse(text: &str) -> ParsedExpression {
         match parser::parse(text) {
@@ -64,22 +64,22 @@ impl Expression {
         }
     }
 
-    /// Its value; `None` is JavaScript's `undefined`.
+    /// Evaluates the expression; `None` is JavaScript's `undefined`.
     ///
     /// # Errors
-    /// An unknown name, a value that JavaScript would throw on, a limit, or something that
-    /// only an engine can do.
+    /// An unknown name, an operation on which JavaScript would throw, an exceeded limit, or an
+    /// operation that needs the engine.
     pub fn evaluate(&self, names: &dyn NameResolver) -> Result<Option<Value>, EvalError> {
         evaluate::evaluate(&self.0, names)
     }
 
-    /// The names it uses, in the order in which they stand.
+    /// Returns the names it uses, in the order of the text.
     #[must_use]
     pub fn names(&self) -> Vec<NameUse> {
         names::names(&self.0)
     }
 
-    /// The name, where the expression is nothing but a bare name.
+    /// Returns the name if the expression is only a bare name.
     #[must_use]
     pub fn as_name(&self) -> Option<&str> {
         match &*self.0 {
@@ -88,13 +88,13 @@ impl Expression {
         }
     }
 
-    /// `a.b.c` where the expression is nothing but a name and fields of it.
+    /// Returns `a.b.c` if the expression is only a name with field accesses.
     #[must_use]
     pub fn as_path(&self) -> Option<String> {
         names::path(&self.0)
     }
 
-    /// Its value, where it is a literal and nothing else.
+    /// Returns the value if the expression is only a literal.
     #[must_use]
     pub fn as_literal(&self) -> Option<&Option<Value>> {
         match &*self.0 {

@@ -21,11 +21,11 @@ pub enum NameValue {
 pub trait NameResolver {
     /// A bare name: `x`.
     fn get(&self, name: &str) -> NameValue;
-    /// A member of the runtime: `this.x`.
+    /// Looks up a member of the runtime: `this.x`.
     fn this(&self, name: &str) -> NameValue;
 }
 
-/// A names table with one object behind both `x` and `this.x`.
+/// A table of names, used for both `x` and `this.x`.
 impl NameResolver for Map {
     fn get(&self, name: &str) -> NameValue {
         Map::get(self, name).map_or(NameValue::Missing, |value| NameValue::Value(value.clone()))
@@ -35,13 +35,13 @@ impl NameResolver for Map {
     }
 }
 
-/// A name that an expression uses without declaring it.
+/// An undeclared name that an expression uses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NameUse {
     /// The name, without `this.`.
     pub name: Arc<str>,
     /// Whether it was written `this.name`.
     pub this: bool,
-    /// Its location, in bytes of the expression's own text.
+    /// Its location, as a byte range of the expression.
     pub span: Span,
 }

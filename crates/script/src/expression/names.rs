@@ -1,11 +1,11 @@
-//! Which names an expression uses: for checks before a run, and for editors.
+//! Finds the names that an expression uses, for static checks and editors.
 
 use std::sync::Arc;
 
 use super::name::NameUse;
 use super::tree::{ChainStep, ExprNode, ObjectProperty, StepKind};
 
-/// All names, in the order in which they stand.
+/// Returns all names in the order of the text.
 pub(super) fn names(node: &ExprNode) -> Vec<NameUse> {
     let mut found = Vec::new();
     collect(node, &mut found);
@@ -69,7 +69,7 @@ fn access(base: &ExprNode, steps: &[ChainStep], found: &mut Vec<NameUse>) {
     }
 }
 
-/// `a.b.c`, where the node is nothing else.
+/// Returns `a.b.c` if the node is only such a path.
 pub(super) fn path(node: &ExprNode) -> Option<String> {
     match node {
         ExprNode::Name { name, .. } => Some(name.to_string()),

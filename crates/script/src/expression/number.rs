@@ -1,10 +1,10 @@
-//! Numbers as JavaScript reads and prints them.
+//! Parses and formats numbers as JavaScript does.
 
 use quillet_core::Value;
 
 use super::characters::{is_space, radix_prefix};
 
-/// A number as a value: whole numbers that fit 64 bits are integers, `-0` stays a float.
+/// Converts a number to a value: integers that fit 64 bits become `Int`, but `-0` stays a float.
 ///
 /// ```
 /// use quillet_core::Value;
@@ -15,7 +15,7 @@ use super::characters::{is_space, radix_prefix};
 /// ```
 #[must_use]
 pub fn from_number(number: f64) -> Value {
-    // 2^63 is the first whole number past an i64.
+    // 2^63 is the first integer beyond an `i64`.
     let fits = (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&number);
     let minus_zero = number == 0.0 && number.is_sign_negative();
     if fits && number.fract() == 0.0 && !minus_zero {
@@ -25,7 +25,7 @@ pub fn from_number(number: f64) -> Value {
     }
 }
 
-/// A number as JavaScript's `String(number)` prints it (ECMAScript, Number::toString).
+/// Formats a number like JavaScript's `String(number)` (ECMAScript, Number::toString).
 ///
 /// ```
 /// use quillet_script::expression::format_number;
@@ -39,7 +39,7 @@ pub fn format_number(number: f64) -> String {
     if number.is_nan() {
         return "NaN".to_owned();
     }
-    // Also true for -0: JavaScript prints both zeros as `0`.
+    // Also true for -0, because JavaScript prints both zeros as `0`.
     if number == 0.0 {
         return "0".to_owned();
     }
@@ -53,14 +53,14 @@ pub fn format_number(number: f64) -> String {
     layout(&digits, exponent + 1)
 }
 
-/// The fewest digits that say which double it is, and the power of ten of the first one.
+/// Returns the shortest digits that identify a double, and the exponent of the first one.
 fn shortest(number: f64) -> (String, i32) {
     let (digits, exponent) = scientific(&format!("{number:e}"));
     if digits.len() < 16 {
         return (digits, exponent);
     }
-    // Between two such numbers that are equally near, ECMAScript takes the even one, and so
-    // does Rust, but only where it is told how many digits to write.
+    // If two such numbers are equally near, ECMAScript requires the even one. Rust follows this
+    // rule only with an explicit number of digits.
     let precision = digits.len() - 1;
     scientific(&format!("{number:.precision$e}"))
 }
@@ -70,7 +70,7 @@ fn scientific(text: &str) -> (String, i32) {
     (mantissa.replace('.', ""), exponent.parse().unwrap_or(0))
 }
 
-/// Lays digits out so that `point` of them stand before the decimal point.
+/// Places the decimal point after the first `point` digits.
 fn layout(digits: &str, point: i32) -> String {
     let count = digits.len() as i32;
     if count <= point && point <= 21 {
@@ -91,7 +91,7 @@ fn layout(digits: &str, point: i32) -> String {
     }
 }
 
-/// A text as a number, as JavaScript's `Number(text)` takes it; not a number is NaN.
+/// Parses a number like JavaScript's `Number(text)`; invalid text is NaN.
 ///
 /// ```
 /// use quillet_script::expression::parse_number;
@@ -112,13 +112,13 @@ pub fn parse_number(text: &str) -> f64 {
     match text.strip_prefix(['+', '-']).unwrap_or(text) {
         "Infinity" if text.starts_with('-') => f64::NEG_INFINITY,
         "Infinity" => f64::INFINITY,
-        // Checked first, because Rust also parses `inf` and `nan`, and JavaScript does not.
+        // Checked first, because Rust also parses `inf` and `nan`, but JavaScript does not.
         bare if is_decimal(bare) => text.parse().unwrap_or(f64::NAN),
         _ => f64::NAN,
     }
 }
 
-/// Digits of a base as a number, rounded as a literal is: not digit by digit.
+/// Parses digits of a base and rounds once at the end, as for a literal.
 pub(super) fn whole_number(digits: &str, radix: u32) -> Option<f64> {
     if digits.is_empty() || !digits.chars().all(|c| c.is_digit(radix)) {
         return None;
@@ -129,8 +129,8 @@ pub(super) fn whole_number(digits: &str, radix: u32) -> Option<f64> {
     Some(long_whole_number(digits, radix))
 }
 
-/// Bases are powers of two, so a long number is its highest 64 bits, one sticky bit that
-/// says whether anything was cut off, and a shift.
+/// The base is a power of two, so a long number is its highest 64 bits, a sticky bit for the digits
+/// that were cut off, and a shift.
 fn long_whole_number(digits: &str, radix: u32) -> f64 {
     let bits_each = radix.trailing_zeros();
     let mut kept: u128 = 0;

@@ -1,5 +1,5 @@
-//! Text to tree. Whatever lies outside of the subset ends the reading with
-//! [`ParseRefusal::JavaScript`]; only what no JavaScript can begin with is invalid.
+//! Parses text to a tree. Syntax outside the subset ends parsing with [`ParseRefusal::JavaScript`].
+//! An error is reported only for text that is not valid JavaScript either.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use super::methods;
 use super::number::from_number;
 use super::tree::{Binary, ChainStep, Element, ExprNode, ObjectProperty, StepKind, Unary};
 
-/// Words that begin something of JavaScript which is not in the subset.
+/// Keywords that start syntax outside the subset.
 const RESERVED: [&str; 37] = [
     "async",
     "await",
@@ -54,7 +54,7 @@ const RESERVED: [&str; 37] = [
     "eval",
 ];
 
-/// Reads a whole text as one expression.
+/// Parses a whole text as one expression.
 pub(super) fn parse(text: &str) -> ParseResult<ExprNode> {
     let mut parser = Parser::new(text);
     let node = parser.expression()?;
@@ -75,7 +75,7 @@ pub(super) struct Parser<'a> {
     lexer: Lexer<'a>,
     token: Token<'a>,
     span: Span,
-    /// Where the token before this one ended.
+    /// End offset of the previous token.
     before: usize,
     depth: usize,
 }
@@ -120,7 +120,7 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// What stands where an operator or the end should be.
+    /// Returns the error for a token where an operator or the end is expected.
     fn unexpected_after_value(&self) -> ParseRefusal {
         let unexpected = match self.token {
             Token::Other(c) => c != '\\',
@@ -130,7 +130,7 @@ impl<'a> Parser<'a> {
                     self.span,
                 );
             }
-            // Beyond a line end another statement may begin.
+            // After a line break, another statement may begin.
             _ if self.on_new_line() => false,
             Token::Number(_) | Token::Quote('"' | '\'') => true,
             Token::Name(name) => !RESERVED.contains(&name),
@@ -142,11 +142,11 @@ impl<'a> Parser<'a> {
         ParseRefusal::JavaScript
     }
 
-    /// What stands where a value should be.
+    /// Returns the error for a token where a value is expected.
     fn unexpected_for_value(&self) -> ParseRefusal {
         let found = self.found();
         match self.token {
-            // A regular expression, `++x`, `...x` where it may stand, a comma list, an arrow.
+            // A regular expression, `++x`, a spread, a comma expression, or an arrow function.
             Token::Mark("/" | "/=" | "++" | "--" | "..." | "=>" | ")") => ParseRefusal::JavaScript,
             Token::Other('\\' | '#') => ParseRefusal::JavaScript,
             Token::End => invalid("a value is missing at the end", self.span),
@@ -165,7 +165,7 @@ impl<'a> Parser<'a> {
     }
 
     fn deeper<T>(&mut self, read: impl FnOnce(&mut Self) -> ParseResult<T>) -> ParseResult<T> {
-        // The parser recurses, so untrusted text must not decide how deep the stack gets.
+        // The parser is recursive, so untrusted text must not determine the stack depth.
         if self.depth == MAX_NESTING {
             let message = format!("the expression is nested deeper than {MAX_NESTING} levels");
             return Err(invalid(message, self.span));
@@ -190,7 +190,7 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// Operators that bind at least this strongly.
+    /// Parses operators with at least this precedence.
     fn chain(&mut self, weakest: u8) -> ParseResult<ExprNode> {
         let start = self.span.start;
         let mut node = self.unary()?;
@@ -240,12 +240,12 @@ impl<'a> Parser<'a> {
         let base = self.primary()?;
         let mut steps = Vec::new();
         while let Some(mut step) = self.step()? {
-            // A step that fails is shown with all that leads to it.
+            // An error in a step shows the whole chain up to it.
             step.span.start = start;
             steps.push(step);
         }
         match (&base, steps.is_empty()) {
-            // A bare `this` is an object of the engine and has no value here.
+            // A bare `this` is an object of the engine, which has no value here.
             (ExprNode::This, true) => Err(ParseRefusal::JavaScript),
             (_, true) => Ok(base),
             _ => Ok(ExprNode::Access {
@@ -268,7 +268,7 @@ impl<'a> Parser<'a> {
                 }
             }
             Token::Mark("[") => (false, self.index(opened)?),
-            // A call of anything but a known method, a tagged template, `x++`, an arrow.
+            // A call of an unsupported method, a tagged template, `x++`, or an arrow function.
             Token::Mark("(" | "++" | "--" | "=>" | "=") | Token::Quote('`') => {
                 return Err(ParseRefusal::JavaScript);
             }
@@ -380,7 +380,7 @@ impl<'a> Parser<'a> {
         self.advance();
         let mut elements = Vec::new();
         while !self.eat("]") {
-            // A gap such as `[1,,2]` is not the same as `undefined`; only the engine has such
+            // A gap such as `[1,,2]` differs from `undefined`, and only the engine supports such
             // lists.
             if self.token == Token::Mark(",") {
                 return Err(ParseRefusal::JavaScript);
@@ -432,7 +432,7 @@ impl<'a> Parser<'a> {
             Token::Number(text) => {
                 let number = literal_number(text).map_err(|_| ParseRefusal::JavaScript)?;
                 self.advance();
-                // The key of `{1.0: x}` is `1`: JavaScript prints the number, not its source.
+                // The key of `{1.0: x}` is `1`, because JavaScript formats the number.
                 super::number::format_number(number).into()
             }
             Token::Mark("*") | Token::Other('#' | '\\') => return Err(ParseRefusal::JavaScript),
@@ -447,7 +447,7 @@ impl<'a> Parser<'a> {
     }
 
     fn value_of(&mut self, key: Arc<str>, span: Span) -> ParseResult<ObjectProperty> {
-        // `__proto__: x` sets the prototype; no value of ours has one.
+        // `__proto__: x` sets the prototype, which Quillet's values do not have.
         if &*key == "__proto__" {
             return Err(ParseRefusal::JavaScript);
         }
@@ -457,7 +457,7 @@ impl<'a> Parser<'a> {
         let text = self.lexer.text.get(span.start..span.end).unwrap_or("");
         let shorthand = matches!(self.token, Token::Mark("," | "}") | Token::End);
         if !shorthand || !text.starts_with(super::characters::starts_name) {
-            // A method, a getter, `{a = 1}`; or no JavaScript at all.
+            // A method, a getter, `{a = 1}`, or a syntax error.
             return Err(ParseRefusal::JavaScript);
         }
         if RESERVED.contains(&&*key) || matches!(&*key, "this" | "in" | "typeof") {
@@ -485,7 +485,7 @@ impl<'a> Parser<'a> {
         Ok(ObjectProperty::Computed(key, self.expression()?, span))
     }
 
-    /// The rest of a string whose opening quote is the current token.
+    /// Parses a string after its opening quote.
     fn string(&mut self, quote: char) -> ParseResult<String> {
         let opened = self.span;
         let body = self.lexer.rest();
@@ -499,8 +499,8 @@ impl<'a> Parser<'a> {
                     return Ok(text);
                 }
                 '\\' => escape(&mut chars, &mut text)?,
-                // A string ends on its line, as in JavaScript. The error then points at the opening
-                // quote.
+                // As in JavaScript, a string must end on its line. The error then refers to the
+                // opening quote.
                 '\n' | '\r' => break,
                 c => text.push(c),
             }
@@ -527,12 +527,12 @@ impl<'a> Parser<'a> {
             if self.token != Token::Mark("}") {
                 self.expect("}", opened)?;
             }
-            // Go on right behind the brace: what follows it is text again.
+            // Continues directly after the brace, because text follows.
             self.lexer.at = self.span.end;
         }
     }
 
-    /// Text up to the closing quote (`false`) or past a `${` (`true`).
+    /// Parses template text up to the closing quote (`false`) or after a `${` (`true`).
     fn template_text(&mut self, opened: Span) -> ParseResult<(String, bool)> {
         let body = self.lexer.rest();
         let mut text = String::new();
@@ -549,7 +549,7 @@ impl<'a> Parser<'a> {
                     return Ok((text, true));
                 }
                 '\\' => escape(&mut chars, &mut text)?,
-                // Line ends are always one line feed in a template.
+                // In a template, every line break is a single line feed.
                 '\r' if body[at..].starts_with("\r\n") => {}
                 '\r' => text.push('\n'),
                 c => text.push(c),
@@ -567,7 +567,7 @@ fn join(left: ExprNode, op: Binary, right: ExprNode, span: Span, last: Option<Bi
         ExprNode::Chain {
             first, mut rest, ..
         } if last.is_some_and(|last| last.strength() == op.strength()) => {
-            // Operators of equal strength share a flat node, so a long sum does not recurse.
+            // Operators of equal precedence share a flat node, so that a long sum does not recurse.
             rest.push((op, right));
             ExprNode::Chain { first, rest, span }
         }

@@ -1,17 +1,17 @@
 //! Key paths: `a.b[0].c`.
 //!
-//! Values are shared and never change; setting copies what lies on the path and shares the
-//! rest.
+//! Values are shared and immutable. Setting a value copies the path to it and shares everything
+//! else.
 
 use std::sync::Arc;
 
 use quillet_core::value::MAX_DEPTH;
 use quillet_core::{Map, MapTable, Value, ValueList};
 
-/// A list is filled up to an index below this; a typo must not take all memory.
+/// Maximum index that a list is extended to, because a typo must not use up all memory.
 pub const MAX_INDEX: usize = 1 << 16;
 
-/// One step of a path.
+/// A segment of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PathSegment {
     /// `.name`, or `["name"]`.
@@ -20,21 +20,21 @@ pub enum PathSegment {
     Index(usize),
 }
 
-/// The error of a path that cannot be followed or written.
+/// Error for an invalid path.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PathError {
-    /// It is no path: `a..b`, `a[`, or nothing at all.
+    /// The syntax is invalid: `a..b`, `a[`, or an empty text.
     #[error("invalid key path `{0}`: use the form `a.b[0].c`")]
     Syntax(String),
-    /// It would fill a list up to a far index.
+    /// A list would have to be extended to this large index.
     #[error("index {0} exceeds {MAX_INDEX}, the limit of key paths")]
     Index(usize),
-    /// It would nest deeper than values may.
+    /// The value would be nested too deeply.
     #[error("the key path is nested deeper than {MAX_DEPTH} levels")]
     Depth,
 }
 
-/// Reads a path.
+/// Parses a path.
 ///
 /// # Errors
 /// [`PathError::Syntax`], [`PathError::Depth`].
@@ -66,7 +66,7 @@ fn key(text: &str, first: bool) -> Option<(PathSegment, &str)> {
 
 fn bracket(text: &str) -> Option<(PathSegment, &str)> {
     if let Some(quote) = text.chars().next().filter(|c| matches!(c, '"' | '\'')) {
-        // The slice cannot split a character: the quote is one byte.
+        // The slice cannot split a character, because the quote is one byte.
         let (name, rest) = text[1..].split_once(quote)?;
         return Some((PathSegment::Key(name.into()), rest.strip_prefix(']')?));
     }
@@ -79,7 +79,7 @@ fn bracket(text: &str) -> Option<(PathSegment, &str)> {
     }
 }
 
-/// The value that a path leads to, if anything is there.
+/// Returns the value at a path, if it exists.
 #[must_use]
 pub fn get<'a>(value: &'a Value, path: &[PathSegment]) -> Option<&'a Value> {
     path.iter()
@@ -94,13 +94,13 @@ pub fn get<'a>(value: &'a Value, path: &[PathSegment]) -> Option<&'a Value> {
         })
 }
 
-/// A copy of `value` with `new` at the path. Objects and lists on the way are made where
-/// there are none: whatever else stood there is replaced.
+/// Returns a copy of `value` with `new` at the path. Missing objects and lists on the path are
+/// created, and any other value there is replaced.
 ///
 /// # Errors
 /// [`PathError::Index`], [`PathError::Depth`].
 pub fn set(value: &Value, path: &[PathSegment], new: Value) -> Result<Value, PathError> {
-    // Too deep is found out before anything is walked.
+    // The depth is checked before the path is followed.
     if path.len() as u64 + u64::from(new.depth()) > u64::from(MAX_DEPTH) {
         return Err(PathError::Depth);
     }
@@ -118,7 +118,7 @@ fn put(old: Option<&Value>, path: &[PathSegment], new: Value) -> Result<Value, P
             None => put_field(None, key, rest, new),
         },
         (Some(Value::List(list)), PathSegment::Index(index)) => put_item(list, *index, rest, new),
-        // Keys are texts: `a[0]` of an object is its field `0`, as in JavaScript.
+        // Keys are strings: `a[0]` on an object is its field `0`, as in JavaScript.
         (Some(Value::Map(map)), PathSegment::Index(index)) => {
             put_field(Some(map), &index.to_string().into(), rest, new)
         }
@@ -145,7 +145,7 @@ fn put_item(
     rest: &[PathSegment],
     new: Value,
 ) -> Result<Value, PathError> {
-    // An index inside a long list is fine; only filling a list up to it is refused.
+    // An existing index of a long list is allowed; only extending a list to it is rejected.
     if index >= list.len() && index >= MAX_INDEX {
         return Err(PathError::Index(index));
     }
@@ -160,14 +160,14 @@ fn put_item(
     Ok(Value::List(ValueList::new(items)))
 }
 
-/// A copy of `value` without what the path leads to; `None` where nothing is there. An
-/// item is taken out of its list, and those behind it move up.
+/// Returns a copy of `value` without the value at the path, or `None` if it does not exist. A list
+/// item is removed and the later ones move up.
 #[must_use]
 pub fn unset(value: &Value, path: &[PathSegment]) -> Option<Value> {
     let (last, before) = path.split_last()?;
     let holder = get(value, before)?;
     let less = without(holder, last)?;
-    // Cannot fail: the path exists already, so no list is filled up.
+    // Cannot fail, because the path exists and no list is extended.
     put(Some(value), before, less).ok()
 }
 

@@ -1,10 +1,10 @@
-//! Fields, items and characters: `a.b`, `a[i]`, `k in a`.
+//! Property access: `a.b`, `a[i]`, `k in a`.
 
 use quillet_core::{Map, Value};
 
 use super::convert::{self, EvalFault, Js};
 
-/// What every object inherits from `Object.prototype`.
+/// Properties that every object inherits from `Object.prototype`.
 const OF_OBJECTS: [&str; 12] = [
     "__defineGetter__",
     "__defineSetter__",
@@ -20,12 +20,12 @@ const OF_OBJECTS: [&str; 12] = [
     "valueOf",
 ];
 
-/// Whether every object of JavaScript has it without saying so.
+/// Returns whether every JavaScript object inherits a property.
 pub(super) fn is_inherited(name: &str) -> bool {
     OF_OBJECTS.contains(&name)
 }
 
-/// `value.name`.
+/// Evaluates `value.name`.
 pub(super) fn field(value: &Js, name: &str) -> Result<Js, EvalFault> {
     match value {
         None | Some(Value::Null) => Err(cannot_read(value, name)),
@@ -40,27 +40,27 @@ pub(super) fn field(value: &Js, name: &str) -> Result<Js, EvalFault> {
             Some(at) => character(text, at),
             None => Err(EvalFault::JavaScript),
         },
-        // Methods of numbers and booleans, or nothing.
+        // Methods of numbers and booleans, or `undefined`.
         Some(_) => Err(EvalFault::JavaScript),
     }
 }
 
-/// `value[key]`.
+/// Evaluates `value[key]`.
 pub(super) fn index(value: &Js, key: &Js) -> Result<Js, EvalFault> {
-    // The common case, without writing the index as text first.
+    // A fast path that does not format the index as text.
     if let (Some(Value::List(list)), Some(Value::Int(at))) = (value, key) {
         return Ok(usize::try_from(*at)
             .ok()
             .and_then(|at| list.get(at).cloned()));
     }
     if matches!(value, None | Some(Value::Null)) {
-        // The name is only for the message, so a key without a text must not hide the error.
+        // The name is used only in the message, so a key without a text must not hide the error.
         let name = convert::text(key).unwrap_or_default();
         return Err(cannot_read(value, &name));
     }
     let name = convert::text(key)?;
     match (value, key) {
-        // A number that is no index names nothing in a list or a text.
+        // A number that is not an index has no value in a list or a string.
         (Some(Value::List(_) | Value::Str(_)), Some(number))
             if convert::is_number(number) && array_index(&name).is_none() =>
         {
@@ -78,7 +78,7 @@ fn member(map: &Map, name: &str) -> Result<Js, EvalFault> {
     }
 }
 
-/// `key in value`.
+/// Evaluates `key in value`.
 pub(super) fn contains(value: &Js, key: &Js) -> Result<bool, EvalFault> {
     let name = convert::text(key)?;
     match value {
@@ -97,7 +97,7 @@ pub(super) fn contains(value: &Js, key: &Js) -> Result<bool, EvalFault> {
     }
 }
 
-/// What a method is called on; an object's methods are its own or JavaScript's.
+/// Returns the receiver of a method call. Methods of objects need the engine.
 pub(super) fn receiver<'a>(value: &'a Js, method: &str) -> Result<&'a Value, EvalFault> {
     match value {
         None | Some(Value::Null) => Err(cannot_read(value, method)),
@@ -111,7 +111,7 @@ fn cannot_read(value: &Js, name: &str) -> EvalFault {
     EvalFault::Throws(format!("cannot read `{name}` of {of}"))
 }
 
-/// A value in words for a message.
+/// Describes a value in a message.
 pub(super) fn describe(value: &Js) -> &'static str {
     match value {
         None => "undefined",
@@ -124,7 +124,7 @@ pub(super) fn describe(value: &Js) -> &'static str {
     }
 }
 
-/// `12` as ECMAScript's array index: no sign, no leading zero, below 2^32 - 1.
+/// Parses `12` as an ECMAScript array index: no sign, no leading zero, below 2^32 - 1.
 pub(super) fn array_index(name: &str) -> Option<usize> {
     let digits = name.bytes().all(|byte| byte.is_ascii_digit());
     let plain = name == "0" || !name.starts_with('0');
@@ -132,7 +132,7 @@ pub(super) fn array_index(name: &str) -> Option<usize> {
     (number != u32::MAX).then_some(number as usize)
 }
 
-/// How many UTF-16 units a text has: its `length`.
+/// Returns the number of UTF-16 units, which is the `length` of a string.
 fn units(text: &str) -> Value {
     let count = if text.is_ascii() {
         text.len()
@@ -142,7 +142,8 @@ fn units(text: &str) -> Value {
     Value::Int(count as i64)
 }
 
-/// The character at a UTF-16 position. Half of a pair is no text of ours.
+/// Returns the character at a UTF-16 position. A Rust string cannot contain half of a surrogate
+/// pair.
 fn character(text: &str, at: usize) -> Result<Js, EvalFault> {
     if text.is_ascii() {
         return Ok(text.get(at..=at).map(Value::from));

@@ -13,7 +13,7 @@ pub(super) enum ExprNode {
         name: Arc<str>,
         span: Span,
     },
-    /// `this`, which only has a meaning at the head of an access.
+    /// `this`, valid only at the start of an access.
     This,
     Template(Vec<ExprNode>),
     List(Vec<Element>),
@@ -23,14 +23,14 @@ pub(super) enum ExprNode {
         operand: Box<ExprNode>,
         span: Span,
     },
-    /// `first op a op b`, all of one precedence, from left to right.
+    /// `first op a op b` with operators of equal precedence, from left to right.
     Chain {
         first: Box<ExprNode>,
         rest: Vec<(Binary, ExprNode)>,
         span: Span,
     },
     Conditional(Box<[ExprNode; 3]>),
-    /// `base.a?.b[c].d()`; a `?.` that finds nothing ends all of it.
+    /// `base.a?.b[c].d()`. A `?.` without a value ends the whole access.
     Access {
         base: Box<ExprNode>,
         steps: Vec<ChainStep>,
@@ -101,7 +101,7 @@ pub(super) enum Binary {
 }
 
 impl Binary {
-    /// How strongly it binds; the order of ECMAScript, where `??` stands with `||`.
+    /// Returns its precedence in ECMAScript, where `??` has the same as `||`.
     pub(super) fn strength(self) -> u8 {
         match self {
             Binary::Coalesce | Binary::Or => 1,
@@ -117,8 +117,8 @@ impl Binary {
         }
     }
 
-    /// How strongly an operator binds that may are in this one's right side without
-    /// parentheses. No `&&` may stand beside `??`.
+    /// Returns the minimum precedence of an operator on its right side without parentheses. `??`
+    /// does not allow `&&` there.
     pub(super) fn right(self) -> u8 {
         match self {
             Binary::Coalesce => Binary::BitOr.strength(),
@@ -126,7 +126,7 @@ impl Binary {
         }
     }
 
-    /// Whether ECMAScript forbids this beside `other` without parentheses.
+    /// Returns whether ECMAScript forbids combining it with `other` without parentheses.
     pub(super) fn clashes(self, other: Binary) -> bool {
         let logical = |op| matches!(op, Binary::Or | Binary::And);
         (self == Binary::Coalesce && logical(other)) || (other == Binary::Coalesce && logical(self))

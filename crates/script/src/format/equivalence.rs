@@ -1,4 +1,4 @@
-//! Whether two texts were read as the same, wherever things are in them.
+//! Compares parsed scripts without regard to locations.
 
 use quillet_core::Span;
 use quillet_yaml::{MapEntry, Node, NodeData};
@@ -8,7 +8,7 @@ use crate::syntax::{
     Script, ScriptText,
 };
 
-/// Whether two scripts do the same.
+/// Returns whether two scripts have the same meaning.
 pub(super) fn scripts(a: &Script, b: &Script) -> bool {
     a.has_front_matter == b.has_front_matter
         && nodes(&a.config, &b.config)
@@ -19,7 +19,7 @@ pub(super) fn scripts(a: &Script, b: &Script) -> bool {
             .eq(b.functions.iter().map(function))
 }
 
-/// Whether two trees are the same.
+/// Returns whether two trees are equal.
 pub(super) fn nodes(a: &Node, b: &Node) -> bool {
     node(a) == node(b)
 }

@@ -1,10 +1,9 @@
 //! `quillet fmt`: the canonical layout of a script.
 //!
-//! It changes blanks and nothing else: indentation of two, one blank after
-//! colons and dashes, one empty line at most, line ends of Unix, `---` for
-//! every separator, ASCII colons after roles. Comments stay where they are.
-//! Every part is read again afterwards; one that would read differently stays
-//! as it was written.
+//! It changes only white space, separators and the colons after roles: indentation by two spaces,
+//! one space after colons and dashes, at most one empty line in a row, Unix line endings, `---` for
+//! every separator, ASCII colons after roles. Comments stay in place. Each part is parsed again
+//! afterwards. If its meaning would change, it is left as written.
 
 mod equivalence;
 mod part;
@@ -16,10 +15,10 @@ use quillet_core::{Diagnostic, Span};
 use crate::reader::{self, LineGroup, PartKind};
 use crate::syntax::{Script, ScriptSource};
 
-/// A script's text in its canonical layout.
+/// Formats a script in its canonical layout.
 ///
 /// # Errors
-/// What is wrong with the script: a text that cannot be read is not laid out.
+/// Returns the errors in the script. An invalid script is not formatted.
 ///
 /// # Examples
 /// ```
@@ -37,7 +36,7 @@ use crate::syntax::{Script, ScriptSource};
 pub fn format(source: &Arc<ScriptSource>) -> Result<String, Vec<Diagnostic>> {
     let before = reader::read(Arc::clone(source)).finish()?;
     let made = lay_out(&source.text, &before);
-    // Parts were looked at one by one; this is for what ties them together.
+    // The parts were checked one by one; this checks that the whole script is still valid.
     match reader::read(with_text(source, &made)).finish() {
         Ok(after) if equivalence::scripts(&before, &after) => Ok(made),
         _ => Ok(source.text.to_string()),
@@ -108,7 +107,7 @@ fn config_stays(before: &str, after: &str) -> bool {
     }
 }
 
-/// The layout that was made, if it means what is written.
+/// Returns the new layout if it has the same meaning as the original.
 fn checked(text: &str, span: Span, made: &str, stays: impl Fn(&str, &str) -> bool) -> String {
     let written = text.get(span.start..span.end).unwrap_or_default();
     let unix = written.replace("\r\n", "\n");
@@ -119,7 +118,7 @@ fn checked(text: &str, span: Span, made: &str, stays: impl Fn(&str, &str) -> boo
     }
 }
 
-/// Appends lines, with one empty line at most between what was there and them.
+/// Appends lines, separated from the previous ones by one empty line at most.
 fn push(out: &mut String, lines: &str) {
     let mut lines = lines;
     if out.is_empty() || out.ends_with("\n\n") {

@@ -1,4 +1,4 @@
-//! The canonical layout of the lines of one part.
+//! Formats the lines of one part of a script.
 
 use std::fmt::Write;
 
@@ -6,14 +6,14 @@ use quillet_core::Span;
 
 use crate::reader::{LayoutLine, after_dashes, chain_line, classified, wide_colon};
 
-/// A column of the text and the column where it goes.
+/// A column of the original text and its new column.
 #[derive(Clone, Copy)]
 struct ColumnShift {
     from: usize,
     to: usize,
 }
 
-/// Comments and blank lines: no blanks at line ends, one empty line at most.
+/// Formats comments and blank lines: no trailing white space, at most one empty line in a row.
 pub(super) fn tidy(text: &str) -> String {
     let mut out = String::new();
     for line in text.lines() {
@@ -26,7 +26,7 @@ pub(super) fn tidy(text: &str) -> String {
     out
 }
 
-/// `---` or `---!`, with its comment.
+/// Formats `---` or `---!`, with its comment.
 pub(super) fn separator(text: &str, span: Span, pin: bool) -> String {
     let row = text
         .get(span.start..span.end)
@@ -39,12 +39,12 @@ pub(super) fn separator(text: &str, span: Span, pin: bool) -> String {
     }
 }
 
-/// The lines of a front matter.
+/// Formats the lines of a front matter.
 pub(super) fn front(text: &str, span: Span) -> String {
     lines(text, span, &[])
 }
 
-/// The lines of an instruction.
+/// Formats the lines of an instruction.
 pub(super) fn instruction(text: &str, span: Span, roles: &[String]) -> String {
     match chain_line(text, span) {
         Some((line, rest)) => {
@@ -64,7 +64,7 @@ pub(super) fn instruction(text: &str, span: Span, roles: &[String]) -> String {
 fn lines(text: &str, span: Span, roles: &[String]) -> String {
     let rows = classified(text, span);
     let mut columns = vec![ColumnShift { from: 0, to: 0 }];
-    // Of the block text that is being copied: its first line's column, and where that goes.
+    // Column shift of the block scalar that is being copied.
     let mut block: Option<ColumnShift> = None;
     let mut out = String::new();
     for row in &rows {
@@ -89,7 +89,7 @@ fn lines(text: &str, span: Span, roles: &[String]) -> String {
     out
 }
 
-/// The column where a block text's lines go.
+/// Returns the column shift for the lines of a block scalar.
 fn inner(row: &LayoutLine<'_>, columns: &[ColumnShift]) -> ColumnShift {
     let owner = columns.iter().rev().find(|column| column.from < row.indent);
     ColumnShift {
@@ -114,7 +114,7 @@ fn verbatim(out: &mut String, text: &str, row: &LayoutLine<'_>, column: ColumnSh
     out.push('\n');
 }
 
-/// Where a line goes: beside what stands at its column, or two deeper than what it belongs to.
+/// Returns the new column of a line: that of its siblings, or two more than its parent's.
 fn place(row: &LayoutLine<'_>, columns: &mut Vec<ColumnShift>) -> usize {
     if row.text.starts_with('#') {
         let owner = columns
@@ -149,7 +149,7 @@ fn place(row: &LayoutLine<'_>, columns: &mut Vec<ColumnShift>) -> usize {
     to
 }
 
-/// The columns after each dash of `- - key: value`.
+/// Adds the columns after each dash of `- - key: value`.
 fn dashes(row: &LayoutLine<'_>, to: usize, columns: &mut Vec<ColumnShift>) {
     let (mut text, mut from, mut to) = (row.text, row.indent, to);
     while let Some(rest) = text.strip_prefix("- ") {
@@ -161,7 +161,7 @@ fn dashes(row: &LayoutLine<'_>, to: usize, columns: &mut Vec<ColumnShift>) {
     }
 }
 
-/// A line's text with one blank after each dash and after the first key's colon.
+/// Returns the text of a line with one space after each dash and after the first key's colon.
 fn content(row: &LayoutLine<'_>, roles: &[String]) -> String {
     let rest = after_dashes(row.text);
     let mut text = row.text;

@@ -1,5 +1,4 @@
-//! A worker that is a process of its own: it reads messages from its input and writes to its
-//! output.
+//! A worker in its own process. It reads messages from its input and writes to its output.
 
 use std::cell::RefCell;
 use std::io::{self, BufReader, Read, Write};
@@ -13,12 +12,12 @@ use super::thread::STACK;
 use super::wire;
 use super::worker;
 
-/// Serves one run: greets, gets its bounds, works until its input ends or JavaScript went over a
-/// bound. `leave` is called as soon as the input ends, and must end the process: JavaScript may be
-/// in the middle of something that nothing else ends.
+/// Serves one run: sends the greeting, receives the limits, and works until its input ends or
+/// JavaScript exceeds a limit. When the input ends, `leave` is called and must end the process,
+/// because JavaScript may be inside an operation that cannot be interrupted.
 ///
 /// # Errors
-/// That the input cannot be read or the output cannot be written.
+/// The input cannot be read, or the output cannot be written.
 pub fn serve(
     input: impl Read + Send + 'static,
     mut output: impl Write + Send + 'static,
@@ -51,12 +50,12 @@ pub fn serve(
         .map_err(|_| io::Error::other("the worker failed"))
 }
 
-/// Hands on messages; those that end a piece reach it while it computes.
+/// Forwards messages. A cancellation takes effect even while its job computes.
 fn listen(input: &mut impl Read, sender: &Sender<ToWorker>, control: &Control) {
     while let Ok(Some(message)) = wire::read::<ToWorker>(input) {
         if let ToWorker::Cancel { piece } = message {
-            // Read by the interrupt handler: the message below is only read when JavaScript is
-            // done.
+            // The interrupt handler reads this flag. The message itself is read only after
+            // JavaScript returns.
             control.cancel(piece);
         }
         if sender.send(message).is_err() {
@@ -73,7 +72,7 @@ struct ChildPort<W> {
 
 impl<W: Write> Port for ChildPort<W> {
     fn send(&self, message: FromWorker) {
-        // Where nobody reads any more, the input ends too.
+        // If the other side no longer reads, the input ends too.
         let _ = wire::write(&mut *self.output.borrow_mut(), &message);
     }
 
@@ -82,7 +81,7 @@ impl<W: Write> Port for ChildPort<W> {
     }
 }
 
-/// Waits for a message, at most until the given time.
+/// Waits for a message until the given time at most.
 pub(super) fn receive(receiver: &Receiver<ToWorker>, until: Option<Instant>) -> ReceiveResult {
     let Some(until) = until else {
         return receiver

@@ -1,4 +1,4 @@
-//! Why a piece of JavaScript gave nothing.
+//! Errors of JavaScript.
 
 use std::fmt;
 
@@ -8,36 +8,36 @@ use serde::{Deserialize, Serialize};
 /// The kind of a [`JsError`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum JsErrorKind {
-    /// The code does not parse.
+    /// The code has a syntax error.
     Syntax,
-    /// A name that neither the runtime nor JavaScript knows.
+    /// A name that neither the runtime nor JavaScript defines.
     Unknown {
-        /// The name as the code has it.
+        /// The name as written in the code.
         name: String,
     },
-    /// The code threw, or called something that failed.
+    /// The code threw an exception, or called something that failed.
     Thrown,
-    /// The code ran longer than it may.
+    /// The code exceeded its time limit.
     Time,
-    /// The code wants more memory than it may have.
+    /// The code exceeded its memory limit.
     Memory,
-    /// Functions call each other too deeply.
+    /// Calls are nested too deeply for the stack.
     Stack,
-    /// It waits for a promise that nothing is left to settle.
+    /// The code waits for a promise that can never settle.
     Stuck,
-    /// A value cannot leave JavaScript: it contains itself, is nested too deeply or is too large.
+    /// A value cannot be passed out of JavaScript: it is cyclic, nested too deeply or too large.
     Data,
     /// A module was not found or cannot be loaded.
     Module,
-    /// Something that nobody granted; the message names the grant.
+    /// A permission is missing; the message names it.
     Denied,
-    /// JavaScript was stopped because of another piece, or could not be started.
+    /// JavaScript was stopped because of another job, or could not be started.
     Killed,
-    /// This build cannot run it.
+    /// The feature is disabled in this build.
     Missing,
 }
 
-/// A place in a piece of code: both count from 1, columns in characters.
+/// A position in a piece of code. Both numbers count from 1, columns in characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CodePosition {
     /// The line, from 1.
@@ -46,46 +46,47 @@ pub struct CodePosition {
     pub column: u32,
 }
 
-/// One line of a stack trace, innermost first.
+/// A frame of a stack trace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StackFrame {
-    /// The function, or empty.
+    /// The function name, or empty.
     pub function: String,
-    /// In which code.
+    /// The code that contains it.
     pub code: Code,
-    /// Where in it.
+    /// Its position in that code.
     pub place: CodePosition,
 }
 
-/// Which code a place is in.
+/// The code that a position refers to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Code {
     /// The expression that was evaluated.
     Expression,
-    /// A function that was defined.
+    /// A defined function.
     Function(super::id::FunctionId),
     /// A module file.
     File(String),
 }
 
-/// A failure of JavaScript, or of what it called.
+/// An error of JavaScript, or of something that it called.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct JsError {
-    /// What kind.
+    /// The kind.
     pub kind: JsErrorKind,
-    /// In words, as JavaScript has it: `TypeError: x is not a function`.
+    /// The message as JavaScript formats it: `TypeError: x is not a function`.
     pub message: String,
-    /// What was thrown, if it is not an `Error`.
+    /// The thrown value, if it is not an `Error`.
     pub value: Option<Value>,
-    /// Where, innermost first: frames inside of the engine itself are omitted.
+    /// The stack, innermost frame first, without frames of the engine itself.
     pub stack: Vec<StackFrame>,
-    /// A mark that the runtime set on a failure of its own ([`JsError::marked`]): it stays on the
-    /// exception while it goes through JavaScript, so that the first cause is found again.
+    /// A mark that the runtime set on its own error ([`JsError::marked`]). It stays on the
+    /// exception while that passes through JavaScript, so that the runtime can find the original
+    /// error.
     pub mark: Option<u64>,
 }
 
 impl JsError {
-    /// A failure without a place.
+    /// Creates an error without a position.
     #[must_use]
     pub fn new(kind: JsErrorKind, message: impl Into<String>) -> Self {
         JsError {
@@ -97,20 +98,20 @@ impl JsError {
         }
     }
 
-    /// What a directive that fails hands to JavaScript: an exception with these words.
+    /// Creates the exception that JavaScript receives from a failed directive.
     #[must_use]
     pub fn thrown(message: impl Into<String>) -> Self {
         JsError::new(JsErrorKind::Thrown, message)
     }
 
-    /// The same with a mark of the runtime's own.
+    /// Returns the error with a mark of the runtime.
     #[must_use]
     pub fn marked(mut self, mark: u64) -> Self {
         self.mark = Some(mark);
         self
     }
 
-    /// Where it happened: the innermost place that is known.
+    /// Returns the innermost known position.
     #[must_use]
     pub fn place(&self) -> Option<&StackFrame> {
         self.stack.first()

@@ -1,5 +1,5 @@
-//! What Node's `fs` does for scripts: under grants only, checked and done here, never by the
-//! worker.
+//! Node's `fs` for scripts. All access needs a grant, and is checked and performed here, never by
+//! the worker.
 
 use std::fs;
 use std::io;
@@ -15,29 +15,29 @@ use super::runtime::JsValueRef;
 use crate::host::Grants;
 use crate::run::DryRunReport;
 
-/// Bytes of a file that is read or written at a time.
+/// Maximum size of a file to read or write, in bytes.
 const LARGEST: u64 = 64 << 20;
 
-/// The folders that `fs` may touch.
+/// The folders that `fs` may access.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FileSandbox {
     read: Vec<PathBuf>,
     write: Vec<PathBuf>,
     here: PathBuf,
-    /// Whether there is a `fetch`.
+    /// Whether `fetch` is available.
     net: bool,
-    /// Set in a dry run, which touches no file at all.
+    /// Set in a dry run, which accesses no files.
     withheld: Option<Arc<DryRunReport>>,
-    /// Whether the run's calls are kept, and no files with them.
+    /// Whether the run is durable, which makes `fs` unavailable.
     kept: bool,
 }
 
-/// What is said of `fs` in a durable run.
+/// Error message for `fs` in a durable run.
 const KEPT: &str = "`fs` is not available in a durable run: the files could differ when another \
 process resumes the run; read them with a tool";
 
 impl FileSandbox {
-    /// Those of a dry run.
+    /// Creates the sandbox of a dry run.
     pub(super) fn withheld(withheld: Arc<DryRunReport>) -> Self {
         FileSandbox {
             withheld: Some(withheld),
@@ -45,7 +45,7 @@ impl FileSandbox {
         }
     }
 
-    /// None: those of a run that is made again.
+    /// Creates the sandbox of a durable run, which allows no file access.
     pub(super) fn for_durable_run(grants: &Grants) -> Self {
         FileSandbox {
             net: grants.net,
@@ -54,8 +54,8 @@ impl FileSandbox {
         }
     }
 
-    /// `own` are the script's own folders: read by whoever was granted anything, and what relative
-    /// names start from.
+    /// Creates a sandbox. `own` are the script's own folders, which are readable if the script has
+    /// any grant. Relative paths start in the first of them.
     pub(super) fn new(grants: &Grants, own: &[PathBuf]) -> Self {
         let truly = |folders: &[PathBuf]| {
             folders
@@ -79,7 +79,8 @@ impl FileSandbox {
         }
     }
 
-    /// Does what a script asks: what came of it, or `{failed: code, message}` for `fs` to throw.
+    /// Performs a call of a script. Returns its result, or `{failed: code, message}` for `fs` to
+    /// throw.
     pub(super) fn call(&self, call: &FileCall) -> Result<JsValueRef, JsError> {
         if call.name == "net" {
             let net = self.net || self.withheld.is_some();
@@ -105,7 +106,7 @@ impl FileSandbox {
         let path = self.here.join(path.as_str().unwrap_or_default());
         let second = arguments.next().unwrap_or_default();
         let done = match &*call.name {
-            // Asked once, when `fs` is required.
+            // `fs` requests this once when it is loaded.
             "granted" => return Ok(JsValueRef::Undefined),
             "readFile" => self.reading(&path).and_then(|path| read(&path)),
             "stat" => self.reading(&path).and_then(|path| stat(&path)),
@@ -150,11 +151,11 @@ impl FileSandbox {
         }
     }
 
-    /// The true name of what is read.
+    /// Returns the canonical path of a file to read.
     fn reading(&self, path: &Path) -> Result<PathBuf, FileError> {
         let truly = match path.canonicalize() {
             Ok(truly) => truly,
-            // What does not exist may only be known not to exist where reading is granted.
+            // Whether a file exists may be revealed only in a folder that may be read.
             Err(error) => {
                 self.granted(&nearest(path), path, "read")?;
                 return Err(FileError::System(error));
@@ -164,7 +165,7 @@ impl FileSandbox {
         Ok(truly)
     }
 
-    /// The true name of what is written; it need not exist yet.
+    /// Returns the canonical path of a file to write, which need not exist yet.
     fn writing(&self, path: &Path) -> Result<PathBuf, FileError> {
         if path
             .components()
@@ -207,7 +208,8 @@ impl FileSandbox {
     }
 }
 
-/// What a dry run answers: what is written counts as done, what is read cannot be known.
+/// Answers a call in a dry run: writes succeed, `exists` returns false, and other reads fail
+/// because the data is unknown.
 fn left_out(call: &FileCall, withheld: &DryRunReport) -> Result<JsValueRef, JsError> {
     let path = match call.arguments.first() {
         Some(JsValueRef::Value(Value::Str(path))) => path.to_string(),
@@ -241,7 +243,7 @@ fn denied(message: impl Into<String>) -> JsError {
     JsError::new(JsErrorKind::Denied, message)
 }
 
-/// The true name of what exists of a path.
+/// Returns the canonical path of the deepest existing ancestor.
 fn nearest(path: &Path) -> PathBuf {
     let mut existing = path.ancestors().filter_map(|path| path.canonicalize().ok());
     existing.next().unwrap_or_default()
@@ -251,7 +253,7 @@ fn nothing(result: io::Result<()>) -> Result<Value, FileError> {
     result.map(|()| Value::Null).map_err(FileError::System)
 }
 
-/// Bytes as characters of the same number: the worker makes text or a buffer of them.
+/// Reads bytes as characters with the same code. The worker converts them to text or a buffer.
 fn read(path: &Path) -> Result<Value, FileError> {
     let length = fs::metadata(path).map_err(FileError::System)?.len();
     if length > LARGEST {
@@ -269,7 +271,7 @@ fn read(path: &Path) -> Result<Value, FileError> {
 fn write(path: &Path, data: &Value, append: bool) -> Result<Value, FileError> {
     use std::io::Write as _;
     let data = data.as_str().unwrap_or_default();
-    // Characters past 255 are none: the worker sends bytes.
+    // The worker sends one character per byte, so none is above 255.
     let bytes: Vec<u8> = data
         .chars()
         .map(|char| u8::try_from(u32::from(char)).unwrap_or(b'?'))
@@ -317,7 +319,7 @@ fn stat(path: &Path) -> Result<Value, FileError> {
     Ok(Value::Map(Map::from_iter(fields)))
 }
 
-/// Names with whether they are folders, in the order of their names.
+/// Lists the entries of a folder by name, and whether each is a folder.
 fn list(path: &Path) -> Result<Value, FileError> {
     let mut names = Vec::new();
     for entry in fs::read_dir(path).map_err(FileError::System)? {
@@ -337,7 +339,7 @@ fn text(path: &Path) -> Value {
     Value::from(path.to_string_lossy().into_owned())
 }
 
-/// A failure of the system as Node names it.
+/// Converts a system error to Node's format.
 fn failure(error: &io::Error, name: &str, path: &Path) -> Value {
     let (code, words) = match error.kind() {
         io::ErrorKind::NotFound => ("ENOENT", "no such file or directory"),

@@ -1,4 +1,4 @@
-// The clock and chance of a run that is made once more when its process ends.
+// The clock and the random numbers of a durable run, which repeat on a replay.
 (began, low, high) => {
   'use strict';
   const Real = Date;
@@ -12,7 +12,7 @@
   });
   Object.defineProperty(Real.prototype, 'constructor', { value: Fixed, writable: true, configurable: true });
   globalThis.Date = Fixed;
-  // Two generators of 32 bits (splitmix32), whose numbers make the 53 bits of a fraction.
+  // Two 32-bit generators (splitmix32), which together provide the 53 bits of a fraction.
   const generator = (state) => () => {
     state = (state + 0x9e3779b9) | 0;
     let mixed = state ^ (state >>> 16);

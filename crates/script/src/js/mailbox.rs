@@ -1,10 +1,10 @@
-//! The run's side of the messages: which job is awaited, and whether the worker still responds.
+//! The run's side of the connection: tracks pending jobs and detects a worker that stops
+//! responding.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use quillet_core::lock::lock;
 use tokio::sync::mpsc;
 
 use super::files::FileSandbox;
@@ -26,7 +26,7 @@ pub(super) struct WorkerMailbox {
 #[derive(Debug)]
 struct MailboxState {
     inboxes: HashMap<u64, mpsc::UnboundedSender<FromWorker>>,
-    /// Awaited jobs that the worker has begun.
+    /// Pending jobs that the worker has begun.
     begun: HashSet<u64>,
     sent: u64,
     /// Start of the current computation without a message; `None` while the worker waits.
@@ -35,10 +35,10 @@ struct MailboxState {
     closed: bool,
 }
 
-/// The reason why a job gets no more messages.
+/// The reason why a job receives no more messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum StallReason {
-    /// This job computed too long in an operation that cannot be interrupted.
+    /// The job spent too long in an operation that cannot be interrupted.
     Time,
     /// The worker ended because of another job, or crashed.
     Gone,
@@ -56,17 +56,19 @@ impl WorkerMailbox {
                 turn: None,
                 closed: false,
             }),
-            // Longer than the worker's own limit, which reports better. This one is for operations
-            // that do not check the worker's clock.
+            // Longer than the worker's own limit, whose errors are more precise. This limit is for
+            // operations that do not check the worker's clock.
             patience: time + time / 10 + Duration::from_millis(50),
             modules,
             files,
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, MailboxState> {
-        // The state is plain data, which stays consistent after a panic.
-        lock(&self.state)
+    fn state(&self) -> std::sync::MutexGuard<'_, MailboxState> {
+        // The state is plain data, which stays consistent even after a panic.
+        self.state
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
     /// Registers a job that is about to start.
@@ -76,7 +78,7 @@ impl WorkerMailbox {
         inbox
     }
 
-    /// Removes a job that is no longer awaited.
+    /// Removes a job that is no longer pending.
     pub(super) fn close(&self, piece: u64) {
         let mut state = self.state();
         state.inboxes.remove(&piece);
@@ -91,8 +93,8 @@ impl WorkerMailbox {
         state.busy.get_or_insert_with(Instant::now);
     }
 
-    /// Delivers a message of the worker. Returns an immediate reply for requests of modules and
-    /// files, and for requests of jobs that are no longer awaited.
+    /// Delivers a message of the worker. Returns an immediate reply to module and file requests,
+    /// and to requests of jobs that are no longer pending.
     pub(super) fn deliver(&self, message: FromWorker) -> Option<ToWorker> {
         let message = match message {
             FromWorker::Ask {
@@ -124,21 +126,20 @@ impl WorkerMailbox {
             .and_then(|question| self.reply(question, HostReply::Gone))
     }
 
-    /// Records whether the worker computes; returns the job of the message.
+    /// Updates whether the worker is computing. Returns the job of the message.
     fn note(&self, message: &FromWorker) -> Option<u64> {
         let mut state = self.state();
         match message {
             FromWorker::Turn { piece, handled } => {
                 state.turn = *piece;
                 state.begun.extend(piece);
-                // A message sent meanwhile is still unread, so the worker is about to compute
-                // again.
+                // The worker has not read a later message yet, so it is about to compute again.
                 let is_idle = piece.is_none() && *handled >= state.sent;
                 state.busy = (!is_idle).then(Instant::now);
                 None
             }
             FromWorker::Ask { piece, .. } => {
-                // The worker blocks for the reply; the time of the run's answer is not its own.
+                // The worker blocks for the reply, and that time does not count as its own.
                 state.busy = None;
                 Some(*piece)
             }
@@ -146,7 +147,7 @@ impl WorkerMailbox {
         }
     }
 
-    /// Answers a request that does not concern names of the run.
+    /// Answers module and file requests, which need no names of the run.
     fn attend(&self, ask: &HostRequest) -> Option<HostReply> {
         match ask {
             HostRequest::Resolve(request) => {
@@ -170,11 +171,11 @@ impl WorkerMailbox {
     pub(super) fn end(&self) {
         let mut state = self.state();
         state.closed = true;
-        // Dropping the senders ends every pending `recv`.
+        // Dropping the senders ends each pending `recv`.
         state.inboxes.clear();
     }
 
-    /// Returns whether the worker has begun an awaited job.
+    /// Returns whether the worker has begun a pending job.
     pub(super) fn has_begun(&self, piece: u64) -> bool {
         self.state().begun.contains(&piece)
     }
@@ -183,8 +184,8 @@ impl WorkerMailbox {
         self.state().closed
     }
 
-    /// Returns how long a job may wait before it checks again; `Err` if the worker has not responded
-    /// for too long.
+    /// Returns how long to wait before checking a job again, or `Err` if the worker has not
+    /// responded for too long.
     pub(super) fn remaining_wait(&self, piece: u64) -> Result<Duration, StallReason> {
         let state = self.state();
         let Some(busy) = state.busy else {

@@ -1,11 +1,10 @@
-//! JavaScript of a run, in QuickJS; functions in Python; wasm modules.
+//! JavaScript of a run in QuickJS, Python functions, and wasm modules.
 //!
-//! A run has one [`Js`]. It starts a worker on first use and stops it on drop. JavaScript runs in
-//! a separate thread or process ([`Transport`]) with the same messages. It can access only what a
-//! [`Runtime`] provides, within its limits.
+//! A run has one [`Js`], which starts a worker on first use and stops it on drop. The worker is a
+//! thread or a process ([`Transport`]) that uses the same messages. JavaScript can access only what
+//! a [`Runtime`] provides, within its limits.
 //!
-//! This is not the language of conditions and key paths: [`crate::expression`] evaluates most of
-//! them without any JavaScript.
+//! Most conditions and key paths do not use JavaScript; [`crate::expression`] evaluates them.
 
 mod child;
 mod error;
@@ -73,8 +72,8 @@ pub struct JsOptions {
     pub bounds: WorkerLimits,
     /// Thread or process.
     pub transport: Transport,
-    /// Folders from which modules load: the script's own, its library, its project. Links cannot
-    /// lead outside of them. Relative paths of `fs` start in the first.
+    /// Folders from which modules are loaded: those of the script, its library and its project.
+    /// Links cannot lead outside them. Relative paths of `fs` start in the first folder.
     pub roots: Vec<PathBuf>,
     /// Permissions; `read` and `write` enable Node's `fs`.
     pub grants: Grants,
@@ -82,33 +81,33 @@ pub struct JsOptions {
     pub withheld: Option<Arc<DryRunReport>>,
 }
 
-/// Where JavaScript runs: in a thread, or in a process.
+/// Where JavaScript runs.
 #[derive(Clone, Debug, Default)]
 pub enum Transport {
     /// In a thread of this process. A few operations of QuickJS cannot be interrupted (large
-    /// `BigInt`, `join` and `sort` of large arrays): they are reported in time and
+    /// `BigInt`, `join` and `sort` of large arrays). Their timeout is reported on time, but they
     /// continue in the background.
     #[default]
     Thread,
     /// In a separate process, which is killed if it exceeds its time.
     Process(WorkerProgram),
-    /// In a process of a pool, started in advance.
+    /// In a process from a pool, started in advance.
     Pool(Arc<JsPool>),
 }
 
 /// The result of a call.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CallResult {
-    /// The returned value; promises are awaited.
+    /// The returned value. Promises are awaited.
     pub value: JsValueRef,
-    /// The arguments as they are after the call: `event.stopped = true` is seen here.
+    /// The arguments after the call, with changes such as `event.stopped = true`.
     pub arguments: Vec<JsValueRef>,
 }
 
 /// A defined function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DefinedFunction {
-    /// Its id, for calls.
+    /// Its id for calls.
     pub id: FunctionId,
     /// Its name and parameters.
     pub signature: Signature,
@@ -117,22 +116,23 @@ pub struct DefinedFunction {
 /// An imported module.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ImportedModule {
-    /// Its id, for `JsTarget::Export(module, names)`.
+    /// Its id for `JsTarget::Export(module, names)`.
     pub module: ModuleId,
-    /// What it exports.
+    /// Its exports.
     pub exports: Vec<ModuleExport>,
 }
 
 /// Message for a rejected promise without a handler.
 const UNHANDLED: &str = "unhandled promise rejection";
 
-/// Maximum nesting of data passed in either direction: the limit of the JSON reader.
+/// Maximum nesting of data passed in either direction, which is the limit of the JSON reader.
 const DEEPEST: u32 = quillet_core::value::MAX_DEPTH - 1;
 
 /// Number of restarts for a job whose worker ended before it began.
 const RESTARTS: usize = 2;
 
-/// JavaScript of one run. Cheap to create: a thread or process starts with the first job.
+/// The JavaScript of one run. Cheap to create, because the thread or process starts with the first
+/// job.
 #[derive(Debug)]
 pub struct Js {
     options: JsOptions,
@@ -140,7 +140,7 @@ pub struct Js {
     state: Mutex<WorkerState>,
 }
 
-/// The worker, and the definitions that a replacement needs.
+/// The worker, and the definitions that its replacement would need.
 #[derive(Debug, Default)]
 struct WorkerState {
     worker: Option<Arc<Worker>>,
@@ -161,8 +161,8 @@ enum Link {
 
 impl Worker {
     fn send(&self, message: ToWorker) {
-        // Before the send: otherwise the worker could answer first and look idle with a message
-        // pending.
+        // Recorded before the send. Otherwise the worker could reply first and look idle while a
+        // message is pending.
         self.board.sending();
         match &self.link {
             Link::Thread(thread) => thread.send(message),
@@ -180,7 +180,7 @@ impl Worker {
 }
 
 impl Js {
-    /// JavaScript for one run.
+    /// Creates the JavaScript of a run.
     #[must_use]
     pub fn new(options: JsOptions) -> Self {
         Js {
@@ -198,8 +198,8 @@ impl Js {
         self.next.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Defines a function of a script, in any notation. Only its signature is read; its body is
-    /// compiled at the first call, or by [`Js::check`].
+    /// Defines a function of a script, in any notation. Only its signature is parsed. Its body is
+    /// compiled on the first call, or by [`Js::check`].
     ///
     /// # Errors
     /// Kind `Syntax`, with the position in the code, if the signature is invalid.
@@ -223,7 +223,7 @@ impl Js {
         if let Some(worker) = &state.worker {
             worker.send(message.clone());
         }
-        // Under the same lock as the send, so a worker started concurrently gets each definition
+        // Sent under the same lock, so that a worker that starts concurrently gets each definition
         // exactly once and in order.
         state.known.push(message);
     }
@@ -231,18 +231,18 @@ impl Js {
     /// Compiles a function without calling it.
     ///
     /// # Errors
-    /// Kind `Syntax`, with the place in the code.
+    /// Kind `Syntax`, with the position in the code.
     pub async fn check(&self, function: FunctionId) -> Result<(), JsError> {
         self.work(WorkerJob::Check { function }, &NoHost)
             .await
             .map(drop)
     }
 
-    /// Evaluates an expression (`?=`): its bare names are the runtime's, or else JavaScript's own;
-    /// `this` is the runtime; it may `await`.
+    /// Evaluates an expression (`?=`). Bare names are looked up in the runtime first, then in
+    /// JavaScript. `this` is the runtime, and `await` is allowed.
     ///
     /// # Errors
-    /// Kind `Unknown` names a name that neither knows; `Thrown` and the others as they say.
+    /// Kind `Unknown` names an undefined name. Other kinds are described in [`JsErrorKind`].
     pub async fn evaluate(&self, code: &str, runtime: &dyn Runtime) -> Result<JsValueRef, JsError> {
         match self
             .work(
@@ -258,10 +258,10 @@ impl Js {
         }
     }
 
-    /// Calls a function; `this` is the runtime.
+    /// Calls a function with the runtime as `this`.
     ///
     /// # Errors
-    /// What it threw, and bounds that it reached.
+    /// The exception that the function threw, or the limit that it exceeded.
     pub async fn call(
         &self,
         target: &JsTarget,
@@ -295,11 +295,12 @@ impl Js {
         Ok(result)
     }
 
-    /// Imports a module: a file relative to the script (`./lib.js`), or a package or one of Node's
-    /// own modules (`path`), without `js:` in front. `from` is the script's file.
+    /// Imports a module: a file relative to the script (`./lib.js`), a package, or a Node module
+    /// (`path`), without the prefix `js:`. `from` is the script's file.
     ///
     /// # Errors
-    /// Kind `Module`: it was not found, leaves the roots, or does not parse; and what it threw.
+    /// Kind `Module` if it is not found, is outside the roots or has a syntax error; otherwise the
+    /// exception that it threw.
     pub async fn import(
         &self,
         specifier: &str,
@@ -322,7 +323,7 @@ impl Js {
         }
     }
 
-    /// Returns the running worker, or a new one with all definitions.
+    /// Returns the running worker, or starts one with all definitions.
     fn worker(&self) -> Result<Arc<Worker>, JsError> {
         let mut state = self.state();
         if let Some(worker) = &state.worker
@@ -367,7 +368,7 @@ impl Js {
         let files = match withheld {
             Some(withheld) => FileSandbox::withheld(withheld.clone()),
             // Files are not recorded in the journal, so a durable run gets an `fs` that only
-            // explains this.
+            // returns an error about that.
             None if bounds.fixed.is_some() => FileSandbox::for_durable_run(grants),
             None => FileSandbox::new(grants, roots),
         };
@@ -388,23 +389,23 @@ impl Js {
         }
     }
 
-    /// Runs a job. A worker that ends before the job begins is replaced, because another job caused
-    /// its end.
+    /// Runs a job. If another job ends the worker before this job begins, the worker is replaced.
     async fn work(&self, work: WorkerJob, runtime: &dyn Runtime) -> Result<JobResult, JsError> {
         for _ in 0..RESTARTS {
             let mut piece = self.open(work.clone())?;
             let result = self.follow(&mut piece, runtime).await;
-            // A job that has begun may have had effects, so it is never repeated.
+            // A job that has begun may have had side effects, so it is never repeated.
             if result.is_ok() || piece.worker.board.has_begun(piece.id) {
                 return result;
             }
         }
-        // The last attempt reports its error whatever the cause, so the loop cannot go on forever.
+        // The result of the last attempt is returned in any case, so that the number of restarts is
+        // limited.
         let mut piece = self.open(work)?;
         self.follow(&mut piece, runtime).await
     }
 
-    /// Answers requests of a job until it is done.
+    /// Handles the requests of a job until it is done.
     async fn follow(
         &self,
         piece: &mut PendingJob,
@@ -414,13 +415,13 @@ impl Js {
         let mut turns = self.options.bounds.fixed.map(|_| Turns::default());
         loop {
             tokio::select! {
-                // Cancel-safe: receiving from the inbox loses no message if the other branch wins.
+                // Cancel-safe: no message is lost if the other branch completes first.
                 message = piece.next(self) => match message? {
                     FromWorker::Ask { question, ask, .. } => {
                         let answer = answer(runtime, question, ask, &later);
                         if let (Some(turns), HostReply::Later) = (&mut turns, &answer) {
-                            // Requests arrive in the order in which JavaScript made them, which a
-                            // replay repeats.
+                            // Requests arrive in the order in which JavaScript made them, which is
+                            // the same on a replay.
                             turns.asked.push_back(question);
                         }
                         piece.answer(question, answer);
@@ -428,8 +429,8 @@ impl Js {
                     FromWorker::Log { level, line, .. } => runtime.log(level, &line),
                     FromWorker::Done { result, .. } => {
                         piece.over = true;
-                        // After these errors the QuickJS heap is in an unknown state; the next job
-                        // gets a new worker.
+                        // After these errors the state of the QuickJS heap is unknown, so the next
+                        // job gets a new worker.
                         if result.as_ref().is_err_and(is_end) {
                             self.abandon(&piece.worker);
                         }
@@ -438,7 +439,7 @@ impl Js {
                     FromWorker::Turn { .. } => {}
                 },
                 // An empty `FuturesUnordered` returns `None` immediately, which would disable the
-                // branch for good.
+                // branch permanently.
                 Some((question, result)) = later.next(), if !later.is_empty() => {
                     let ready = match &mut turns {
                         None => vec![(question, result)],
@@ -468,8 +469,8 @@ impl Js {
 
 type PendingReplies<'a> = FuturesUnordered<BoxFuture<'a, (u64, Result<JsValueRef, JsError>)>>;
 
-/// Settles promises of a durable run in the order of their creation, whichever completes first: the
-/// next step of JavaScript must not depend on timing.
+/// Settles the promises of a durable run in the order of their creation, independent of which
+/// completes first, because the next step of JavaScript must not depend on timing.
 #[derive(Default)]
 struct Turns {
     asked: VecDeque<u64>,
@@ -477,7 +478,7 @@ struct Turns {
 }
 
 impl Turns {
-    /// Adds a result; returns those that can be settled now, in order.
+    /// Adds a result. Returns the results that can be settled now, in order.
     fn came(
         &mut self,
         question: u64,
@@ -495,7 +496,7 @@ impl Turns {
     }
 }
 
-/// Rejects data that is nested too deeply to be passed.
+/// Returns an error if data is nested too deeply to be passed.
 fn flat(passed: JsValueRef) -> Result<JsValueRef, JsError> {
     match passed {
         JsValueRef::Value(value) if value.depth() > DEEPEST => Err(too_deep()),
@@ -510,7 +511,7 @@ fn too_deep() -> JsError {
     )
 }
 
-/// Answers a request of the worker from the names of the run.
+/// Answers a request for names of the run.
 fn answer<'a>(
     runtime: &'a dyn Runtime,
     question: u64,
@@ -531,7 +532,7 @@ fn answer<'a>(
             HostCallResult::Later(future) => {
                 let done = async move { (question, future.await.and_then(flat)) };
                 later.push(Box::pin(call_sequence::within(
-                    // Taken when the request arrives, not when the future is polled, so the
+                    // Created when the request arrives, not when the future is polled, so that the
                     // position is deterministic.
                     call_sequence::child(),
                     done,
@@ -539,12 +540,12 @@ fn answer<'a>(
                 HostReply::Later
             }
         },
-        // The mailbox answers these before they reach the run; see `WorkerMailbox::attend`.
+        // `WorkerMailbox::attend` answers these before they reach the run.
         HostRequest::Resolve(_) | HostRequest::Load(_) | HostRequest::File(_) => HostReply::Gone,
     }
 }
 
-/// A job that a future awaits. Dropping it cancels the job.
+/// A pending job. Dropping it cancels the job.
 struct PendingJob {
     id: u64,
     worker: Arc<Worker>,
@@ -554,8 +555,8 @@ struct PendingJob {
 
 impl Drop for PendingJob {
     fn drop(&mut self) {
-        // First close the inbox, then cancel: a late answer then finds no receiver instead of a
-        // stale one.
+        // The inbox is closed first, so that a late answer after the cancellation finds no
+        // receiver.
         self.worker.board.close(self.id);
         if !self.over {
             self.worker.send(ToWorker::Cancel { piece: self.id });
@@ -564,7 +565,7 @@ impl Drop for PendingJob {
 }
 
 impl PendingJob {
-    /// Returns the next message of the worker about this job.
+    /// Returns the next message of the worker for this job.
     async fn next(&mut self, js: &Js) -> Result<FromWorker, JsError> {
         loop {
             let patience = match self.worker.board.remaining_wait(self.id) {
@@ -575,8 +576,8 @@ impl PendingJob {
                     return Err(silent(silence));
                 }
             };
-            // A timeout is not an error by itself: the loop asks the mailbox again whether the
-            // worker still computes.
+            // A timeout alone is not an error: the loop then asks the mailbox whether the worker
+            // still computes.
             match tokio::time::timeout(patience, self.inbox.recv()).await {
                 Ok(Some(message)) => return Ok(message),
                 Ok(None) => {
@@ -593,7 +594,7 @@ impl PendingJob {
     }
 }
 
-/// Returns whether a worker stops after such an error.
+/// Returns whether the worker stops after this error.
 fn is_end(error: &JsError) -> bool {
     matches!(
         error.kind,
@@ -614,7 +615,7 @@ fn silent(silence: StallReason) -> JsError {
     }
 }
 
-/// A runtime without names, for jobs that need none.
+/// A runtime without names, for jobs that do not need any.
 struct NoHost;
 
 impl Runtime for NoHost {

@@ -1,5 +1,5 @@
-//! Where modules are: names of files and packages, as Node finds them, inside of the roots only.
-//! Here alone it is decided which file JavaScript may have as a module, and here alone it is read.
+//! Resolves and reads modules: files and packages as in Node, but only within the roots. No other
+//! code decides which files JavaScript may load as modules.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,13 +10,13 @@ use super::error::{JsError, JsErrorKind};
 use super::package::{self, Package};
 use super::protocol::{ImportRequest, ModuleKind, ResolvedModule};
 
-/// Bytes of a module's text.
+/// Maximum size of a module in bytes.
 const LARGEST: u64 = 8 << 20;
 
-/// What a name may lack at its end.
+/// Extensions that a name may omit.
 const ENDINGS: [&str; 4] = [".js", ".mjs", ".cjs", ".json"];
 
-/// Node's modules that we have ourselves.
+/// Node modules that are built in.
 pub(super) const NODE: [&str; 12] = [
     "assert",
     "assert/strict",
@@ -32,7 +32,7 @@ pub(super) const NODE: [&str; 12] = [
     "util",
 ];
 
-/// Those that scripts know from Node and that there are none of here.
+/// Node modules that are not available.
 const ABSENT: [&str; 16] = [
     "child_process",
     "cluster",
@@ -52,14 +52,14 @@ const ABSENT: [&str; 16] = [
     "zlib",
 ];
 
-/// The folders that modules are read from.
+/// The folders that modules are loaded from.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Modules {
     roots: Vec<PathBuf>,
 }
 
 impl Modules {
-    /// Those that exist, by their true names.
+    /// Uses the roots that exist, by their canonical paths.
     pub(super) fn new(roots: &[PathBuf]) -> Self {
         let roots = roots.iter().filter_map(|root| root.canonicalize().ok());
         Modules {
@@ -67,7 +67,7 @@ impl Modules {
         }
     }
 
-    /// The file of a name.
+    /// Resolves a module name to a file.
     pub(super) fn resolve(&self, request: &ImportRequest) -> Result<ResolvedModule, JsError> {
         let specifier = &*request.specifier;
         let plain = specifier.strip_prefix("node:").unwrap_or(specifier);
@@ -90,7 +90,7 @@ impl Modules {
         Ok(found(file.to_string_lossy().into_owned(), kind))
     }
 
-    /// The text of a file that was resolved.
+    /// Reads the text of a resolved file.
     pub(super) fn load(&self, path: &str) -> Result<ResolvedModule, JsError> {
         let file = self.inside(Path::new(path), path)?;
         let kind = kind(&file, &self.roots);
@@ -105,7 +105,7 @@ impl Modules {
         Ok(resolved)
     }
 
-    /// The true name of a file, if that is in one of the roots.
+    /// Returns the canonical path of a file if it is within a root.
     fn inside(&self, file: &Path, name: &str) -> Result<PathBuf, JsError> {
         let truly = file
             .canonicalize()
@@ -124,7 +124,7 @@ impl Modules {
             .is_ok_and(|path| self.roots.iter().any(|root| path.starts_with(root)))
     }
 
-    /// A file, with the ending that it lacks, or the entry of a folder.
+    /// Finds a file, adds a missing extension, or uses the entry file of a folder.
     fn file(&self, path: &Path) -> Option<PathBuf> {
         if path.is_file() {
             return Some(path.to_owned());
@@ -159,7 +159,7 @@ impl Modules {
             .or_else(|| index(path))
     }
 
-    /// A file of a package in `node_modules` of the folder or of one above it.
+    /// Finds a file of a package in `node_modules` of the folder or of one above it.
     fn package(
         &self,
         specifier: &str,
@@ -184,8 +184,7 @@ impl Modules {
         Ok(None)
     }
 
-    /// The package that the asking file itself is part of, if it has this name and says its
-    /// `exports`.
+    /// Finds a file of the importing file's own package, if it has this name and defines `exports`.
     fn own(&self, name: &str, from: &Path) -> Option<PathBuf> {
         let folder = from
             .ancestors()
@@ -194,7 +193,7 @@ impl Modules {
         (package.name() == Some(name) && package.exports().is_some()).then(|| folder.to_owned())
     }
 
-    /// An entry point of a package: `.` or `./inner`.
+    /// Resolves an entry point of a package: `.` or `./inner`.
     fn entry(
         &self,
         place: &Path,
@@ -275,7 +274,7 @@ fn absent(name: &str) -> JsError {
     ))
 }
 
-/// The path that a name is, if it is one.
+/// Returns the path of a specifier, if it is one.
 fn target(specifier: &str) -> Option<PathBuf> {
     if let Some(path) = specifier.strip_prefix("file://") {
         return Some(PathBuf::from(path));
@@ -291,7 +290,7 @@ fn index(folder: &Path) -> Option<PathBuf> {
     entries.find(|entry| entry.is_file())
 }
 
-/// How a file is written, by its ending and by the `type` of the package that it is in.
+/// Determines the module format from the extension and the `type` of the enclosing package.
 fn kind(file: &Path, roots: &[PathBuf]) -> ModuleKind {
     match file.extension().and_then(|ending| ending.to_str()) {
         Some("mjs") => return ModuleKind::Es,

@@ -1,23 +1,22 @@
-//! `package.json`: which file of a package stands for which name (Node's documentation,
-//! "Packages").
+//! `package.json`: maps names to the files of a package (see "Packages" in Node's documentation).
 
 use std::fs;
 use std::path::Path;
 
 use serde_json::Value as Json;
 
-/// Bytes of a `package.json`.
+/// Maximum size of a `package.json` in bytes.
 const LARGEST: u64 = 1 << 20;
 
-/// Conditions that lead into each other.
+/// Maximum depth of nested conditions.
 const DEEPEST: usize = 16;
 
-/// A package's own description. One that cannot be read says nothing.
+/// The `package.json` of a package. An invalid file is treated as missing.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Package(Json);
 
 impl Package {
-    /// The description in a folder.
+    /// Reads the `package.json` of a folder.
     pub(super) fn read(folder: &Path) -> Option<Self> {
         let file = folder.join("package.json");
         if fs::metadata(&file).ok()?.len() > LARGEST {
@@ -40,14 +39,15 @@ impl Package {
         self.field("exports")
     }
 
-    /// The entry of a package without `exports`.
+    /// Returns the entry file of a package without `exports`.
     pub(super) fn main(&self, required: bool) -> Option<&str> {
         let modern = if required { None } else { self.field("module") };
         modern.or_else(|| self.field("main"))?.as_str()
     }
 }
 
-/// A package's name and what is asked of it: `@scope/name/inner` is `@scope/name` and `./inner`.
+/// Splits a specifier into package name and entry point: `@scope/name/inner` is `@scope/name` and
+/// `./inner`.
 pub(super) fn split(specifier: &str) -> Option<(&str, String)> {
     let scoped = usize::from(specifier.starts_with('@'));
     let end = specifier
@@ -63,7 +63,7 @@ pub(super) fn split(specifier: &str) -> Option<(&str, String)> {
     is_name.then(|| (name, format!(".{inner}")))
 }
 
-/// The file behind an entry point (of `exports`) of a package.
+/// Returns the file of an entry point in `exports`.
 pub(super) fn export(exports: &Json, door: &str, required: bool) -> Option<String> {
     let doors = exports
         .as_object()
@@ -84,7 +84,8 @@ pub(super) fn export(exports: &Json, door: &str, required: bool) -> Option<Strin
     pick(target, rest, required, DEEPEST)
 }
 
-/// What `*` stands for where a pattern fits. A pattern that ends with `/` is a folder.
+/// Returns the text that `*` matches, if the pattern fits. A pattern that ends with `/` is a
+/// folder.
 fn fits<'a>(pattern: &str, door: &'a str) -> Option<&'a str> {
     let (before, after) = match pattern.split_once('*') {
         Some(parts) => parts,
@@ -95,7 +96,7 @@ fn fits<'a>(pattern: &str, door: &'a str) -> Option<&'a str> {
         .filter(|rest| !rest.is_empty())
 }
 
-/// The first of conditions and alternatives that fits. Never a file outside of the package.
+/// Returns the first matching condition or alternative. The file is never outside the package.
 fn pick(target: &Json, rest: &str, required: bool, depth: usize) -> Option<String> {
     let depth = depth.checked_sub(1)?;
     match target {

@@ -10,7 +10,7 @@ pub(crate) trait Port {
     /// Sends a message to the run.
     fn send(&self, message: FromWorker);
 
-    /// Waits for a message, at most until the given time.
+    /// Waits for a message until the given time at most.
     fn receive(&self, until: Option<Instant>) -> ReceiveResult;
 }
 
@@ -22,7 +22,7 @@ pub(crate) enum ReceiveResult {
     Closed,
 }
 
-/// Signals for a computing worker, read by the interrupt handler.
+/// Signals to a computing worker, read by the interrupt handler.
 #[derive(Debug, Default)]
 pub(crate) struct Control {
     stopped: AtomicBool,
@@ -37,13 +37,14 @@ impl Control {
 
     /// Cancels a job if it is running.
     pub(crate) fn cancel(&self, piece: u64) {
-        // One slot is enough: a job that is not running gets its cancellation as a message.
+        // A single slot is enough, because a job that is not running receives its cancellation as a
+        // message.
         self.cancelled.store(piece, Ordering::Relaxed);
     }
 
     pub(super) fn ends(&self, piece: u64) -> bool {
         let cancelled = self.cancelled.load(Ordering::Relaxed);
-        // Job numbers start at 1; 0 means that nothing was cancelled.
+        // Job numbers start at 1, so 0 means that no job was cancelled.
         self.stopped.load(Ordering::Relaxed) || (cancelled == piece && piece != 0)
     }
 }

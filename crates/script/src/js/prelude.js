@@ -1,5 +1,5 @@
-// The part of a worker that is JavaScript. It is given the host's functions and hands back what the
-// worker calls. It keeps every object that outlives a turn, so that the Rust side holds none.
+// The JavaScript part of a worker. It receives the host functions and returns the functions that the
+// worker calls. It owns all objects that outlive a turn, so that the Rust side stores none.
 (host) => {
   'use strict';
   const functions = new Map();
@@ -12,12 +12,12 @@
   const then = Promise.prototype.then;
   const text = String;
 
-  // What a name is, as the host says it.
+  // The kinds of names that the host reports.
   const MISSING = 0, VALUE = 2, FUNCTION = 3, HOST = 4, EXPORT = 5, SAME = 6;
 
   const isObject = (value) => value !== null && typeof value === 'object';
 
-  // The live piece that a proxy belongs to: functions that outlive theirs ask for the current one.
+  // The live job of a proxy. A function that outlives its job uses the current one instead.
   const live = (piece) => (pieces.has(piece.id) ? piece : pieces.get(host.current()) ?? piece);
 
   const find = (owner, name) => {
@@ -33,7 +33,7 @@
     return found;
   };
 
-  // A function of the host, with what the host has behind its dots: `$agent.interact`, `$kit.tool`.
+  // A function of the host and its members: `$agent.interact`, `$kit.tool`.
   const callable = (owner, name) => new Proxy((...args) => call(owner, name, args), {
     get: (target, key) => {
       if (typeof key !== 'string' || key in target) return target[key];
@@ -51,7 +51,7 @@
     return new Promise((resolve, reject) => promises.set(result, { resolve, reject }));
   };
 
-  // Objects that were got from the host and changed in place go back to it.
+  // Sends objects that were read from the host and changed in place back to it.
   const save = (piece) => {
     for (const [name, object] of piece.got) host.save(piece.id, name, object);
   };
@@ -80,7 +80,7 @@
 
   const keep = (id, made) => { functions.set(id, made); ids.set(made, id); };
 
-  // Functions that leave JavaScript have odd numbers, those of the script even ones.
+  // Functions that leave JavaScript have odd ids, those of the script even ones.
   const hold = (made) => {
     let id = ids.get(made);
     if (id === undefined) {
@@ -90,7 +90,7 @@
     return id;
   };
 
-  // Modules. `require` is CommonJS; ES modules are the engine's own business and come as promises.
+  // Modules. `require` loads CommonJS. The engine loads ES modules, which are returned as promises.
   const ES = 0, CODE = 1;
   const cache = new Map();
   const spaces = new Map();
@@ -126,7 +126,7 @@
     return module.exports;
   };
 
-  // A module of the script's `import`: a promise only where it has to be.
+  // Loads a module of the script's `import`. Returns a promise only if that is necessary.
   const bring = (id) => {
     if (spaces.has(id)) return undefined;
     if (coming.has(id)) return coming.get(id);
@@ -162,7 +162,7 @@
     return value;
   };
 
-  // `this.name`, and its plain form of `$name`.
+  // Looks up `this.name`, which may also be written for `$name`.
   const member = (owner, name) => {
     const found = find(owner, name);
     if (found[0] !== MISSING) return reach(owner, name, found);
@@ -198,7 +198,7 @@
     preventExtensions: () => false,
   });
 
-  // The names of an expression: what the host does not know is looked for in JavaScript itself.
+  // The scope of an expression. JavaScript itself resolves names that the host does not define.
   const scopeOf = (piece) => new Proxy(Object.create(null), {
     get: (_, name) => (typeof name === 'symbol' ? undefined
       : reach(piece, name, find(piece, name), piece.self)),
@@ -251,7 +251,7 @@
   const isClass = (value) => typeof value === 'function'
     && Object.getOwnPropertyDescriptor(value, 'prototype')?.writable === false;
 
-  // What stands for an object that is not plain, once it leaves JavaScript.
+  // Converts an object that is not plain to data, before it leaves JavaScript.
   const plain = (value) => {
     if (typeof value.toJSON === 'function') return value.toJSON('');
     if (Array.isArray(value)) return Array.from(value);
@@ -267,7 +267,7 @@
   const define = (object, key, value) =>
     Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
 
-  // Globals that scripts use.
+  // Globals for scripts.
   const start = (callback, delay, args, again) => {
     if (typeof callback !== 'function') throw new TypeError('a timer needs a function');
     const owner = host.current();
@@ -352,7 +352,7 @@
         fail(error);
       }
     },
-    // Modules that a worker before this one had: one that fails now fails where it is used.
+    // Loads the modules of a previous worker again. An error is reported where the module is used.
     again(modules) {
       for (const module of modules) {
         try {

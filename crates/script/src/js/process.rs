@@ -44,7 +44,7 @@ impl WorkerProgram {
     }
 }
 
-/// A process without a run.
+/// A process that no run uses yet.
 #[derive(Debug)]
 struct IdleProcess {
     killer: ProcessKillGuard,
@@ -52,14 +52,14 @@ struct IdleProcess {
     output: ChildStdout,
 }
 
-/// Kills and reaps the process on drop.
+/// Kills the process on drop and waits for its exit.
 #[derive(Debug)]
 struct ProcessKillGuard(Mutex<Child>);
 
 impl ProcessKillGuard {
     fn kill(&self) {
         let mut child = lock(&self.0);
-        // `kill` fails if the process has already exited; `wait` still reaps it.
+        // `kill` fails if the process has already exited, but `wait` is still needed to reap it.
         let _ = child.kill();
         let _ = child.wait();
     }
@@ -71,8 +71,8 @@ impl Drop for ProcessKillGuard {
     }
 }
 
-/// A pool of processes for runs. A run takes one; after the run a new one replaces it. No process
-/// serves two runs.
+/// A pool of processes. Each run takes one, which is replaced after the run. A process never serves
+/// two runs.
 #[derive(Debug)]
 pub struct JsPool {
     program: WorkerProgram,
@@ -81,7 +81,7 @@ pub struct JsPool {
 }
 
 impl JsPool {
-    /// Creates a pool of `size` processes, which [`JsPool::fill`] starts.
+    /// Creates a pool of `size` processes. [`JsPool::fill`] starts them.
     #[must_use]
     pub fn new(program: WorkerProgram, size: usize) -> Self {
         JsPool {
@@ -96,7 +96,8 @@ impl JsPool {
     /// # Errors
     /// The program cannot be started.
     pub fn fill(&self) -> io::Result<()> {
-        // Not under one lock: starting a process takes milliseconds and must not block `take`.
+        // The lock is released in between, because starting a process takes milliseconds and must
+        // not block `take`.
         while self.idle().len() < self.size {
             let started = self.program.start()?;
             self.idle().push(started);
@@ -120,7 +121,7 @@ impl JsPool {
     }
 }
 
-/// A run's handle of a process. Dropping it kills the process.
+/// A run's handle to its process. Dropping it kills the process.
 #[derive(Debug)]
 pub(super) struct Process {
     sender: Sender<ToWorker>,
@@ -137,15 +138,15 @@ impl Process {
         Process::serve(program.start()?, bounds, board, || {})
     }
 
-    /// Takes a ready process of the pool.
+    /// Takes a ready process from the pool.
     pub(super) fn take(
         pool: &Arc<JsPool>,
         bounds: &WorkerLimits,
         board: &Arc<WorkerMailbox>,
     ) -> io::Result<Self> {
         let home = Arc::clone(pool);
-        // A failed start is not lost: the pool starts a process, and reports the error, when the next
-        // one is taken.
+        // An error while refilling can be ignored here: the next `take` starts a process itself and
+        // reports the error.
         Process::serve(pool.take()?, bounds, board, move || drop(home.fill()))
     }
 
@@ -163,14 +164,14 @@ impl Process {
         let (sender, receiver) = channel();
         let board = Arc::clone(board);
         let bounds = bounds.clone();
-        // Replies to module and file requests come from the reading thread, without a detour
-        // through the run.
+        // The reading thread replies to module and file requests directly, without involving the
+        // run.
         let answers = sender.clone();
         let process = Process { sender, killer };
         std::thread::Builder::new()
             .name("javascript-in".to_owned())
-            // Blocking pipes need a thread each; one thread for both directions could deadlock on
-            // full pipes.
+            // Each blocking pipe has its own thread, because one thread for both directions could
+            // deadlock on full pipes.
             .spawn(move || write(input, &bounds, &receiver))?;
         std::thread::Builder::new()
             .name("javascript-out".to_owned())
@@ -192,7 +193,7 @@ impl Process {
     }
 }
 
-/// Sends messages until the process or the run is gone.
+/// Sends messages until the process or the run ends.
 fn write(input: ChildStdin, bounds: &WorkerLimits, receiver: &Receiver<ToWorker>) {
     let mut input = BufWriter::new(input);
     let mut sent = wire::write(&mut input, bounds);

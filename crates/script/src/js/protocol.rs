@@ -1,7 +1,7 @@
-//! The messages between a run and its JavaScript: the same in a thread and in a process.
+//! Messages between a run and its JavaScript worker. A thread and a process use the same ones.
 //!
-//! The run starts pieces of work and answers questions; the worker asks and says what came of a
-//! piece. A worker that asks a question waits for its answer before it does anything else.
+//! The run starts jobs and answers requests. The worker sends requests and reports results. After a
+//! request, the worker does nothing until the reply arrives.
 
 use std::time::Duration;
 
@@ -11,17 +11,16 @@ use super::error::JsError;
 use super::id::{FunctionId, ModuleId};
 use super::runtime::{ConsoleLevel, JsTarget, JsValueRef, LookupResult};
 
-/// Bounds of a worker: the first message to a worker in a process.
+/// Limits of a worker: the first message to a worker process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkerLimits {
-    /// Own time of one piece of JavaScript: what it waits for does not count. Default 5 s.
+    /// Computing time of one job, excluding waits. Default 5 s.
     pub time: Duration,
-    /// Bytes that all JavaScript of the run may take together. Default 64 MiB.
+    /// Memory of all JavaScript of the run, in bytes. Default 64 MiB.
     pub memory: usize,
-    /// Bytes of stack. Default 512 KiB; at most 16 MiB.
+    /// Stack size in bytes. Default 512 KiB, maximum 16 MiB.
     pub stack: usize,
-    /// What is to be the same when the run is made again: then there are no timers either.
-    /// `None` by default.
+    /// Values that must be the same on a replay. If set, timers are not available. Default `None`.
     #[serde(default)]
     pub fixed: Option<FixedEnvironment>,
 }
@@ -37,66 +36,68 @@ impl Default for WorkerLimits {
     }
 }
 
-/// What JavaScript has from its machine, of a run that is made again.
+/// Fixed environment of a durable run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FixedEnvironment {
-    /// What `Math.random` starts from.
+    /// Seed of `Math.random`.
     pub seed: u64,
-    /// What the clock says first, in milliseconds since 1970; a millisecond more with each look.
+    /// First clock value in milliseconds since 1970. The clock advances by one millisecond per
+    /// read.
     pub began_ms: u64,
 }
 
 /// A function from a script's text.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FunctionSource {
-    /// Its code as it was written.
+    /// Its code as written.
     pub code: String,
     /// `__filename`: the script that defines it, or empty.
     pub filename: String,
-    /// `__dirname`: where its relative modules start from, or empty.
+    /// `__dirname`: the folder that relative module paths start from, or empty.
     pub dirname: String,
 }
 
-/// From a run to its worker.
+/// Message from a run to its worker.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) enum ToWorker {
-    /// A function that may be called from now on. Compiled at its first use.
+    /// Defines a function, which is compiled on first use.
     Define(FunctionId, NormalizedSource),
-    /// A module that may be used from now on. Loaded at its first use.
+    /// Defines a module, which is loaded on first use.
     Module(ModuleId, ImportRequest),
-    /// Work to be done.
+    /// Starts a job.
     Start { piece: u64, work: WorkerJob },
-    /// The answer that the worker waits for.
+    /// Reply to the request that the worker waits for.
     Answer { question: u64, answer: HostReply },
-    /// What a promise of the host came to.
+    /// Result of a promise of the host.
     Settled {
         question: u64,
         result: Result<JsValueRef, JsError>,
     },
-    /// Nobody waits for this piece any more.
+    /// The job is no longer needed.
     Cancel { piece: u64 },
 }
 
-/// A definition in a form that JavaScript takes.
+/// A definition in the form that JavaScript accepts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct NormalizedSource {
     pub(crate) definition: FunctionSource,
-    /// The byte at which `function ` is missing.
+    /// The byte offset where `function ` must be inserted.
     pub(crate) keyword: Option<usize>,
 }
 
-/// What to import, and from where.
+/// An import request.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) struct ImportRequest {
-    /// As it was written, without `js:`.
+    /// The module name as written, without `js:`.
     pub(crate) specifier: String,
-    /// The file that asks: relative names start from its folder.
+    /// The importing file. Relative paths start in its folder.
     pub(crate) from: String,
-    /// `import` or `require`: which of a package's entry points is taken.
+    /// Whether it is `require` instead of `import`, which may select another entry point of a
+    /// package.
     pub(crate) required: bool,
 }
 
-/// One piece of work.
+/// A job for a worker.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) enum WorkerJob {
     Evaluate {
@@ -114,31 +115,31 @@ pub(crate) enum WorkerJob {
     },
 }
 
-/// From a worker to its run.
+/// Message from a worker to its run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) enum FromWorker {
-    /// It works on this piece now, or on nothing, and has read so many messages.
+    /// The job that the worker is running, if any, and the number of messages it has read.
     Turn { piece: Option<u64>, handled: u64 },
-    /// It waits for an answer.
+    /// A request; the worker waits for the reply.
     Ask {
         piece: u64,
         question: u64,
         ask: HostRequest,
     },
-    /// A line for people.
+    /// A line of console output.
     Log {
         piece: u64,
         level: ConsoleLevel,
         line: String,
     },
-    /// A piece is over.
+    /// A job is done.
     Done {
         piece: u64,
         result: Result<JobResult, JsError>,
     },
 }
 
-/// A question of the worker.
+/// Request of a worker.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) enum HostRequest {
     Get(String),
@@ -153,7 +154,7 @@ pub(crate) enum HostRequest {
     File(FileCall),
 }
 
-/// An answer to a question. `Gone` fits every question whose piece is over.
+/// Reply to a request. `Gone` is the reply to any request of a job that has ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) enum HostReply {
     Found(LookupResult),
@@ -165,60 +166,61 @@ pub(crate) enum HostReply {
     Gone,
 }
 
-/// A module's file, and its format.
+/// A resolved module file and its format.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ResolvedModule {
-    /// Its canonical path, or the name of a module of our own (`node:path`).
+    /// Its canonical path, or the name of a built-in module (`node:path`).
     pub(crate) path: String,
     pub(crate) kind: ModuleKind,
-    /// Its text, once it was loaded.
+    /// Its text, if already loaded.
     pub(crate) text: String,
 }
 
-/// How a module is written.
+/// Format of a module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum ModuleKind {
-    /// A shim of ours for one of Node's modules.
+    /// A built-in replacement for a Node module.
     Node,
     Es,
     CommonJs,
-    /// Nobody says: CommonJS if it parses as such.
+    /// Not specified: CommonJS if it parses as such, otherwise an ES module.
     Either,
     Json,
 }
 
-/// A call of `fs`, checked and done by the host.
+/// A call of `fs`, which the host checks and performs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct FileCall {
     pub(crate) name: String,
     pub(crate) arguments: Vec<JsValueRef>,
 }
 
-/// What a piece came to.
+/// Result of a job.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) enum JobResult {
     Value(JsValueRef),
-    /// A call's result, and those arguments that the function changed in place.
+    /// Result of a call, and the arguments that the function changed in place.
     Called(JsValueRef, Vec<(usize, JsValueRef)>),
     Exports(Vec<ModuleExport>),
 }
 
-/// One export of a module.
+/// An export of a module.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ModuleExport {
     /// Its name; `default` for the default export.
     pub name: String,
-    /// What it is.
+    /// Its kind.
     pub kind: ExportKind,
 }
 
 /// The kind of an export.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum ExportKind {
-    /// A function, with the names of its parameters where they are known.
+    /// A function, with its parameters if they are known.
     Function(Vec<super::Parameter>),
-    /// A class: it needs `new`.
+    /// A class, which must be called with `new`.
     Class,
-    /// Data, or an object that holds functions: `undefined` if it cannot leave JavaScript.
+    /// Data, or an object that contains functions. `undefined` if it cannot be passed out of
+    /// JavaScript.
     Value(JsValueRef),
 }

@@ -1,5 +1,5 @@
-# The other side of functions in Python: a request a line on standard input, an answer a line on
-# standard output, both JSON. What functions print is part of the answer; they get no input.
+# Runs Python functions for a script. Reads one JSON request per line from standard input and writes
+# one JSON answer per line. The answer contains the output of the function, which has no input.
 import asyncio
 import contextlib
 import inspect

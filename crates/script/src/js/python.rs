@@ -1,7 +1,7 @@
-//! Functions in Python: `[python] def f(a, b): …`, run by `python3` in a child process.
+//! Python functions: `[python] def f(a, b): …`, run by `python3` in a child process.
 //!
-//! The process can do whatever its user can: it is started only where running is granted. One
-//! process serves one run; it is killed with its owner, and when a call takes too long.
+//! The process has the rights of its user, so it is started only with the `run` permission. Each
+//! run has its own process, which is killed on drop or when a call takes too long.
 
 use std::process::Stdio;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,13 +17,13 @@ use super::error::{Code, CodePosition, JsError, JsErrorKind, StackFrame};
 use super::id::FunctionId;
 use super::signature::Parameter;
 
-/// Bytes of one answer.
+/// Maximum size of an answer in bytes.
 const LARGEST: u64 = 64 << 20;
 
-/// Variables of the environment that the interpreter itself needs to be found and to start.
+/// Environment variables that are needed to find and start the interpreter.
 const NEEDED: [&str; 4] = ["HOME", "LANG", "PATH", "SystemRoot"];
 
-/// The Python of one run. Nothing starts before the first call.
+/// The Python interpreter of one run, started by the first call.
 #[derive(Debug)]
 pub struct Python {
     granted: bool,
@@ -41,29 +41,29 @@ struct PythonDefinition {
     file: String,
 }
 
-/// A function in Python that was defined.
+/// A defined Python function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PythonFunction {
-    /// How it is called.
+    /// Its id for calls.
     pub id: FunctionId,
     /// Its name.
     pub name: String,
-    /// Its parameters, to hand named arguments over in their order.
+    /// Its parameters, to order named arguments.
     pub parameters: Vec<Parameter>,
 }
 
 /// The result of a call.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PythonResult {
-    /// What the function returned; `None` of Python is null.
+    /// The returned value; Python's `None` is null.
     pub value: Value,
-    /// What it printed.
+    /// The printed output.
     pub printed: String,
 }
 
 #[derive(Debug)]
 struct Interpreter {
-    // Killed when this is dropped.
+    // Killed on drop.
     _child: Child,
     input: ChildStdin,
     output: BufReader<ChildStdout>,
@@ -71,7 +71,7 @@ struct Interpreter {
 }
 
 impl Python {
-    /// Python for one run. `granted` is `grants.run`; `time` bounds one call.
+    /// Creates the Python of one run. `granted` is `grants.run`; `time` limits each call.
     #[must_use]
     pub fn new(granted: bool, time: Duration) -> Self {
         Python {
@@ -87,12 +87,12 @@ impl Python {
         lock(&self.defined)
     }
 
-    /// Takes a function, without the mark of its language. `file` is the script: functions of one
-    /// script see each other.
+    /// Defines a function from code without its language prefix. `file` is the script; functions of
+    /// the same script can call each other.
     ///
     /// # Errors
-    /// Kind `Denied` names the grant that is missing; `Syntax`: the code does not begin with
-    /// `def name(…)`.
+    /// Kind `Denied` names the missing permission. Kind `Syntax` means that the code does not start
+    /// with `def name(…)`.
     pub fn define(&self, code: &str, file: &str) -> Result<PythonFunction, JsError> {
         if !self.granted {
             return Err(JsError::new(
@@ -120,18 +120,18 @@ impl Python {
         })
     }
 
-    /// Calls a function. Calls of one run wait for each other.
+    /// Calls a function. Calls of one run are executed one at a time.
     ///
     /// # Errors
-    /// Kind `Thrown`: an exception, with its line; `Syntax`; `Time`; `Killed`: there is no
-    /// `python3`, or it ended.
+    /// Kind `Thrown` is an exception with its line. Other kinds are `Syntax`, `Time`, and `Killed`
+    /// if `python3` is missing or has exited.
     pub async fn call(
         &self,
         function: FunctionId,
         arguments: &[Option<Value>],
     ) -> Result<PythonResult, JsError> {
         let mut process = self.process.lock().await;
-        // Taken out while it works: dropping this future, or an error, ends it.
+        // Taken out during the call, so that an error or dropping this future ends the process.
         let mut running = match process.take() {
             Some(running) => running,
             None => Interpreter::start()?,
@@ -149,7 +149,7 @@ impl Python {
         result(&answer, function)
     }
 
-    /// Tells the process what it does not know yet, then calls.
+    /// Sends new definitions to the process, then makes the call.
     async fn calls(
         &self,
         running: &mut Interpreter,
@@ -293,7 +293,7 @@ fn number(value: Option<&Value>) -> Option<u32> {
     }
 }
 
-/// The name and the parameters of `def name(a, b: int = 1, *rest):`.
+/// Parses the name and the parameters of `def name(a, b: int = 1, *rest):`.
 fn head(code: &str) -> Option<(String, Vec<Parameter>)> {
     let start = code
         .lines()
@@ -316,7 +316,7 @@ fn head(code: &str) -> Option<(String, Vec<Parameter>)> {
     Some((name.to_owned(), parameters.map(parameter).collect()))
 }
 
-/// What stands between the commas of the parameters.
+/// Splits a parameter list at its commas.
 fn parts(text: &str) -> Option<Vec<&str>> {
     let mut parts = Vec::new();
     let (mut depth, mut start, mut quote) = (0_u32, 0, None);

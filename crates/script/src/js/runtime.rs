@@ -1,4 +1,4 @@
-//! What JavaScript asks back of whoever runs it.
+//! Interface that JavaScript uses to access its host.
 
 use quillet_core::{BoxFuture, Value};
 use serde::{Deserialize, Serialize};
@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use super::error::JsError;
 use super::id::{FunctionId, ModuleId};
 
-/// Something that JavaScript has and that crosses its border: `undefined`, data, or a function
-/// that stays where it is and is called by its id.
+/// A value that passes between JavaScript and its host: `undefined`, data, or a function. A
+/// function stays in JavaScript and is called by its id.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub enum JsValueRef {
     /// JavaScript's `undefined`.
@@ -20,7 +20,7 @@ pub enum JsValueRef {
 }
 
 impl JsValueRef {
-    /// The data; `None` for `undefined` and for functions, as JSON has neither.
+    /// Returns the data. `undefined` and functions give `None`, because JSON has neither.
     #[must_use]
     pub fn value(self) -> Option<Value> {
         match self {
@@ -42,13 +42,13 @@ impl From<Value> for JsValueRef {
     }
 }
 
-/// What can be called, or found under a name, inside of JavaScript.
+/// A JavaScript value that can be called or read by name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum JsTarget {
-    /// A defined function, or one that JavaScript handed out.
+    /// A defined function, or one that JavaScript returned.
     Function(FunctionId),
-    /// What a module exports: its names in order, `["posix", "join"]`. No name is the module
-    /// itself: an object with all exports.
+    /// A value in a module, by a path of export names: `["posix", "join"]`. An empty path is the
+    /// module itself, an object with all exports.
     Export(ModuleId, Vec<String>),
 }
 
@@ -61,23 +61,25 @@ impl From<FunctionId> for JsTarget {
 /// The value of a name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum LookupResult {
-    /// Nothing. As `this.x` it is `undefined`; as a bare name an error, unless JavaScript knows it.
+    /// Undefined. As `this.x` the value is `undefined`; as a bare name it is an error, unless
+    /// JavaScript defines it.
     Missing,
-    /// A variable that is `undefined`.
+    /// A variable whose value is `undefined`.
     Undefined,
     /// A variable.
     Value(#[serde(with = "super::wire")] Value),
-    /// A directive or function of the host: calling it asks [`Runtime::call`] with the same name.
+    /// A directive or function of the host. Calling it invokes [`Runtime::call`] with the same
+    /// name.
     Host,
-    /// A function or module of this run's JavaScript: used immediately, without asking.
+    /// A function or module of this run's JavaScript, which is used without a call to the host.
     Js(JsTarget),
 }
 
 /// The result of a call back to the host.
 pub enum HostCallResult<'a> {
-    /// It is done: JavaScript continues with the value, or the exception, immediately.
+    /// The call is complete. JavaScript continues immediately with the value or the exception.
     Now(Result<JsValueRef, JsError>),
-    /// JavaScript gets a promise. The future may start other JavaScript of the same run.
+    /// JavaScript receives a promise. The future may run other JavaScript of the same run.
     Later(BoxFuture<'a, Result<JsValueRef, JsError>>),
 }
 
@@ -90,7 +92,7 @@ impl std::fmt::Debug for HostCallResult<'_> {
     }
 }
 
-/// The level of a line of `console`.
+/// Level of a `console` line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ConsoleLevel {
     /// `console.debug`, `console.log`, `console.info`.
@@ -101,26 +103,25 @@ pub enum ConsoleLevel {
     Error,
 }
 
-/// The runtime behind `this` and behind bare names, as one piece of JavaScript sees it.
+/// The host as seen by one JavaScript job, through `this` and bare names.
 ///
-/// None of the functions may block, and none is called while JavaScript of another piece is asked
-/// for: all of them run inside the future of the piece that asks.
+/// The methods must not block. They are called only within the future of the job that uses them.
 pub trait Runtime: Send + Sync {
-    /// The value of a name, with its `$` if it was written with one.
+    /// Returns the value of a name, including its `$` if it was written with one.
     fn get(&self, name: &str) -> LookupResult;
 
-    /// `this.name = value`, and objects that were got from here and changed in place.
+    /// Sets a name: `this.name = value`, or an object from `get` that was changed in place.
     ///
     /// # Errors
-    /// That the name may not be written: JavaScript sees an exception.
+    /// The name is read-only. JavaScript receives an exception.
     fn set(&self, name: &str, value: JsValueRef) -> Result<(), JsError>;
 
-    /// All names that `get` finds: `Object.keys(this)`.
+    /// Returns all names that `get` finds, for `Object.keys(this)`.
     fn names(&self) -> Vec<String>;
 
-    /// Calls what `get` said to be of the host.
+    /// Calls a name for which `get` returned [`LookupResult::Host`].
     fn call<'a>(&'a self, name: &str, arguments: Vec<JsValueRef>) -> HostCallResult<'a>;
 
-    /// A line that `console` was given.
+    /// Handles a line of `console` output.
     fn log(&self, level: ConsoleLevel, line: &str);
 }

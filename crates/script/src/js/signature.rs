@@ -1,5 +1,5 @@
-//! The head of a function as people write it in `!fn`: its name, its parameters, and the place
-//! where the word `function` is missing. The body is JavaScript's own business.
+//! Parses the signature of a function in `!fn`: its name, its parameters, and the position where
+//! the keyword `function` is missing. The body is not parsed.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,41 +9,41 @@ use super::id::FunctionId;
 /// A parameter of a function.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Parameter {
-    /// Its name; empty where it is taken apart (`{a, b}`, `[a, b]`).
+    /// Its name; empty if it is destructured (`{a, b}`, `[a, b]`).
     pub name: String,
-    /// The keys that it is taken apart into: `a`, `b` of `{a, b: c = 1}`.
+    /// The keys that it is destructured into: `a`, `b` for `{a, b: c = 1}`.
     pub keys: Vec<String>,
-    /// Whether it is taken apart as an object: named arguments are handed to it as one object.
+    /// Whether it is destructured as an object. Named arguments are then passed as one object.
     pub object: bool,
-    /// Whether it takes all that is left: `...rest`.
+    /// Whether it is a rest parameter: `...rest`.
     pub rest: bool,
     /// Whether it has a default.
     pub optional: bool,
 }
 
-/// The head of a function.
+/// The signature of a function.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Signature {
     /// Its name; empty for an anonymous function.
     pub name: String,
     /// Its parameters in order.
     pub parameters: Vec<Parameter>,
-    /// Whether it begins with `async`.
+    /// Whether it is `async`.
     pub is_async: bool,
-    /// The byte at which `function ` must be put in to make the code an expression.
+    /// Byte offset where `function ` must be inserted to make the code an expression.
     pub(crate) keyword: Option<usize>,
 }
 
-/// Reads the head of a function in any form that scripts write it: with or without `function`,
-/// `async` or not, arrows, anonymous, behind comments.
+/// Parses the signature of a function in any form that scripts use: with or without `function`,
+/// `async`, arrow functions, anonymous functions, and with comments before it.
 ///
 /// # Errors
-/// Kind `Syntax`: what is missing, and where.
+/// Kind `Syntax`: the missing element and its position.
 pub fn signature(code: &str) -> Result<Signature, JsError> {
     Scanner { code, at: 0 }.signature()
 }
 
-/// Reads text that is JavaScript, or nearly, without ever going back by more than a word.
+/// Scans text that is similar to JavaScript, with at most one word of backtracking.
 struct Scanner<'a> {
     code: &'a str,
     at: usize,
@@ -139,7 +139,7 @@ impl<'a> Scanner<'a> {
         Ok(parameter)
     }
 
-    /// The keys of `{a, b: c, 'd': {e}, f = 1, ...g}`.
+    /// Returns the keys of `{a, b: c, 'd': {e}, f = 1, ...g}`.
     fn keys(&mut self) -> Result<Vec<String>, JsError> {
         self.eat("{");
         let mut keys = Vec::new();
@@ -173,7 +173,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Goes on to one of these characters, or to a bracket that closes what was opened before.
+    /// Skips to one of these characters, or to an unmatched closing bracket.
     fn skip(&mut self, until: &[char]) -> Result<(), JsError> {
         let mut open = Vec::new();
         loop {
@@ -195,7 +195,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// A string, or a template without what is in its holes.
+    /// Skips a string, or a template literal including its `${…}` parts.
     fn string(&mut self, quote: char) -> Result<(), JsError> {
         let rest = self.rest();
         let mut escaped = false;
@@ -238,7 +238,7 @@ impl<'a> Scanner<'a> {
         self.slice(self.at - end, self.at)
     }
 
-    /// Whether something other than a line's end follows: `async` alone on a line is a name.
+    /// Returns whether more follows on the same line: `async` alone on a line is a name.
     fn same_line(&self) -> bool {
         let rest = self.rest().trim_start_matches([' ', '\t']);
         !rest.starts_with(['\n', '\r', ',', ')', '='])
@@ -286,7 +286,7 @@ fn named(name: &str) -> Parameter {
     }
 }
 
-/// The place of a byte in a text.
+/// Returns the line and column of a byte offset.
 pub(crate) fn place(text: &str, at: usize) -> CodePosition {
     let before = text.get(..at).unwrap_or(text);
     let line = before.matches('\n').count() + 1;

@@ -12,10 +12,10 @@ use super::port::{Control, Port, ReceiveResult};
 use super::protocol::{FromWorker, ToWorker, WorkerLimits};
 use super::worker;
 
-/// Stack in bytes for native code, in addition to the limit of JavaScript.
+/// Stack size for native code in bytes, in addition to the JavaScript limit.
 pub(super) const STACK: usize = 2 << 20;
 
-/// A run's handle of the thread. Dropping it stops the thread at the next interrupt.
+/// A run's handle to its thread. Dropping it stops the thread at the next interrupt.
 #[derive(Debug)]
 pub(super) struct Thread {
     sender: Sender<ToWorker>,
@@ -48,8 +48,8 @@ impl Thread {
         let shared = Arc::clone(&control);
         std::thread::Builder::new()
             .name("javascript".to_owned())
-            // QuickJS checks its limit only in JavaScript frames; native frames in between need
-            // room beyond it.
+            // QuickJS checks its limit only in JavaScript frames, so native frames in between need
+            // extra room.
             .stack_size(bounds.stack + STACK)
             .spawn(move || {
                 let board = Arc::clone(&port.board);
@@ -67,7 +67,7 @@ impl Thread {
     /// Sends a message. A dead worker is reported through the mailbox, so errors are ignored.
     pub(super) fn send(&self, message: ToWorker) {
         if let ToWorker::Cancel { piece } = message {
-            // The interrupt handler reads this; a message would wait until JavaScript yields.
+            // The interrupt handler reads this flag. A message would wait until JavaScript returns.
             self.control.cancel(piece);
         }
         let _ = self.sender.send(message);
@@ -76,7 +76,8 @@ impl Thread {
 
 struct ThreadPort {
     receiver: Receiver<ToWorker>,
-    /// Replies of this side. A sender here would keep the channel open and the thread alive forever.
+    /// Replies from this side. A sender here would keep the channel open and the thread alive
+    /// forever.
     own: RefCell<VecDeque<ToWorker>>,
     board: Arc<WorkerMailbox>,
 }
@@ -103,7 +104,7 @@ mod tests {
     use super::*;
     use crate::js::protocol::WorkerJob;
 
-    /// Whether the thread has let go of its board, sooner or later.
+    /// Waits until the thread has released the mailbox.
     fn has_ended(board: &Arc<WorkerMailbox>) -> bool {
         let begun = Instant::now();
         while Arc::strong_count(board) > 1 && begun.elapsed() < Duration::from_secs(20) {

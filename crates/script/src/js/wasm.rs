@@ -1,4 +1,5 @@
-//! WebAssembly modules that scripts import: exports with numbers in and out, nothing of the host.
+//! WebAssembly modules of scripts. They have numeric parameters and results and no imports from the
+//! host.
 
 use std::sync::{Arc, Mutex};
 
@@ -13,8 +14,7 @@ use super::error::{JsError, JsErrorKind};
 use super::{WasmBounds, WasmExport};
 use crate::expression::from_number;
 
-/// A module that was loaded. Its memory lasts from call to call; calls of one module wait for each
-/// other.
+/// A loaded module. Its memory persists between calls, which run one at a time.
 #[derive(Debug)]
 pub struct Wasm {
     exports: Vec<WasmExport>,
@@ -32,8 +32,8 @@ impl Wasm {
     /// Loads a module and runs its start function.
     ///
     /// # Errors
-    /// Kind `Module`: it is no module, or wants something of its host; `Memory`, `Time`, `Thrown`:
-    /// its start.
+    /// Kind `Module` if the module is invalid or has imports; `Memory`, `Time` or `Thrown` if its
+    /// start function fails.
     pub fn load(bytes: &[u8], bounds: &WasmBounds) -> Result<Self, JsError> {
         if bytes.len() > bounds.bytes {
             return Err(refused(format!(
@@ -71,19 +71,18 @@ impl Wasm {
         })
     }
 
-    /// The functions that it exports, in their order.
+    /// Returns the exported functions in order.
     #[must_use]
     pub fn exports(&self) -> &[WasmExport] {
         &self.exports
     }
 
-    /// Calls an exported function with numbers. Fractions are cut off where a whole number is
-    /// wanted, and whole numbers wrap, as WebAssembly's JavaScript interface has it; missing
-    /// arguments are 0.
+    /// Calls an exported function with numbers. As in WebAssembly's JavaScript API, integer
+    /// parameters truncate fractions and wrap around. Missing arguments are 0.
     ///
     /// # Errors
-    /// Kind `Module`: no such export; `Thrown`: an argument is no number, or it trapped; `Time`: it
-    /// ran out of fuel.
+    /// Kind `Module` if there is no such export; `Thrown` for an argument that is not a number, or
+    /// a trap; `Time` if the fuel runs out.
     pub async fn call(
         self: &Arc<Self>,
         name: &str,
@@ -150,7 +149,7 @@ fn refused(message: String) -> JsError {
     JsError::new(JsErrorKind::Module, message)
 }
 
-/// What a trap or a failed start means.
+/// Converts a trap or a failed start to an error.
 fn failed(error: &wasmi::Error) -> JsError {
     match error.as_trap_code() {
         Some(TrapCode::OutOfFuel) => JsError::new(
@@ -169,7 +168,8 @@ fn failed(error: &wasmi::Error) -> JsError {
     }
 }
 
-/// A function whose parameters and results are numbers; others cannot be called from a script.
+/// Returns an export if it is a function with only numeric parameters and results. Scripts cannot
+/// call others.
 fn described(name: &str, kind: &ExternType) -> Option<WasmExport> {
     let ExternType::Func(function) = kind else {
         return None;
@@ -192,8 +192,8 @@ fn kind_of(kind: &ValType) -> Option<&'static str> {
     }
 }
 
-/// An argument as a parameter of a kind takes it.
-#[allow(clippy::cast_possible_truncation, clippy::cast_precision_loss)] // As the interface's rules say.
+/// Converts an argument to the type of a parameter.
+#[allow(clippy::cast_possible_truncation, clippy::cast_precision_loss)] // As WebAssembly specifies.
 fn argument(name: &str, index: usize, kind: &str, value: Option<&Value>) -> Result<Val, JsError> {
     let (whole, number) = match value {
         None => (0, 0.0),
@@ -215,8 +215,8 @@ fn argument(name: &str, index: usize, kind: &str, value: Option<&Value>) -> Resu
     })
 }
 
-/// The whole part of a number, modulo 2^64; 0 for what is not a number.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // Brought into the range just before.
+/// Returns the integer part of a number modulo 2^64, or 0 for NaN.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // Reduced to the range above.
 fn wrapped(number: f64) -> i64 {
     const RANGE: f64 = 18_446_744_073_709_551_616.0;
     if !number.is_finite() {

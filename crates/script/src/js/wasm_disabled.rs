@@ -1,4 +1,4 @@
-//! What stands where wasm modules would, in a build without the feature `wasm`: none can be loaded.
+//! Replacement for wasm support in a build without the feature `wasm`.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -14,20 +14,20 @@ const WASM: FeatureDisabled = FeatureDisabled {
     feature: "wasm",
 };
 
-/// A module that was loaded, which none ever is.
+/// A loaded module. Without the feature there are none.
 #[derive(Debug)]
 pub struct Wasm(Infallible);
 
 impl Wasm {
-    /// Loads no module.
+    /// Always fails.
     ///
     /// # Errors
-    /// Kind `FeatureDisabled`, always.
+    /// Always kind `Missing`.
     pub fn load(_: &[u8], _: &WasmBounds) -> Result<Self, JsError> {
         Err(JsError::new(JsErrorKind::Missing, WASM.to_string()))
     }
 
-    /// The functions that it exports, in their order.
+    /// Returns the exported functions in order.
     #[must_use]
     pub fn exports(&self) -> &[WasmExport] {
         match self.0 {}
@@ -36,8 +36,8 @@ impl Wasm {
     /// Calls an exported function with numbers.
     ///
     /// # Errors
-    /// None, since nothing is ever called.
-    #[allow(clippy::unused_async)] // As where there are modules.
+    /// Never called, because no module can be loaded.
+    #[allow(clippy::unused_async)] // Async with `wasm`.
     pub async fn call(
         self: &Arc<Self>,
         _: &str,

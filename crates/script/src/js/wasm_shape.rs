@@ -1,13 +1,13 @@
-//! What may be said of a wasm module, whether or not this build can run one.
+//! Limits and exports of a wasm module, available with and without the feature `wasm`.
 
-/// Bounds of one module. Each has an error that names it.
+/// Limits of one module. Each has an error that names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WasmBounds {
-    /// Bytes of the module itself. Default 16 MiB.
+    /// Size of the module file in bytes. Default 16 MiB.
     pub bytes: usize,
-    /// Bytes of its memories together. Default 64 MiB.
+    /// Total size of its memories in bytes. Default 64 MiB.
     pub memory: usize,
-    /// Instructions of one call, roughly. Default 500,000,000: a second or two.
+    /// Approximate number of instructions per call. Default 500,000,000, or one to two seconds.
     pub fuel: u64,
 }
 
@@ -26,8 +26,8 @@ impl Default for WasmBounds {
 pub struct WasmExport {
     /// Its name.
     pub name: String,
-    /// Kinds of its parameters: `i32`, `i64`, `f32`, `f64`.
+    /// Types of its parameters: `i32`, `i64`, `f32`, `f64`.
     pub parameters: Vec<&'static str>,
-    /// Kinds of its results.
+    /// Types of its results.
     pub results: Vec<&'static str>,
 }

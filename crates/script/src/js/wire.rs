@@ -1,7 +1,8 @@
-//! Wire format: a greeting, then frames of a length (four bytes, little-endian) and JSON.
+//! Wire format: a greeting, then frames that consist of a length (four bytes, little-endian) and
+//! JSON.
 //!
-//! Values in a message are JSON in a nested string. So they can nest as deeply as values may, and
-//! numbers without a JSON form (`NaN`, infinities) have an unambiguous encoding.
+//! A value in a message is JSON in a nested string. Values can therefore use the full nesting
+//! depth, and numbers without a JSON form (`NaN`, infinities) have an unambiguous encoding.
 
 use std::io::{self, Read, Write};
 
@@ -9,13 +10,13 @@ use quillet_core::{Map, MapTable, Value, ValueList, json};
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// First bytes of a worker process; a program without them is not a worker.
+/// First bytes that a worker process sends. A program that does not send them is not a worker.
 pub(super) const GREETING: &[u8] = b"quillet javascript 1\n";
 
 /// Maximum size of a message in bytes.
 const LARGEST: usize = 256 << 20;
 
-/// Number of bytes before the greeting that are skipped.
+/// Maximum number of bytes that are skipped before the greeting.
 const NOISE: usize = 4 << 10;
 
 /// Writes and flushes a message.
@@ -41,18 +42,17 @@ pub(super) fn read<T: DeserializeOwned>(from: &mut impl Read) -> io::Result<Opti
     if length > LARGEST {
         return Err(io::Error::other("a message exceeds 256 MiB"));
     }
-    // The buffer grows with the received bytes, so a false length allocates nothing.
+    // The buffer grows with the received data, so a false length cannot allocate memory.
     let mut body = Vec::new();
     from.take(length as u64).read_to_end(&mut body)?;
     Ok(Some(serde_json::from_slice(&body)?))
 }
 
-/// Reads up to the end of the greeting.
+/// Reads until the greeting has been received.
 pub(super) fn greeted(from: &mut impl Read) -> io::Result<()> {
     let mut seen = Vec::new();
     let mut byte = [0];
-    // A runtime or wrapper may print before the worker starts, so noise before the greeting is
-    // allowed.
+    // A language runtime or wrapper may print text before the worker starts, so it is skipped.
     while !seen.ends_with(GREETING) {
         if seen.len() >= NOISE {
             return Err(io::Error::other("the program is not a JavaScript worker"));
@@ -66,9 +66,9 @@ pub(super) fn greeted(from: &mut impl Read) -> io::Result<()> {
 /// Prefix of values that JSON cannot represent, and of texts that contain them.
 const ODD: char = '\u{1}';
 
-/// For `serde(with)`: writes a value as a string.
+/// For `serde(with)`: serializes a value as a string.
 pub(super) fn serialize<S: Serializer>(value: &Value, serializer: S) -> Result<S::Ok, S::Error> {
-    // The common case skips the copy of the whole value.
+    // Common values are not copied.
     if !is_odd(value) {
         return serializer.serialize_str(&json::to_string(value));
     }
@@ -76,7 +76,7 @@ pub(super) fn serialize<S: Serializer>(value: &Value, serializer: S) -> Result<S
     serializer.serialize_str(&format!("{ODD}{text}"))
 }
 
-/// For `serde(with)`: reads a value from a string.
+/// For `serde(with)`: deserializes a value from a string.
 pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Value, D::Error> {
     let text = std::borrow::Cow::<str>::deserialize(deserializer)?;
     let Some(text) = text.strip_prefix(ODD) else {
@@ -95,7 +95,8 @@ fn is_odd(value: &Value) -> bool {
     }
 }
 
-/// Applies a function to every scalar. Recursion is safe: values nest at most `DEEPEST` levels.
+/// Applies a function to all scalars. Recursion is safe, because values have at most `DEEPEST`
+/// levels.
 fn map(value: &Value, change: &dyn Fn(&Value) -> Value) -> Value {
     match value {
         Value::List(list) => Value::List(ValueList::from_iter(

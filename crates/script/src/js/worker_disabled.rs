@@ -1,4 +1,4 @@
-//! The worker of a build without the feature `js`: it has no engine, and says so to every piece.
+//! The worker of a build without the feature `js`. It answers every job with an error.
 
 use std::sync::Arc;
 

@@ -1,5 +1,4 @@
-//! Scripts that are part of the program. A script of the same name in any other library
-//! comes first.
+//! Built-in scripts. A script with the same name in another library takes precedence.
 
 use std::sync::{Arc, OnceLock};
 
@@ -9,7 +8,7 @@ use super::{Library, name, read};
 use crate::error::ScriptError;
 use crate::syntax::{Script, ScriptSource};
 
-/// Ids and texts, in alphabetical order.
+/// Ids and texts in alphabetical order.
 const SCRIPTS: [(&str, &str); 7] = [
     ("char", include_str!("builtin/char.ai.yaml")),
     ("file", include_str!("builtin/file.ai.yaml")),
@@ -20,15 +19,15 @@ const SCRIPTS: [(&str, &str); 7] = [
     ("url", include_str!("builtin/url.ai.yaml")),
 ];
 
-/// The built-in scripts. Each is read when it is first asked for.
+/// The built-in scripts. Each is parsed on first use.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BuiltinLibrary;
 
 impl BuiltinLibrary {
-    /// The built-in script of an id, with or without `.ai.yaml`.
+    /// Returns the built-in script with an id, with or without `.ai.yaml`.
     ///
     /// # Errors
-    /// None of those that are part of the program; the type is that of every library.
+    /// Never fails; the return type is the same for all libraries.
     pub fn get(id: &str) -> Result<Option<Arc<Script>>, ScriptError> {
         static READ: [OnceLock<Result<Arc<Script>, ScriptError>>; SCRIPTS.len()] =
             [const { OnceLock::new() }; SCRIPTS.len()];

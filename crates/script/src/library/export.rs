@@ -1,4 +1,4 @@
-//! What a script exports.
+//! Parses the exports of a script.
 
 use quillet_core::{Diagnostic, Span};
 use quillet_yaml::{MapEntry, Node};
@@ -12,25 +12,25 @@ use crate::syntax::{Script, ScriptSource};
 pub enum ExportItem {
     /// `$name`, or `{$name: alias}`: a function that the script declares or imports.
     Function {
-        /// Its name here, without `$`.
+        /// Its name in the script, without `$`.
         name: String,
-        /// Its name for others, without `$`.
+        /// Its name for importing scripts, without `$`.
         alias: String,
-        /// Where it is named.
+        /// Location of the name.
         span: Span,
     },
-    /// `js:path: ['basename']`, `./tools.js`: functions of a module that the script hands on.
+    /// `js:path: ['basename']`, `./tools.js`: functions of a module that the script re-exports.
     Module(ImportItem),
     /// `.`: the script itself, by its id.
     Itself,
-    /// `./other.ai.yaml`: another script, as if it were imported, by this name or its id.
+    /// `./other.ai.yaml`: another script, re-exported under this name or its id.
     Script(ImportItem),
 }
 
-/// What the `export` of a front matter says, in order; empty where there is none.
+/// Parses the `export` key of a front matter. Returns the exports in order.
 ///
 /// # Errors
-/// All that is wrong with it, each with its place and the fix.
+/// Returns all errors in it, each with its location and the fix.
 pub fn exports(script: &Script) -> Result<Vec<ExportItem>, Vec<Diagnostic>> {
     let mut found = Vec::new();
     let mut findings = Vec::new();
@@ -52,7 +52,7 @@ pub fn exports(script: &Script) -> Result<Vec<ExportItem>, Vec<Diagnostic>> {
     }
 }
 
-/// `"$name"`, `"."`, `"./x.ai.yaml"`, `"js:path"`.
+/// Parses `"$name"`, `"."`, `"./x.ai.yaml"` or `"js:path"`.
 fn plain(item: &Node, script: &Script) -> Result<ExportItem, Vec<Diagnostic>> {
     let Some(text) = item.as_str() else {
         let why = format!(
@@ -78,7 +78,7 @@ fn plain(item: &Node, script: &Script) -> Result<ExportItem, Vec<Diagnostic>> {
     }
 }
 
-/// `{$name: alias}`, `{"js:path": […]}`.
+/// Parses `{$name: alias}` or `{"js:path": […]}`.
 fn renamed(entry: &MapEntry, script: &Script) -> Result<Option<ExportItem>, Vec<Diagnostic>> {
     let name = entry.name();
     if !is_function(name, script) {
@@ -101,7 +101,7 @@ fn renamed(entry: &MapEntry, script: &Script) -> Result<Option<ExportItem>, Vec<
     }
 }
 
-/// Names with `$` are functions; names without, if the script declares such a function.
+/// Returns whether a name is a function: it has a `$`, or the script declares a function with it.
 fn is_function(name: &str, script: &Script) -> bool {
     let declares = |name: &str| {
         script

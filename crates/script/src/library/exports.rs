@@ -1,11 +1,11 @@
-//! What a script gets that imports another script, and what runs then: rules 81 to 85 of
-//! `docs/scripts/language.md`. Data: the interpreter carries it out.
+//! Determines the names that an import binds and the initialization that it runs, as defined by
+//! rules 81 to 85 of `docs/scripts/language.md`. The result is data for the interpreter.
 //!
-//! The order of an import: the imported script's own imports are made; its functions are declared;
-//! the steps of [`ScriptExports::initialize`] run; the names of [`ScriptExports::bindings`] are bound where the
-//! importing script does not have them already. Imports are made in the order in which they are
-//! written, parents' before children's. A script that is being imported already (a cycle) gives its
-//! names and initializes nothing.
+//! An import has these steps: the imported script's own imports are processed, its functions are
+//! declared, [`ScriptExports::initialize`] is run, and the names of [`ScriptExports::bindings`] are
+//! bound unless the importing script already has them. Imports are processed in the order of the
+//! text, those of parents before those of children. A script that is already being imported (a
+//! cycle) provides its names, but is not initialized again.
 
 use quillet_core::{Diagnostic, Value, nearest};
 
@@ -17,56 +17,58 @@ use super::import::{
 use super::name;
 use crate::syntax::{Script, ScriptSource};
 
-/// What importing a script gives.
+/// The effect of importing a script.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScriptExports {
-    /// The name of the object that holds the bindings, for `"*"` and a name of one's own. It can be
-    /// called itself and then runs the script. `None` binds them one by one.
+    /// Name of the object that contains the bindings, for `"*"` or a custom name. The object is
+    /// also a function that runs the script. `None` binds the names individually.
     pub namespace: Option<String>,
-    /// Names, without `$`, and what they are, in order.
+    /// Names without `$` and their targets, in order.
     pub bindings: Vec<Binding>,
-    /// What runs after the script's functions are declared, in order.
+    /// Initialization steps in order, which run after the functions of the script are declared.
     pub initialize: Vec<Initialize>,
 }
 
-/// A name and what it is.
+/// A name and its target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Binding {
-    /// The name for the importing script, without `$`.
+    /// The name in the importing script, without `$`.
     pub name: String,
-    /// What it is.
+    /// The target.
     pub what: ExportedItem,
-    /// Whether it is for templates.
+    /// Whether templates can call it.
     pub template: bool,
 }
 
-/// What a script can offer.
+/// Target of an exported name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ExportedItem {
-    /// The script: a function of its input that runs it, with `interact({message})` beside it.
+    /// The script itself as a function that runs it, with `interact({message})` as a member.
     Itself,
-    /// A function of the script, by its name there without `$`.
+    /// A function of the script, by its name in the script without `$`.
     Function(String),
-    /// Names of a module that the script hands on: bound as if the import stood in the importing
-    /// script, but relative to the exporting script's folder. The binding's name is the import's
-    /// source.
+    /// Names of a module that the script re-exports. They are bound as if the importing script
+    /// imported the module, but relative to the exporting script's folder. The binding's name is
+    /// the import's source.
     Module(Box<ImportItem>),
 }
 
 /// A step of a module's initialization.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Initialize {
-    /// Runs the script itself. `this` is the script; its input is the importing script's arguments.
+    /// Runs the script itself. `this` is the script, and its input is the importing script's
+    /// arguments.
     Itself,
-    /// Calls a function of the script with `(data, caller)`: the importing script's arguments, and
-    /// that script. `this` is the script that declares it.
+    /// Calls a function of the script with `(data, caller)`, which are the importing script's
+    /// arguments and that script. `this` is the script that declares the function.
     Function(String),
 }
 
-/// What importing a script gives.
+/// Returns the effect of importing a script.
 ///
 /// # Errors
-/// What is wrong with its exports, and listed names that it does not have, with the nearest.
+/// Returns the errors in its exports, and each listed name that does not exist, with the most
+/// similar one.
 pub fn exported_items(
     resolved: &ResolvedScript,
     import: &ImportItem,
@@ -89,7 +91,7 @@ pub fn exported_items(
     })
 }
 
-/// The script itself, and what it exports.
+/// Returns the bindings of the script itself and of its exports.
 fn offered(resolved: &ResolvedScript) -> Result<Vec<Binding>, Vec<Diagnostic>> {
     let mut bindings = vec![bind(
         &ImportedFunction::named(&resolved.id),
@@ -112,7 +114,7 @@ fn offered(resolved: &ResolvedScript) -> Result<Vec<Binding>, Vec<Diagnostic>> {
     Ok(bindings)
 }
 
-/// The youngest script of a lineage that says what it exports.
+/// Returns the most derived script of a lineage that has an `export` key.
 fn exporting(resolved: &ResolvedScript) -> &Script {
     let mut youngest = resolved.bodies.iter().rev();
     let says = youngest.find(|script| script.config.get("export").is_some());
@@ -127,8 +129,8 @@ fn bind(imported: &ImportedFunction, what: ExportedItem) -> Binding {
     }
 }
 
-/// The listed ones. What a module hands on is not known before it is loaded: it stays, and the
-/// names that nothing else has are looked for in it.
+/// Selects the listed names. The names of a re-exported module are known only when it is loaded, so
+/// names that are not found elsewhere are looked up in it.
 fn pick(
     offered: &[Binding],
     listed: &[ImportedFunction],
@@ -141,8 +143,8 @@ fn pick(
         match offered.iter().find(|known| known.name == imported.name) {
             Some(known) => {
                 let mut binding = bind(imported, known.what.clone());
-                // Either side can mark it: an import does not turn such a function into an ordinary
-                // one.
+                // Either side can mark a function for templates, and an import never removes the
+                // mark.
                 binding.template |= known.template;
                 bindings.push(binding);
             }
@@ -166,7 +168,7 @@ fn pick(
 }
 
 impl Binding {
-    /// The module that the script hands on.
+    /// Returns the module that the script re-exports.
     pub(super) fn module(&self) -> Option<&ImportItem> {
         match &self.what {
             ExportedItem::Module(import) => Some(import),
@@ -175,7 +177,7 @@ impl Binding {
     }
 }
 
-/// A module that is handed on, with only the names that were listed.
+/// Restricts a re-exported module to the listed names.
 fn narrowed(module: &Binding, listed: &[ImportedFunction]) -> Option<Binding> {
     let mut import = module.module()?.clone();
     let names = match &import.names {
@@ -194,7 +196,7 @@ fn narrowed(module: &Binding, listed: &[ImportedFunction]) -> Option<Binding> {
     })
 }
 
-/// Names of a module by what the script that hands them on calls them.
+/// Maps listed names to the names in the module, through the aliases of the re-exporting script.
 fn through(own: &[ImportedFunction], listed: &[ImportedFunction]) -> Vec<ImportedFunction> {
     let named = |wanted: &ImportedFunction| {
         let known = own.iter().find(|known| known.alias == wanted.name)?;
@@ -222,7 +224,7 @@ fn unknown(
     }
 }
 
-/// What runs when a script is imported.
+/// Returns the initialization steps of an import.
 fn initialize(resolved: &ResolvedScript, import: &ImportItem) -> Vec<Initialize> {
     let direct = matches!(&import.kind, ImportKind::Package { file: Some(_), .. });
     if direct || import.initialize == Some(false) {
@@ -272,13 +274,14 @@ fn names(resolved: &ResolvedScript) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The entry of a package, and a script that exports something: they are their own initializers.
+/// Returns whether a script is its own initializer: the entry of a package, or a script with
+/// exports.
 fn runs_itself(resolved: &ResolvedScript, import: &ImportItem) -> bool {
     let package = matches!(import.kind, ImportKind::Package { .. }) || is_entry(&resolved.script);
     package || exporting(resolved).config.get("export").is_some()
 }
 
-/// Whether a script is the entry of a package: its folder has its name.
+/// Returns whether a script is the entry of a package, whose folder has the same name.
 fn is_entry(script: &Script) -> bool {
     let path = script.source.path.as_deref();
     let folder = path.and_then(|path| path.parent()?.file_name()?.to_str());
@@ -286,15 +289,15 @@ fn is_entry(script: &Script) -> bool {
     folder.is_some() && folder == stem
 }
 
-/// The function of a loaded JavaScript module that initializes it, if it has one and the import
-/// takes it. It is called with `(data, caller)`, and `this` is the importing script.
+/// Returns the initializer of a loaded JavaScript module, if it has one and the import enables it.
+/// It is called with `(data, caller)`; `this` is the importing script.
 #[must_use]
 pub fn js_initializer<'a>(
     import: &ImportItem,
     exported: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {
     let direct = matches!(&import.kind, ImportKind::Package { file: Some(_), .. });
-    // A list takes what it lists.
+    // A list of names enables the initializer only if it contains it.
     let listed = matches!(&import.names, ImportNames::Listed(_));
     let wanted = !direct && import.initialize.unwrap_or(!listed);
     exported

@@ -1,5 +1,5 @@
-//! Scripts in folders. Every file is opened relative to its root, by the system where it can:
-//! neither `..` nor a link leads out.
+//! Scripts in folders. Each file is opened relative to its root, with system support where
+//! available, so that neither `..` nor a link can lead outside the root.
 
 use std::collections::HashMap;
 use std::io::{self, Read};
@@ -19,18 +19,18 @@ use super::{Library, read};
 use crate::error::{ErrorKind, ScriptError};
 use crate::syntax::{Script, ScriptSource};
 
-/// Bytes of a script's file.
+/// Maximum size of a script file in bytes.
 pub const MAX_SCRIPT: u64 = 4 << 20;
-/// Bytes of a module or wasm file.
+/// Maximum size of a module or wasm file in bytes.
 pub const MAX_FILE: u64 = 64 << 20;
-/// Most scripts that are cached after they were read.
+/// Maximum number of scripts in the cache.
 const MOST_KEPT: usize = 1_000;
 
-/// Scripts in folders: the folder of the script that names another first, then the roots in order,
-/// first by path and then by file name or `_id` at most four folders deep.
+/// Finds scripts in folders: first in the folder of the script that contains the name, then in the
+/// roots in order. In a root it looks first by path, then by file name or `_id` in folders at most
+/// four levels deep.
 ///
-/// What lies deeper than a root's own folder is looked up once, the first time that a name needs
-/// it.
+/// The subfolders of a root are indexed once, when a name first needs them.
 #[derive(Clone, Debug)]
 pub struct Folders {
     shelves: Arc<FolderCache>,
@@ -44,9 +44,9 @@ struct FolderCache {
 
 #[derive(Debug)]
 struct Root {
-    /// As the user gave it: the beginning of names in messages.
+    /// The path as the user wrote it, shown in messages.
     shown: PathBuf,
-    /// Absolute: the beginning of `__filename`.
+    /// The absolute path, used for `__filename`.
     path: PathBuf,
     dir: Dir,
     index: OnceLock<ScriptIndex>,
@@ -60,10 +60,10 @@ struct CachedScript {
 }
 
 impl Folders {
-    /// A library over folders, the most important first. A folder given twice counts once.
+    /// Creates a library of folders in order of precedence. Duplicate folders are ignored.
     ///
     /// # Errors
-    /// That one of them cannot be opened.
+    /// A folder cannot be opened.
     pub fn new<P: AsRef<Path>>(folders: &[P]) -> Result<Self, ScriptError> {
         let mut roots: Vec<Root> = Vec::new();
         for folder in folders {
@@ -78,10 +78,10 @@ impl Folders {
         })
     }
 
-    /// What [`Library::find`] finds, on this thread.
+    /// Like [`Library::find`], but blocks the current thread.
     ///
     /// # Errors
-    /// As [`Library::find`].
+    /// Returns the same errors as [`Library::find`].
     pub fn find_now(
         &self,
         name: &str,
@@ -90,7 +90,7 @@ impl Folders {
         self.shelves.find(name, from)
     }
 
-    /// A file of the first folder itself, whatever its name.
+    /// Reads a file of the first root itself, with any extension.
     pub(super) fn in_first(&self, file: &Path) -> Result<Option<Arc<Script>>, ScriptError> {
         let name = file.file_name().and_then(|name| name.to_str());
         match (self.shelves.roots.first(), name) {
@@ -131,7 +131,7 @@ impl Library for Folders {
     }
 }
 
-/// Folders are read on a thread that may wait.
+/// Runs file access on a thread that may block.
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, ScriptError> + Send + 'static,
 ) -> Result<T, ScriptError> {
@@ -161,7 +161,7 @@ impl FolderCache {
         self.find_by_id(name)
     }
 
-    /// A file name without folder, or an `_id`, deeper in the roots.
+    /// Finds a script by file name or `_id` in the subfolders of the roots.
     fn find_by_id(&self, id: &str) -> Result<Option<Arc<Script>>, ScriptError> {
         let stem = name::stem(id).unwrap_or(id);
         for root in &self.roots {
@@ -191,10 +191,11 @@ impl FolderCache {
         Ok(None)
     }
 
-    /// Where a name may lead, in order: from the script's own folder, then from the roots.
+    /// Returns the possible locations of a name in order: first in the script's own folder, then in
+    /// the roots.
     ///
     /// # Errors
-    /// That every way leads out.
+    /// All locations are outside the roots.
     fn places(
         &self,
         name: &str,
@@ -207,7 +208,7 @@ impl FolderCache {
             Some((root, name::join(&folder, name)))
         });
         let every = self.roots.iter().map(|root| (root, name::join("", name)));
-        // `./x` of a script means the script's own folder and no other.
+        // In a script, `./x` refers only to the script's own folder.
         let every = every.filter(|_| from.is_none() || !name::is_explicit(name));
         let mut places = Vec::new();
         let mut refusal = None;
@@ -277,7 +278,7 @@ impl Root {
         self.index.get_or_init(|| ScriptIndex::of(&self.dir))
     }
 
-    /// Paths by the `_id` that is in the file.
+    /// Returns the paths of scripts by the `_id` in their front matter.
     fn ids(&self) -> &HashMap<String, String> {
         self.ids.get_or_init(|| {
             let mut ids = HashMap::new();
@@ -290,22 +291,22 @@ impl Root {
         })
     }
 
-    /// The folder of a script in this root, relative to it; `None` where it is not in it.
+    /// Returns the folder of a script relative to this root, or `None` if it is outside.
     fn folder_of(&self, source: &ScriptSource) -> Option<String> {
         let folder = source.path.as_ref()?.parent()?;
         let folder = folder.strip_prefix(&self.path).ok()?;
         folder.to_str().map(str::to_owned)
     }
 
-    /// A path as the user would write it.
+    /// Returns a path as the user would write it.
     fn shown(&self, path: &str) -> String {
         let shown = self.shown.strip_prefix(".").unwrap_or(&self.shown);
         shown.join(path).display().to_string()
     }
 
-    /// A regular file, or `None` where there is none.
+    /// Opens a regular file, or returns `None` if there is none.
     fn open_file(&self, path: &str) -> Result<Option<(File, Metadata)>, ScriptError> {
-        // Opening a pipe would wait for somebody to write to it.
+        // Opening a pipe would block until another process writes to it.
         let mut options = OpenOptions::new();
         options.read(true).nonblock(true);
         let opened = self.dir.open_with(path, &options);
@@ -320,7 +321,7 @@ impl Root {
         use io::ErrorKind as Io;
         match error.kind() {
             Io::NotFound | Io::NotADirectory | Io::IsADirectory | Io::InvalidFilename => Ok(None),
-            // The error for a link that leads out.
+            // The system returns this error for a link that leads outside the root.
             Io::PermissionDenied => {
                 let why = format!(
                     "cannot read {path:?}: permission denied, or it is outside of \

@@ -1,4 +1,4 @@
-//! What scripts there are below a folder: looked up once, and only so far.
+//! Index of the scripts below a folder. It is built once and limited in size.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::Read;
@@ -7,24 +7,24 @@ use cap_std::fs::Dir;
 
 use super::name;
 
-/// Folders within folders that are looked into.
+/// Maximum depth of nested folders.
 const DEPTH: usize = 4;
-/// Entries of folders that are looked at: what lies behind them is not found.
+/// Maximum number of folder entries to scan. Any further entries are not found.
 const MOST_ENTRIES: usize = 20_000;
-/// Bytes at the beginning of a file in which its `_id` is looked for.
+/// Number of bytes at the start of a file that are searched for its `_id`.
 const HEAD: u64 = 16 << 10;
 
-/// Scripts below a folder by the names that they can be called by.
+/// Scripts below a folder, by the names that they can be called by.
 #[derive(Debug, Default)]
 pub(super) struct ScriptIndex {
-    /// Paths relative to the root, the nearest first.
+    /// Paths relative to the root, nearest folders first.
     pub(super) paths: Vec<String>,
     /// Indices of `paths` by file name without extension.
     by_stem: BTreeMap<String, usize>,
 }
 
 impl ScriptIndex {
-    /// Looks through a folder, breadth first, each folder in alphabetical order.
+    /// Scans a folder breadth-first, each level in alphabetical order.
     pub(super) fn of(root: &Dir) -> Self {
         let mut index = ScriptIndex::default();
         let mut left = MOST_ENTRIES;
@@ -50,19 +50,20 @@ impl ScriptIndex {
         self.paths.push(path);
     }
 
-    /// The path of the script with this file name.
+    /// Returns the path of the script with a file name (without extension).
     pub(super) fn by_stem(&self, stem: &str) -> Option<&str> {
         let place = *self.by_stem.get(stem)?;
         self.paths.get(place).map(String::as_str)
     }
 
-    /// File names without extension.
+    /// Returns all file names without extension.
     pub(super) fn stems(&self) -> impl Iterator<Item = &str> {
         self.by_stem.keys().map(String::as_str)
     }
 }
 
-/// Folders and scripts in a folder, in alphabetical order; none where it cannot be read.
+/// Lists folders and scripts in a folder, in alphabetical order. An unreadable folder is treated as
+/// empty.
 fn entries(root: &Dir, folder: &str, left: &mut usize) -> Vec<(String, bool)> {
     let open = if folder.is_empty() { "." } else { folder };
     let Ok(read) = root.read_dir(open) else {
@@ -92,8 +93,7 @@ fn entries(root: &Dir, folder: &str, left: &mut usize) -> Vec<(String, bool)> {
     found
 }
 
-/// The `_id` that a script's front matter gives, read from its beginning without reading the
-/// script.
+/// Reads the `_id` of a front matter from the start of a file, without parsing the script.
 pub(super) fn declared_id(root: &Dir, path: &str) -> Option<String> {
     let file = root.open(path).ok()?;
     if !file.metadata().ok()?.is_file() {
@@ -104,7 +104,8 @@ pub(super) fn declared_id(root: &Dir, path: &str) -> Option<String> {
     id_line(&String::from_utf8_lossy(&head))
 }
 
-/// The value of `_id:` in a front matter: between `---` and the next line that begins with it.
+/// Returns the value of `_id:` in a front matter, which is between `---` and the next line that
+/// starts with `---`.
 fn id_line(text: &str) -> Option<String> {
     let skipped = |line: &&str| line.trim().is_empty() || line.starts_with('#');
     let mut lines = text.lines().skip_while(skipped);

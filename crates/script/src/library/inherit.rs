@@ -1,7 +1,7 @@
-//! What a script takes over from others: `type` and `extends`.
+//! Inheritance of scripts: `type` and `extends`.
 //!
-//! The result is data. Bodies and functions stay parts of the scripts that they were written in, so
-//! that places, `__dirname` and relative names stay right.
+//! The result is data. Bodies and functions keep a reference to their own script, so that
+//! locations, `__dirname` and relative names stay correct.
 
 use std::sync::Arc;
 
@@ -12,11 +12,11 @@ use super::{BuiltinLibrary, Library, demand, merge, name};
 use crate::error::{ErrorKind, ScriptError};
 use crate::syntax::Script;
 
-/// Scripts that one script may inherit from, over all generations.
+/// Maximum number of scripts that a script inherits from, directly or indirectly.
 pub const MAX_LINEAGE: usize = 64;
 
-/// Keys of a front matter that say what that one script is, and that no other inherits. Imports are
-/// made for each script of a lineage on its own, as their names start from its folder.
+/// Keys that are not inherited, because they describe a single script. Imports are processed for
+/// each script of a lineage separately, because their names are relative to its folder.
 const OWN: [&str; 10] = [
     "_id",
     "_hash",
@@ -37,21 +37,21 @@ pub struct ResolvedScript {
     pub script: Arc<Script>,
     /// Its id.
     pub id: String,
-    /// Its front matter merged over those of its parents, as plain values: of a function (`!fn`),
-    /// its code. Whoever needs the function itself (`on:`) takes it from the front matters of
+    /// Its front matter merged over that of its parents, as plain values. A function (`!fn`) is
+    /// only its code here. Code that needs the function itself (`on:`) reads the front matter of
     /// `bodies`.
     pub config: Map,
-    /// Scripts whose bodies are run, in order: parents first, the script itself last.
+    /// Scripts whose bodies run, in order: parents first, the script itself last.
     pub bodies: Vec<Arc<Script>>,
-    /// Functions that can be called: the script that declares each, and its index in `functions`.
-    /// The child's function of a name is the only one.
+    /// Callable functions: the declaring script and the index in its `functions`. A child's
+    /// function replaces one with the same name in a parent.
     pub functions: Vec<(Arc<Script>, usize)>,
     /// Ids of `bodies`.
     pub lineage: Vec<String>,
 }
 
 impl ResolvedScript {
-    /// A script as if it inherited nothing.
+    /// Returns a script without its inheritance.
     pub(super) fn alone(script: Arc<Script>) -> Self {
         let bodies = vec![script.clone()];
         ResolvedScript {
@@ -65,12 +65,12 @@ impl ResolvedScript {
     }
 }
 
-/// Finds everything that a script inherits.
+/// Resolves everything that a script inherits.
 ///
 /// # Errors
-/// An unknown parent with the nearest id, a parent of `type:` that is no type, a cycle with all its
-/// scripts, more than [`MAX_LINEAGE`] parents, or that one of them is not a script. All with their
-/// place.
+/// Returns an error with its location for an unknown parent (with the most similar id), a parent in
+/// `type:` that is not a type, a cycle (with all its scripts), more than [`MAX_LINEAGE`] parents,
+/// or a parent that is not a script.
 pub async fn resolve(
     script: Arc<Script>,
     library: &dyn Library,
@@ -97,7 +97,7 @@ pub async fn resolve(
     })
 }
 
-/// What a script gives to those that inherit from it, and more for the script itself.
+/// Returns the inheritable keys of a front matter, or all keys for the script itself.
 fn front_matter(script: &Script, own: bool) -> Map {
     let Value::Map(config) = script.config.value() else {
         return Map::default();
@@ -115,7 +115,7 @@ fn front_matter(script: &Script, own: bool) -> Map {
     )
 }
 
-/// All functions of a lineage; of those with one name, the youngest script's.
+/// Returns all functions of a lineage. Of several with the same name, the most derived one is used.
 fn functions(bodies: &[Arc<Script>]) -> Vec<(Arc<Script>, usize)> {
     let mut found: Vec<(Arc<Script>, usize)> = Vec::new();
     for body in bodies {
@@ -129,11 +129,11 @@ fn functions(bodies: &[Arc<Script>]) -> Vec<(Arc<Script>, usize)> {
     found
 }
 
-/// Scripts in the order of their bodies, while they are gathered.
+/// Scripts in the order of their bodies, during the resolution.
 #[derive(Default)]
 struct ScriptLineage {
     bodies: Vec<Arc<Script>>,
-    /// Scripts whose parents are being looked up, the youngest first.
+    /// Scripts whose parents are being resolved, the most derived first.
     open: Vec<Arc<Script>>,
 }
 
@@ -147,7 +147,8 @@ impl ScriptLineage {
             self.open.push(script.clone());
             for parent in parents(script) {
                 let found = parent.find(script, library).await?;
-                // Before the recursion, so that a cycle ends with an error and not with the stack.
+                // Checked before the recursion, so that a cycle is an error instead of a stack
+                // overflow.
                 self.check(&found, script, parent.at)?;
                 if !self.bodies.iter().any(|body| same(body, &found)) {
                     self.gather(&found, library).await?;
@@ -159,7 +160,7 @@ impl ScriptLineage {
         })
     }
 
-    /// Refuses a parent that is already being looked up, and one too many.
+    /// Rejects a parent that is already being resolved, and too many parents.
     fn check(&self, parent: &Script, child: &Script, at: Span) -> Result<(), ScriptError> {
         if let Some(start) = self.open.iter().position(|open| same(open, parent)) {
             let cycle = self.open.iter().skip(start).map(|script| name::id(script));
@@ -168,7 +169,7 @@ impl ScriptLineage {
             let found = child.source.error("script.inherit.cycle", why, at);
             return Err(ScriptError::new(ErrorKind::Script, found));
         }
-        // Both count: `open` is the depth of the recursion, `bodies` the size of the result.
+        // Both are limited: `open` is the recursion depth, `bodies` the size of the result.
         if self.open.len() + self.bodies.len() > MAX_LINEAGE {
             let why = format!("inheritance from too many scripts (limit {MAX_LINEAGE})");
             let found = child.source.error("script.inherit.limit", why, at);
@@ -180,19 +181,20 @@ impl ScriptLineage {
 
 fn same(one: &Script, other: &Script) -> bool {
     std::ptr::eq(one, other)
-        // Two lookups may give two copies of one script, so the address alone is not enough.
+        // Two lookups may return two copies of a script, so comparing pointers is not enough.
         || (one.source.path == other.source.path && one.source.name == other.source.name)
 }
 
-/// A script that another inherits from, as it is named.
+/// A reference to a parent script.
 struct ParentScript<'a> {
     name: &'a str,
     at: Span,
-    /// Whether `type:` names it.
+    /// Whether it is in `type:`.
     of_type: bool,
 }
 
-/// Base type first, then those of `extends` in their order: the last one wins.
+/// Returns the base type first, then the scripts of `extends` in order. Later ones override earlier
+/// ones.
 fn parents(script: &Script) -> Vec<ParentScript<'_>> {
     let base = script.config.get("type").into_iter().filter_map(|node| {
         let name = node.as_str()?;
@@ -216,7 +218,7 @@ fn parents(script: &Script) -> Vec<ParentScript<'_>> {
     base.chain(extends).collect()
 }
 
-/// The items of a list, or the one value that stands for a list of one.
+/// Returns the items of a list, or a single value as a list of one.
 pub(super) fn one_or_many(node: &Node) -> &[Node] {
     node.items().unwrap_or(std::slice::from_ref(node))
 }
@@ -241,7 +243,8 @@ impl ParentScript<'_> {
         Ok(found)
     }
 
-    /// The nearest type `char`, or else our own: characters work without anybody's help.
+    /// Finds the nearest type `char`, or else the built-in one, so that characters work without
+    /// one.
     async fn character(
         &self,
         child: &Script,
@@ -258,7 +261,7 @@ impl ParentScript<'_> {
     }
 }
 
-/// Whether a script is itself a type, which others may name in `type:`.
+/// Returns whether a script defines a type for use in `type:`.
 fn is_type(script: &Script) -> bool {
     script.config.get("type").and_then(Node::as_str) == Some("type")
 }

@@ -1,4 +1,4 @@
-//! Several libraries as one.
+//! Combines several libraries.
 
 use std::sync::Arc;
 
@@ -8,14 +8,14 @@ use super::Library;
 use crate::error::ScriptError;
 use crate::syntax::{Script, ScriptSource};
 
-/// Libraries in order: what the first does not have, the next may.
+/// Libraries in order of precedence: each name is looked up until a library has it.
 #[derive(Clone, Debug)]
 pub struct LayeredLibrary {
     layers: Vec<Arc<dyn Library>>,
 }
 
 impl LayeredLibrary {
-    /// A library of these, the most important first.
+    /// Combines libraries in order of precedence.
     #[must_use]
     pub fn new(layers: Vec<Arc<dyn Library>>) -> Self {
         LayeredLibrary { layers }
@@ -56,7 +56,8 @@ impl Library for LayeredLibrary {
     fn ids(&self) -> Vec<String> {
         let mut ids: Vec<String> = self.layers.iter().flat_map(|layer| layer.ids()).collect();
         ids.sort_unstable();
-        // Layers may share an id, of which only the first layer's script is ever found.
+        // Several layers may have the same id, but only the script of the first layer is ever
+        // found.
         ids.dedup();
         ids
     }

@@ -1,4 +1,4 @@
-//! Scripts in memory: for stores, and for tests.
+//! Scripts in memory, for stores and tests.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -11,8 +11,8 @@ use super::{Library, read};
 use crate::error::ScriptError;
 use crate::syntax::{Script, ScriptSource};
 
-/// Scripts and files by name. Names are paths, as `char/dobby.ai.yaml`; a script's `path` is its
-/// name.
+/// Scripts and files by name. Names are paths such as `char/dobby.ai.yaml`; a script's `path` is
+/// its name.
 #[derive(Clone, Debug, Default)]
 pub struct Memory {
     files: BTreeMap<String, Arc<[u8]>>,
@@ -21,7 +21,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// A library of these files. Those with a script's extension are read immediately.
+    /// Creates a library of files. Those with a script extension are parsed immediately.
     #[must_use]
     pub fn new<N: Into<String>, T: AsRef<[u8]>>(files: impl IntoIterator<Item = (N, T)>) -> Self {
         let mut memory = Memory::default();
@@ -31,8 +31,8 @@ impl Memory {
         memory
     }
 
-    /// Adds a script that somebody else has read, or why it cannot be; it is found by the
-    /// name of its file, by its own `_id`, and by `id`.
+    /// Adds a parsed script or its error. It can be found by its file name, by its own `_id` and by
+    /// `id`.
     pub fn add(&mut self, id: &str, file: String, script: Result<Arc<Script>, ScriptError>) {
         self.ids.insert(id.to_owned(), file.clone());
         if let Ok(script) = &script {
@@ -60,7 +60,7 @@ impl Memory {
         self.scripts.insert(file, script);
     }
 
-    /// The paths that a name may mean, in order.
+    /// Returns the possible paths of a name in order.
     fn places(&self, name: &str, from: Option<&ScriptSource>) -> Result<Vec<String>, ScriptError> {
         let own = from.filter(|source| self.files.contains_key(&source.name));
         let own = own.map(|source| name::join(name::folder(&source.name), name));

@@ -1,5 +1,5 @@
-//! A child's front matter over its parents', where more than [`crate::text::merge`] is to be known:
-//! `input`, `tools` and `roles` name things, and what two of them name is merged, not repeated.
+//! Merges a child's front matter over that of its parents. In addition to [`crate::text::merge`],
+//! it merges the entries of `input`, `tools` and `roles` by name instead of repeating them.
 
 use std::sync::Arc;
 
@@ -7,10 +7,10 @@ use quillet_core::{Map, MapTable, Value};
 
 use crate::text::merge;
 
-/// Keys whose lists and objects are tables of named things.
+/// Keys whose lists and objects are tables of named entries.
 const NAMED: [&str; 3] = ["input", "roles", "tools"];
 
-/// Merges a child over its parents, the nearest first.
+/// Merges a child over its parents, the nearest parent first.
 pub(super) fn inherit(child: Map, parents: Vec<Map>) -> Map {
     let tables: Vec<(&str, Value)> = NAMED
         .into_iter()
@@ -34,8 +34,8 @@ pub(super) fn inherit(child: Map, parents: Vec<Map>) -> Map {
     Map::new(merged)
 }
 
-/// Tables of named things: the parent's first, what both name merged. `None` where one of them is
-/// no such table, or where the child's list says how it wants to be joined.
+/// Merges tables by name, the parent's entries first. Returns `None` if a value is not a table, or
+/// if the child's list specifies how to join it.
 fn named(key: &str, child: &Value, parent: &Value) -> Option<Value> {
     let mut table = entries(key, parent)?;
     for (name, own) in entries(key, child)? {
@@ -54,7 +54,7 @@ fn named(key: &str, child: &Value, parent: &Value) -> Option<Value> {
     })
 }
 
-/// What a table names: `[a, {b: …}, {id: c, …}]` or `{a: …, b: …}`.
+/// Reads the entries of a table: `[a, {b: …}, {id: c, …}]` or `{a: …, b: …}`.
 fn entries(key: &str, value: &Value) -> Option<MapTable> {
     let items = match value {
         Value::Map(map) => return Some(map.to_table()),
@@ -85,12 +85,12 @@ fn entries(key: &str, value: &Value) -> Option<MapTable> {
     Some(table)
 }
 
-/// Whether an item says how a list is joined: such lists are joined as all others.
+/// Returns whether an item specifies how lists are joined. These lists are joined like any other.
 fn is_marker(text: &str) -> bool {
     text.starts_with("@inheritMerge")
 }
 
-/// The list of a table: a name alone, or an object as the key's lists have it.
+/// Converts a table back to a list: each entry is a name, or an object in the format of the key.
 fn listed(key: &str, table: MapTable) -> Value {
     let items = table.into_iter().map(|(name, value)| match value {
         Value::Null => Value::Str(name),

@@ -1,4 +1,4 @@
-//! A script that must be there.
+//! Lookup of required scripts.
 
 use std::sync::Arc;
 
@@ -8,11 +8,10 @@ use super::Library;
 use crate::error::{ErrorKind, ScriptError};
 use crate::syntax::{Script, ScriptSource};
 
-/// The script of a name that stands at a place of another script.
+/// Finds a script by a name in another script.
 ///
-/// # Errors
-/// Kind `NotFound` with the nearest id where there is none, or what the library says; always with
-/// the place.
+/// Kind `NotFound` with the most similar id, or an error of the library. Always has the location of
+/// the name.
 pub async fn demand(
     library: &dyn Library,
     name: &str,
@@ -29,7 +28,7 @@ pub async fn demand(
     }
 }
 
-/// What to say of a script that there is not.
+/// Returns the error for a script that does not exist.
 pub(super) fn not_found(
     library: &dyn Library,
     name: &str,
@@ -48,10 +47,10 @@ pub(super) fn not_found(
     }
 }
 
-/// Gives a diagnostic about a name the place where the name stands.
+/// Adds the location of the name to a diagnostic about it.
 fn placed(mut error: ScriptError, from: &ScriptSource, at: Span) -> ScriptError {
     if let Some(first) = error.diagnostics.first_mut()
-        // A diagnostic that has a place is about the found script itself, and keeps it.
+        // A diagnostic with a location refers to the found script, so its location is not changed.
         && first.span.is_none()
     {
         first.source.clone_from(&from.name);

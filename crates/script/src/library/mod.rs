@@ -1,7 +1,7 @@
-//! Where scripts are found, and what they inherit, import and export.
+//! Finds scripts, and resolves what they inherit, import and export.
 //!
-//! Everything here is known before a run: [`resolve`] says what a script consists of, and the
-//! interpreter only carries it out.
+//! All of this is done before a run. [`resolve`] determines what a script consists of, and the
+//! interpreter executes it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -43,30 +43,31 @@ pub use missing::demand;
 pub use name::{MAX_NAME, NameError, check as check_name, id};
 pub use start::{OpenedScript, open};
 
-/// The source of scripts: folders, a store, or both.
+/// A source of scripts: folders, a store, or both.
 pub trait Library: Send + Sync + fmt::Debug {
-    /// The script of an id or of a relative file name, as a script names it, or `None` where there
-    /// is none. `from` is the script that names it: its own folder comes first. A name never leads
-    /// out of the library's roots.
+    /// Finds a script by id or relative file name. Returns `None` if it does not exist. `from` is
+    /// the script that contains the name; its own folder is searched first. A name cannot lead
+    /// outside the library's roots.
     ///
     /// # Errors
-    /// That it cannot be read, or is not a script.
+    /// The file cannot be read, or is not a script.
     fn find<'a>(
         &'a self,
         name: &'a str,
         from: Option<&'a ScriptSource>,
     ) -> BoxFuture<'a, Result<Option<Arc<Script>>, ScriptError>>;
 
-    /// A file beside a script that is not a script itself (a module, wasm), by its relative name.
+    /// Reads a file next to a script that is not a script itself (a module, wasm), by relative
+    /// name.
     ///
     /// # Errors
-    /// That it leaves the roots or cannot be read.
+    /// The file is outside the roots or cannot be read.
     fn file<'a>(
         &'a self,
         name: &'a str,
         from: Option<&'a ScriptSource>,
     ) -> BoxFuture<'a, Result<Option<Arc<[u8]>>, ScriptError>>;
 
-    /// Ids of all scripts that can be found, to suggest one for a mistyped id.
+    /// Returns the ids of all scripts, for suggestions when an id is misspelled.
     fn ids(&self) -> Vec<String>;
 }

@@ -1,21 +1,21 @@
-//! Names of scripts and files as scripts write them, and where they can lead.
+//! Names of scripts and files in scripts, and the paths that they can refer to.
 //!
-//! A name is data: nothing here looks at a disk. What a name could mean is a short list of
-//! paths below a root; a name that would leave the root means nothing and is refused.
+//! This module does not access the file system. It maps a name to a short list of paths below a
+//! root, and rejects names that would lead outside it.
 
 use crate::error::{ErrorKind, ScriptError};
 use crate::syntax::{Script, ScriptSource};
 
-/// Extensions of scripts; either may be omitted of a name.
+/// Extensions of scripts. A name may omit them.
 pub(crate) const EXTENSIONS: [&str; 2] = [".ai.yaml", ".ai.yml"];
 
-/// Bytes of a name. Longer names are refused.
+/// Maximum length of a name in bytes.
 pub const MAX_NAME: usize = 512;
 
-/// The reason why a name may not be looked up.
+/// The reason why a name is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
-    /// It has no characters.
+    /// It is empty.
     #[error("is empty")]
     Empty,
     /// It is longer than [`MAX_NAME`].
@@ -24,24 +24,23 @@ pub enum NameError {
     /// It contains a control character, such as NUL.
     #[error("contains a control character")]
     Control,
-    /// `/x`, `C:x` or `\\x`.
+    /// It is an absolute path: `/x`, `C:x` or `\\x`.
     #[error("is absolute: names are relative to the script that uses them")]
     Absolute,
-    /// It has a `\`.
+    /// It contains a `\`.
     #[error("contains a backslash: separate folders with /")]
     Backslash,
-    /// It has a dot or slash in percent encoding.
+    /// It contains a percent-encoded dot or slash.
     #[error("contains an encoded dot, slash or NUL")]
     Encoded,
-    /// Its `..` go above the root, or a link does.
+    /// Its `..` or a link leads outside the root.
     #[error("is outside of the script folders")]
     Leaves,
 }
 
-/// Whether a name may be looked up at all.
+/// Checks whether a name may be looked up.
 ///
-/// # Errors
-/// Why not.
+/// Returns the reason why the name is rejected.
 pub fn check(name: &str) -> Result<(), NameError> {
     let lower = name.to_ascii_lowercase();
     let drive = matches!(name.as_bytes(), [letter, b':', ..] if letter.is_ascii_alphabetic());
@@ -57,12 +56,12 @@ pub fn check(name: &str) -> Result<(), NameError> {
     }
 }
 
-/// Whether a name is meant from the script's own folder only: `./x`, `../x`.
+/// Returns whether a name refers only to the script's own folder: `./x`, `../x`.
 pub(crate) fn is_explicit(name: &str) -> bool {
     name.starts_with("./") || name.starts_with("../")
 }
 
-/// The path that a name means from a folder, both relative to one root, with `/` between.
+/// Joins a folder and a name. Both are relative to the same root and use `/`.
 pub(crate) fn join(folder: &str, name: &str) -> Result<String, NameError> {
     check(name)?;
     let mut parts: Vec<&str> = Vec::new();
@@ -78,8 +77,9 @@ pub(crate) fn join(folder: &str, name: &str) -> Result<String, NameError> {
     Ok(parts.join("/"))
 }
 
-/// Files that may hold the script of a path, the likeliest first: the path itself where it has a
-/// script's extension; else with one; else the entry of the package of that name.
+/// Returns the possible script files for a path, most likely first: the path itself if it has a
+/// script extension, otherwise the path with an extension, then the entry of the package with that
+/// name.
 pub(crate) fn candidates(path: &str) -> Vec<String> {
     if stem(path).is_some() {
         return vec![path.to_owned()];
@@ -90,19 +90,20 @@ pub(crate) fn candidates(path: &str) -> Vec<String> {
     plain.into_iter().chain(entry).collect()
 }
 
-/// A script's file name without folders and extension; `None` where it has no script's extension.
+/// Returns a script's file name without folders and extension, or `None` without a script
+/// extension.
 pub(crate) fn stem(path: &str) -> Option<&str> {
     let base = path.rsplit('/').next()?;
     let without = |extension: &&str| base.strip_suffix(*extension);
     EXTENSIONS.iter().find_map(without)
 }
 
-/// The folder of a path; empty for a file in the root.
+/// Returns the folder of a path; empty for a file in the root.
 pub(crate) fn folder(path: &str) -> &str {
     path.rfind('/').map_or("", |slash| &path[..slash])
 }
 
-/// A script's id: `_id` of its front matter, else its file name without `.ai.yaml`.
+/// Returns a script's id: the `_id` of its front matter, or else its file name without `.ai.yaml`.
 #[must_use]
 pub fn id(script: &Script) -> &str {
     let own = script.config.get("_id").and_then(|node| node.text());
@@ -112,7 +113,7 @@ pub fn id(script: &Script) -> &str {
     })
 }
 
-/// The error of a name that was refused.
+/// Returns the error for a rejected name.
 pub(super) fn denied(name: &str, from: Option<&ScriptSource>, why: NameError) -> ScriptError {
     let source = from.map_or("library", |source| &source.name);
     let mut shown: String = name.chars().take(80).collect();

@@ -1,9 +1,9 @@
-//! `permissions.ai.call` of a front matter: what models may call; `ask`: which tools somebody is
-//! asked about first.
+//! Front matter keys `permissions.ai.call` (tools that models may call) and `ask` (tools that need
+//! approval).
 //!
-//! What is misspelt here would permit everything, so nothing is skipped: a key that nobody knows, a
-//! value of another kind and a key beside `permissions` that is nearly its name are errors, in a
-//! check, when a script is stored and before it runs.
+//! A misspelled key would silently allow everything. Unknown keys, values of a wrong type, and keys
+//! that resemble `permissions` are therefore errors, both in checks and when a script is stored or
+//! run.
 
 use quillet_agent::Permissions;
 use quillet_core::{Diagnostic, Span, nearest};
@@ -11,20 +11,21 @@ use quillet_yaml::{Node, NodeData};
 
 use crate::syntax::Script;
 
-/// The code of what is wrong with permissions.
+/// Error code for invalid permissions.
 const CODE: &str = "script.permission";
 const KEY: &str = "permissions";
-/// What says in a list how it is joined with that of a parent.
+/// Marker in a list that specifies how it is joined with the parent's list.
 const MERGES: &str = "@inheritMerge";
 const ASK: &str = "ask";
 const ASK_HELP: &str = "`ask` lists tools that need approval: `ask: [send, \"orders_*\"]`; use \
 another name for a variable";
 const HELP: &str = "write for example `permissions: {ai: {call: [\"w*\", \"!search\"]}}`";
 
-/// What models may call by a script's own front matter; `None` where it says nothing of it.
+/// Returns the tools that models may call according to the script's own front matter, or `None` if
+/// it does not specify them.
 ///
 /// # Errors
-/// Everything that is wrong with it, with places.
+/// Returns all errors in it, with locations.
 pub fn permissions(script: &Script) -> Result<Option<Permissions>, Vec<Diagnostic>> {
     let mut reading = PermissionReader {
         script,
@@ -42,11 +43,11 @@ pub fn permissions(script: &Script) -> Result<Option<Permissions>, Vec<Diagnosti
     }
 }
 
-/// Tools that are not called before somebody has agreed, by a script's own front matter; nothing
-/// where it says nothing of it.
+/// Returns the tools that need approval according to the script's own front matter. Empty if it
+/// does not specify any.
 ///
 /// # Errors
-/// Everything that is wrong with it, with places.
+/// Returns all errors in it, with locations.
 pub fn asks(script: &Script) -> Result<Permissions, Vec<Diagnostic>> {
     let mut reading = PermissionReader {
         script,
@@ -78,7 +79,7 @@ impl PermissionReader<'_> {
         self.patterns(call, HELP)
     }
 
-    /// The one member that an object may have, and has to have.
+    /// Returns the value of the single member that an object must have.
     fn only<'n>(&mut self, node: &'n Node, name: &str, member: &str) -> Option<&'n Node> {
         let Some(entries) = node.entries() else {
             let why = format!(
@@ -131,7 +132,7 @@ impl PermissionReader<'_> {
         match Permissions::parse(&texts) {
             Ok(permissions) => Some(permissions),
             Err(problem) => {
-                // Markers of joined lists were omitted, so the place is that of the text.
+                // The markers for joining lists were omitted, so the index refers to `texts`.
                 let text = problem.index().and_then(|index| texts.get(index));
                 let place =
                     text.and_then(|text| nodes.iter().find(|node| node.as_str() == Some(text)));
@@ -141,8 +142,8 @@ impl PermissionReader<'_> {
         }
     }
 
-    /// A front matter's other keys are variables of the script; none of them may be meant for this
-    /// one.
+    /// Rejects keys that are probably misspellings of `permissions`. Any other key of a front
+    /// matter is a variable of the script.
     fn misspelt(&mut self, config: &Node) {
         for entry in config.entries().unwrap_or_default() {
             let key = entry.name();
@@ -172,7 +173,7 @@ impl PermissionReader<'_> {
     }
 }
 
-/// Whether a name may be a misspelling of another, in any case.
+/// Returns whether a name is probably a misspelling of another, ignoring case.
 fn near(name: &str, known: &str) -> bool {
     name != known && nearest(&name.to_lowercase(), [known]).is_some()
 }

@@ -1,4 +1,4 @@
-//! From a file's bytes to a script.
+//! Parses script files.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use crate::error::{ErrorKind, ScriptError};
 use crate::reader;
 use crate::syntax::{Script, ScriptSource};
 
-/// Reads a script. Warnings are left to `quillet check`.
+/// Parses a script file. Warnings are omitted; `quillet check` reports them.
 pub(super) fn script(
     name: String,
     path: Option<PathBuf>,
@@ -20,7 +20,7 @@ pub(super) fn script(
     text_of(ScriptSource { name, path, text })
 }
 
-/// Reads a script from its text.
+/// Parses the text of a script.
 pub(super) fn text_of(source: ScriptSource) -> Result<Arc<Script>, ScriptError> {
     let read = reader::read(Arc::new(source));
     let is_error = |severity| severity == Severity::Error;

@@ -1,4 +1,4 @@
-//! The script that a program is asked to run, and the library around it.
+//! Opens the script that a program was asked to run, and its library.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,22 +9,20 @@ use super::{BuiltinLibrary, Folders, LayeredLibrary, Library, name};
 use crate::error::{ErrorKind, ScriptError};
 use crate::syntax::Script;
 
-/// A script and where those that it names are found.
+/// A script and the library for the scripts that it uses.
 #[derive(Clone, Debug)]
 pub struct OpenedScript {
     /// The script.
     pub script: Arc<Script>,
-    /// Its own folder, the folders of the search path, the built-in scripts.
+    /// The script's own folder, the search path, and the built-in scripts.
     pub library: Arc<dyn Library>,
 }
 
-/// Opens what `quillet run` was given: a script's file, with or without its extension; the folder
-/// of a package; or an id, looked up in the folders of the search path and then among the built-in
-/// scripts.
+/// Opens the argument of `quillet run`: a script file with or without its extension, the folder of
+/// a package, or an id that is looked up in the search path and then among the built-in scripts.
 ///
-/// # Errors
-/// That there is none, with the nearest id; that a folder cannot be opened; that it is not a
-/// script.
+/// The script does not exist (the error suggests the most similar id) or is invalid, or a folder
+/// cannot be opened.
 pub async fn open(what: &str, search: &[PathBuf]) -> Result<OpenedScript, ScriptError> {
     let file = file_of(Path::new(what)).map(linked);
     let own = file.as_deref().map(folder_of);
@@ -42,7 +40,7 @@ pub async fn open(what: &str, search: &[PathBuf]) -> Result<OpenedScript, Script
     }
 }
 
-/// The script's file that a path means, if there is one.
+/// Returns the script file for a path, if it exists.
 fn file_of(path: &Path) -> Option<PathBuf> {
     if path.is_file() {
         return Some(path.to_owned());
@@ -53,7 +51,8 @@ fn file_of(path: &Path) -> Option<PathBuf> {
     named.find(|candidate| candidate.is_file())
 }
 
-/// The entry of the package in a folder whose name the path does not say, such as `.`.
+/// Returns the entry files of a package in a folder such as `.`, whose path does not contain the
+/// name.
 fn entry_of(folder: &Path) -> Vec<PathBuf> {
     let full = folder.canonicalize().ok();
     let base = full.as_deref().and_then(Path::file_name);
@@ -66,7 +65,7 @@ fn entry_of(folder: &Path) -> Vec<PathBuf> {
     entries.map(|entry| folder.join(entry)).collect()
 }
 
-/// A link that somebody chose to run stands for its file: relative names start there.
+/// Resolves a link that the user chose to run, so that relative names start from the target file.
 fn linked(file: PathBuf) -> PathBuf {
     if file.is_symlink() {
         file.canonicalize().unwrap_or(file)

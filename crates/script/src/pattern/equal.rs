@@ -1,11 +1,11 @@
-//! When a value is what a pattern says it is.
+//! Equality of values in patterns.
 
 use quillet_core::Value;
 
 use crate::expression::{parse_number, to_js_string};
 
-/// Whether two values are the same to a pattern. A number and its digits are: models answer
-/// in text. Nothing else is converted, so that `0` is not the empty text.
+/// Returns whether two values are equal in a pattern. A number equals its digits, because models
+/// answer in text. No other types are converted, so that `0` does not equal the empty text.
 #[must_use]
 pub fn equal(a: &Option<Value>, b: &Option<Value>) -> bool {
     match (a, b) {
@@ -22,7 +22,7 @@ fn equal_values(a: &Value, b: &Value) -> bool {
         }
         (Value::Str(a), Value::Str(b)) => a == b,
         (Value::Bool(a), Value::Bool(b)) => a == b,
-        // Digits as they would be printed: `"1.0"` is the number 1, too.
+        // Compares the numeric value of the text, so `"1.0"` equals the number 1.
         (Value::Str(text), number) | (number, Value::Str(text)) if is_number(number) => {
             **text == *to_js_string(number) || same_number(a, b)
         }
@@ -39,7 +39,7 @@ fn is_number(value: &Value) -> bool {
     matches!(value, Value::Int(_) | Value::Float(_))
 }
 
-/// A number, or the number that a text is.
+/// Returns a number, or the number in a text.
 pub(super) fn as_number(value: &Value) -> Option<f64> {
     let number = match value {
         Value::Int(number) => *number as f64,

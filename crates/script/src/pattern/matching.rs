@@ -1,4 +1,4 @@
-//! Holds a value against a pattern.
+//! Matches a value against a pattern.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::expression::{
 
 type MatchResult = Result<bool, MatchError>;
 
-/// Whether `value` matches; its names go to `bindings` if it does.
+/// Returns whether `value` matches. Adds its names to `bindings` only in that case.
 pub(super) fn matches(
     node: &PatternNode,
     value: &Option<Value>,
@@ -41,7 +41,7 @@ struct MatchWalk<'a> {
     bound: Vec<(Arc<str>, Value)>,
 }
 
-/// Names as an expression inside of a pattern sees them.
+/// The names that an expression inside a pattern can use.
 impl NameResolver for MatchWalk<'_> {
     fn get(&self, name: &str) -> NameValue {
         if name == CONDITION {
@@ -126,7 +126,7 @@ impl MatchWalk<'_> {
         })
     }
 
-    /// What a way that failed had named is forgotten.
+    /// Tries alternatives, and discards the bindings of those that fail.
     fn either(&mut self, nodes: &[PatternNode], value: &Option<Value>) -> MatchResult {
         let before = self.bound.len();
         for node in nodes {
@@ -188,7 +188,7 @@ impl MatchWalk<'_> {
     }
 }
 
-/// The items that stand for those before and behind `..`, if there are as many as needed.
+/// Returns the items for the patterns before and after `..`, if the list is long enough.
 fn parts<'l>(pattern: &ListPattern, list: &'l ValueList) -> Option<(&'l [Value], &'l [Value])> {
     let least = pattern.before.len() + pattern.after.as_ref().map_or(0, Vec::len);
     let fits = match pattern.after {
@@ -208,7 +208,7 @@ fn has_no_other(pattern: &ObjectPattern, map: &Map) -> bool {
     map.iter().all(|(key, _)| known(key))
 }
 
-/// Order needs two numbers, or two texts that are not both numbers.
+/// Compares two numbers, or two texts that are not both numbers.
 fn compares(comparison: CompareOp, value: &Option<Value>, operand: &Option<Value>) -> bool {
     let order = match (value, operand) {
         (Some(a), Some(b)) => order(a, b),

@@ -1,19 +1,19 @@
-//! The patterns of `$match` and the ranges of `$for`.
+//! Patterns of `$match` and ranges of `$for`.
 //!
-//! A pattern is the key of a branch: a colon, then
-//! - `/RegEx/flags`, over texts and numbers; named groups become variables;
+//! A pattern is the key of a branch. It starts with a colon, followed by one of these:
+//! - `/RegEx/flags`, for texts and numbers; named groups become variables;
 //! - `> 12`, `>=`, `<`, `<=`, `!=`, `==` and any expression;
-//! - `"text"`, `123`, `true`, `null`: the whole value, where a number and its digits are one;
+//! - `"text"`, `123`, `true`, `null`: the whole value, where a number equals its digits;
 //! - `1..5`, `1..<5`, `1>..5`: a range;
-//! - `['a,b', _, name, ..]`: a list, item by item: `_` is anything, a name takes the item,
-//!   `..` is any number of items. The first item is also `first`;
-//! - `{x='a', y=':1||2'}`: an object with these fields and no others, `{x='a', ..}` with
-//!   others, too; a text that begins with a colon is itself a pattern;
+//! - `['a,b', _, name, ..]`: a list, item by item: `_` matches anything, a name binds the item,
+//!   `..` matches any number of items. The first item is also bound to `first`;
+//! - `{x='a', y=':1||2'}`: an object with exactly these fields, or `{x='a', ..}` with additional
+//!   ones; a text that starts with a colon is itself a pattern;
 //! - `a || b`, `a && b` of these;
-//! - any other expression: with `COND__` in it, it says whether it matches, else it is the
-//!   value to be equal to.
+//! - any other expression: if it contains `COND__`, its result decides, otherwise the value must
+//!   equal its result.
 //!
-//! And `_` alone is the branch for what nothing else matched.
+//! `_` alone matches if no other branch does.
 
 mod equal;
 mod matching;
@@ -33,29 +33,29 @@ pub use regex::{Captures, Regex, RegexError};
 use tree::PatternNode;
 pub use tree::{Bindings, CONDITION, Code, MAX_LENGTH, MAX_NESTING, MatchError, PatternError};
 
-/// The key of a branch, read once.
+/// The parsed key of a branch.
 #[derive(Clone, Debug)]
 pub struct BranchPattern {
     root: PatternNode,
 }
 
 impl BranchPattern {
-    /// Reads the key of a branch; `base` is its place in the file.
+    /// Parses the key of a branch. `base` is its span in the file.
     ///
     /// # Errors
-    /// Not a pattern, one longer than [`MAX_LENGTH`], or nested deeper than [`MAX_NESTING`].
+    /// The pattern is invalid, longer than [`MAX_LENGTH`], or nested deeper than [`MAX_NESTING`].
     pub fn parse(key: &str, base: Span) -> Result<BranchPattern, PatternError> {
         parse::pattern(key, base).map(|root| BranchPattern { root })
     }
 
-    /// Whether it is `_`, the branch for what nothing else matched.
+    /// Returns whether it is `_`, the branch that runs if no other matches.
     #[must_use]
     pub fn is_else(&self) -> bool {
         matches!(self.root, PatternNode::Any)
     }
 
-    /// The expression, where the pattern is nothing else: one that needs an engine is
-    /// evaluated by whoever has one.
+    /// Returns the expression if the pattern is only that. If it needs an engine, the caller must
+    /// evaluate it.
     #[must_use]
     pub fn code(&self) -> Option<&Code> {
         match &self.root {
@@ -64,10 +64,10 @@ impl BranchPattern {
         }
     }
 
-    /// Whether a value matches. Names are added to `bindings` only if it does.
+    /// Matches a value. Names are added to `bindings` only if it matches.
     ///
     /// # Errors
-    /// [`MatchError`].
+    /// Returns a [`MatchError`] if the match cannot be decided.
     pub fn matches(
         &self,
         value: &Option<Value>,

@@ -1,4 +1,4 @@
-//! The key of a branch to a pattern.
+//! Parses the key of a branch.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::expression::{Expression, ParsedExpression};
 
 type PatternResult<T> = Result<T, PatternError>;
 
-/// Reads a key.
+/// Parses a key.
 pub(super) fn pattern(key: &str, base: Span) -> PatternResult<PatternNode> {
     let reader = Reader { key, base };
     let piece = ArgumentText {
@@ -42,7 +42,7 @@ pub(super) fn pattern(key: &str, base: Span) -> PatternResult<PatternNode> {
     }
 }
 
-/// Where a pattern stands: inside of a list or an object a bare name takes the value.
+/// The position of a pattern. Inside a list or an object, a bare name binds the value.
 #[derive(Clone, Copy)]
 struct PatternPosition {
     depth: usize,
@@ -65,7 +65,7 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn span(&self, start: usize, end: usize) -> Span {
-        // With YAML's escapes in it, the key is not the file's text.
+        // If the key contains YAML escapes, its offsets differ from those in the file.
         if self.base.end.saturating_sub(self.base.start) != self.key.len() {
             return self.base;
         }
@@ -83,7 +83,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// `a || b && c`, or an expression as a whole where it asks about the condition.
+    /// Parses `a || b && c`, or a whole expression that contains the condition.
     fn alternatives(
         &self,
         piece: ArgumentText<'a>,
@@ -200,8 +200,8 @@ impl<'a> Reader<'a> {
             let node = self.nested(item, place)?;
             list.after.as_mut().unwrap_or(&mut list.before).push(node);
         }
-        // The language says that `['a,b', _, _, last]` gives the first item to `first`. One that
-        // the pattern names, or skips, is not.
+        // `['a,b', _, _, last]` binds the first item to `first`, as the language defines. This does
+        // not apply if the pattern names or skips that item.
         let named = matches!(
             list.before.first(),
             None | Some(PatternNode::Any | PatternNode::Bind(_))
@@ -231,7 +231,7 @@ impl<'a> Reader<'a> {
         Ok(PatternNode::Object(object))
     }
 
-    /// `key=value`, `key: value`, or `key` alone, which takes the value.
+    /// Parses `key=value`, `key: value`, or `key` alone, which binds the value.
     fn field(&self, item: ArgumentText<'a>) -> PatternResult<(Arc<str>, Option<ArgumentText<'a>>)> {
         let mark = split::find_outside(item.text, |_, c| matches!(c, '=' | '＝' | ':' | '：'));
         let key = item.part(0, mark.unwrap_or(item.text.len())).trimmed();
@@ -251,7 +251,8 @@ impl<'a> Reader<'a> {
         Ok((name.into(), value))
     }
 
-    /// A text that begins with a colon is a pattern; any other text is itself.
+    /// Parses a text in a pattern: one that starts with a colon is a pattern, any other is a
+    /// literal.
     fn nested(
         &self,
         piece: ArgumentText<'a>,
@@ -273,7 +274,7 @@ impl<'a> Reader<'a> {
         }
         let code = match self.code(piece) {
             Ok(code) => code,
-            // Not valid JavaScript, such as an unescaped quote: the unquoted text is the literal.
+            // Invalid JavaScript, such as an unescaped quote: the unquoted text is the literal.
             Err(error) => {
                 let text = split::unquote(piece.text).ok_or(error)?;
                 return Ok(PatternNode::Literal(Some(Value::from(text))));
@@ -291,7 +292,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// `-12` is an operator and a number; to a pattern it is a number.
+    /// Returns a constant. As an expression `-12` is an operator and a number; in a pattern it is a
+    /// number.
     fn constant(&self, expression: &Expression) -> Option<PatternNode> {
         if !expression.names().is_empty() {
             return None;
@@ -325,7 +327,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// What stands between commas; nothing behind a last one.
+/// Splits a list at its commas. A trailing comma adds no item.
 fn items(inner: ArgumentText<'_>) -> Vec<ArgumentText<'_>> {
     let mut items: Vec<ArgumentText<'_>> =
         split::pieces(inner.text, |c, _| matches!(c, ',' | '，'))
@@ -338,7 +340,7 @@ fn items(inner: ArgumentText<'_>) -> Vec<ArgumentText<'_>> {
     items
 }
 
-/// Cuts at `||` or `&&` outside of quotes, brackets and regular expressions.
+/// Splits at `||` or `&&` outside of quotes, brackets and regular expressions.
 fn cut<'a>(piece: ArgumentText<'a>, mark: &str) -> Vec<ArgumentText<'a>> {
     let mut parts = Vec::new();
     let mut start = 0;
@@ -360,8 +362,8 @@ fn cut<'a>(piece: ArgumentText<'a>, mark: &str) -> Vec<ArgumentText<'a>> {
     }
 }
 
-/// How much of a text is a regular expression that stands at its beginning: to the first
-/// slash behind which a pattern may end. A slash inside need not be escaped.
+/// Returns the length of the regular expression at the start of a text. It ends at the first slash
+/// after which a pattern may end, so slashes inside need not be escaped.
 fn regex_length(text: &str) -> usize {
     let Some(body) = text.trim_start().strip_prefix('/') else {
         return 0;

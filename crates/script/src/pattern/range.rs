@@ -4,26 +4,26 @@ use quillet_core::{Map, Value};
 
 use crate::expression::{from_number, parse_number};
 
-/// Numbers from a start to an end.
+/// A range of numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NumberRange {
-    /// Where it starts. Finite.
+    /// The start. Finite.
     pub start: f64,
-    /// Where it ends. Finite.
+    /// The end. Finite.
     pub end: f64,
-    /// `>..`: the start is not part of it.
+    /// `>..`: whether the start is excluded.
     pub excludes_start: bool,
-    /// `..<`: the end is not part of it.
+    /// `..<`: whether the end is excluded.
     pub excludes_end: bool,
 }
 
-/// A step of zero goes nowhere.
+/// Error for a step that is zero or not finite.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the step of a range must be a number other than 0")]
 pub struct StepError;
 
-/// The numbers of a range, one step apart. The n-th is start + n·step, so that steps such
-/// as 0.1 do not add up their errors.
+/// Iterator over a range. The n-th number is start + n·step, so that rounding errors of steps such
+/// as 0.1 do not accumulate.
 #[derive(Clone, Debug)]
 pub struct Values {
     range: NumberRange,
@@ -33,7 +33,7 @@ pub struct Values {
 }
 
 impl NumberRange {
-    /// Reads a range, or a count: `3` is `1..3`.
+    /// Parses a range, or a count: `3` is `1..3`.
     ///
     /// ```
     /// use quillet_script::pattern::NumberRange;
@@ -51,7 +51,7 @@ impl NumberRange {
         })
     }
 
-    /// Reads a range that says both its ends.
+    /// Parses a range with both ends.
     ///
     /// ```
     /// use quillet_script::pattern::NumberRange;
@@ -74,7 +74,7 @@ impl NumberRange {
         })
     }
 
-    /// 1 up to `count`.
+    /// Creates the range from 1 to `count`.
     #[must_use]
     pub fn count(count: f64) -> NumberRange {
         NumberRange {
@@ -85,7 +85,7 @@ impl NumberRange {
         }
     }
 
-    /// Whether a number lies in it. Which end is the lower one makes no difference.
+    /// Returns whether it contains a number, independent of which end is lower.
     #[must_use]
     pub fn contains(&self, number: f64) -> bool {
         let (low, high) = (self.start.min(self.end), self.start.max(self.end));
@@ -94,7 +94,7 @@ impl NumberRange {
         low <= number && number <= high && !excluded
     }
 
-    /// Its numbers, `step` apart: none where the step leads away from the end.
+    /// Iterates over its numbers with a step. Empty if the step leads away from the end.
     ///
     /// # Errors
     /// A step of zero, or one that is not finite.
@@ -114,7 +114,7 @@ impl NumberRange {
         if step == 0.0 || !step.is_finite() {
             return Err(StepError);
         }
-        // A hair is added so that 0..0.3 by 0.1 has its end: 0.3/0.1 is 2.9999999999999996.
+        // The tolerance makes 0..0.3 by 0.1 include its end, because 0.3/0.1 is 2.9999999999999996.
         let steps = ((self.end - self.start) / step + 1e-9).floor();
         let reaches_end = self.excludes_end && close(self.start + steps * step, self.end);
         let last = steps - f64::from(u8::from(reaches_end));
@@ -126,7 +126,7 @@ impl NumberRange {
         })
     }
 
-    /// What `$for` says is being gone through: `{start, end, step}`.
+    /// Returns the value of the range for `$for`: `{start, end, step}`.
     #[must_use]
     pub fn to_value(&self, step: f64) -> Value {
         let entries = [("start", self.start), ("end", self.end), ("step", step)];
@@ -144,7 +144,7 @@ impl Iterator for Values {
         }
         let number = self.range.start + self.next as f64 * self.step;
         self.next += 1;
-        // The hair may have led past the end.
+        // The tolerance may have led past the end.
         let beyond = (number - self.range.end) * self.step > 0.0;
         Some(from_number(if beyond { self.range.end } else { number }))
     }

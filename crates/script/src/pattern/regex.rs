@@ -1,8 +1,8 @@
-//! Regular expressions of JavaScript, bounded in time and memory.
+//! JavaScript regular expressions with limits on time and memory.
 //!
-//! The syntax is ECMAScript's (see [`super::translate`] for how it is carried over); the
-//! search is by `fancy-regex`. Patterns come from authors, but the texts that they are run
-//! over come from models and users: a search that continues for too long is an error.
+//! The syntax is that of ECMAScript, which [`super::translate`] converts for `fancy-regex`. Authors
+//! write the patterns, but the searched texts come from models and users, so a search that takes
+//! too long is an error.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -11,15 +11,15 @@ use fancy_regex::RegexBuilder;
 
 use super::translate::{self, TranslatedRegex};
 
-/// The longest pattern, in bytes.
+/// Maximum length of a pattern in bytes.
 pub const MAX_PATTERN: usize = 8 << 10;
-/// How often a search may go back and try another way.
+/// Maximum number of backtracking steps in a search.
 pub const MAX_BACKTRACKS: usize = 200_000;
-/// The memory that a compiled pattern may take, in bytes; counted repetitions such as
-/// `(a{1,100}){1,100}` grow it.
+/// Maximum memory of a compiled pattern in bytes. Counted repetitions such as `(a{1,100}){1,100}`
+/// increase it.
 pub const MAX_COMPILED: usize = 1 << 20;
 
-/// A compiled pattern; cloning shares it.
+/// A compiled pattern. Cloning is cheap.
 #[derive(Clone, Debug)]
 pub struct Regex {
     compiled: Arc<fancy_regex::Regex>,
@@ -27,38 +27,38 @@ pub struct Regex {
     source: Arc<str>,
 }
 
-/// The error of a pattern that was not compiled, or of a search that was not finished.
+/// Error for an invalid pattern or an aborted search.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RegexError {
-    /// It is no regular expression of JavaScript, or one that this engine cannot do.
+    /// The pattern is not a JavaScript regular expression, or uses unsupported syntax.
     #[error("invalid regular expression /{pattern}/: {message}")]
     Syntax {
-        /// The pattern as it was written.
+        /// The pattern as written.
         pattern: String,
         /// The problem.
         message: String,
     },
-    /// A flag that JavaScript does not know.
+    /// An unknown flag.
     #[error("unknown regular expression flag `{0}`: use d, g, i, m, s, u, v or y")]
     Flag(char),
-    /// It is too long, or takes too much memory once compiled.
+    /// The pattern is too long, or needs too much memory when compiled.
     #[error(
         "the regular expression is too large: at most {MAX_PATTERN} bytes, or {MAX_COMPILED} \
         bytes when compiled"
     )]
     Size,
-    /// The search did not end.
+    /// The search exceeded its limit.
     #[error(
         "the search for /{pattern}/ exceeded {MAX_BACKTRACKS} backtracking steps: simplify it, or \
         shorten the text"
     )]
     Backtracks {
-        /// The pattern as it was written.
+        /// The pattern as written.
         pattern: String,
     },
 }
 
-/// A match and its groups.
+/// A match with its groups.
 #[derive(Clone, Debug)]
 pub struct Captures<'t> {
     text: &'t str,
@@ -67,8 +67,8 @@ pub struct Captures<'t> {
 }
 
 impl Regex {
-    /// Compiles a pattern as it stands between the slashes of JavaScript, with its flags:
-    /// `i`, `m`, `s` and `y` do what they do there; `d`, `g`, `u` and `v` change nothing.
+    /// Compiles a pattern without its slashes, and its flags: `i`, `m`, `s` and `y` have their
+    /// JavaScript meaning; `d`, `g`, `u` and `v` have no effect.
     ///
     /// # Errors
     /// [`RegexError::Syntax`], [`RegexError::Flag`], [`RegexError::Size`].
@@ -109,7 +109,7 @@ impl Regex {
         })
     }
 
-    /// Whether the pattern is found anywhere in the text.
+    /// Returns whether the pattern matches anywhere in a text.
     ///
     /// # Errors
     /// [`RegexError::Backtracks`].
@@ -117,7 +117,7 @@ impl Regex {
         self.compiled.is_match(text).map_err(|_| self.endless())
     }
 
-    /// Where the pattern is found first.
+    /// Returns the range of the first match.
     ///
     /// # Errors
     /// [`RegexError::Backtracks`].
@@ -136,7 +136,7 @@ impl Regex {
         Ok(found.map(|found| found.start()..found.end()))
     }
 
-    /// The first match with its groups.
+    /// Returns the first match with its groups.
     ///
     /// # Errors
     /// [`RegexError::Backtracks`].
@@ -162,18 +162,18 @@ impl Regex {
         }))
     }
 
-    /// How many groups it has, without the whole match.
+    /// Returns the number of groups, without the whole match.
     #[must_use]
     pub fn groups(&self) -> usize {
         self.compiled.captures_len().saturating_sub(1)
     }
 
-    /// Names of groups, in the order in which they stand.
+    /// Returns the names of groups in the order of the pattern.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.names.iter().map(|(name, _)| name.as_str())
     }
 
-    /// The pattern as it was written.
+    /// Returns the pattern as written.
     #[must_use]
     pub fn source(&self) -> &str {
         &self.source
@@ -200,33 +200,35 @@ fn refused(pattern: &str, error: &fancy_regex::Error) -> RegexError {
 }
 
 impl<'t> Captures<'t> {
-    /// A group by its number; 0 is the whole match. `None` where it took no part.
+    /// Returns a group by number; 0 is the whole match. `None` if it did not participate in the
+    /// match.
     #[must_use]
     pub fn get(&self, group: usize) -> Option<&'t str> {
         self.text.get(self.range(group)?)
     }
 
-    /// Where a group stands, in bytes of the text.
+    /// Returns the byte range of a group in the text.
     #[must_use]
     pub fn range(&self, group: usize) -> Option<Range<usize>> {
         self.groups.get(group)?.clone()
     }
 
-    /// A group by its name.
+    /// Returns a group by name.
     #[must_use]
     pub fn name(&self, name: &str) -> Option<&'t str> {
         let (_, group) = self.names.iter().find(|(known, _)| known == name)?;
         self.get(*group)
     }
 
-    /// Named groups that took part.
+    /// Returns the named groups that participated in the match.
     pub fn named(&self) -> impl Iterator<Item = (&str, &'t str)> {
         self.names
             .iter()
             .filter_map(|(name, group)| Some((name.as_str(), self.get(*group)?)))
     }
 
-    /// What a script means by the match: its first group, or all of it where it has none.
+    /// Returns the value of the match for scripts: its first group, or the whole match without
+    /// groups.
     #[must_use]
     pub fn main(&self) -> &'t str {
         let group = usize::from(self.groups.len() > 1);

@@ -1,8 +1,8 @@
-//! A pattern of ECMAScript in the words of the engine that searches.
+//! Translates ECMAScript patterns to the syntax of the search engine.
 //!
-//! Both languages share most of their syntax. What differs is said here in full: classes
-//! such as `\d` are ASCII in JavaScript and Unicode in Rust, `.` stops at four line ends
-//! and not at one, a `[` in a class is a plain character, a lone brace is one too.
+//! The languages share most of their syntax. These are the differences: classes such as `\d` are
+//! ASCII in JavaScript and Unicode in Rust, `.` excludes four line terminators instead of one, and
+//! a `[` in a class or an unmatched brace is an ordinary character.
 
 /// A translated pattern and the numbers of its named groups.
 #[derive(Debug)]
@@ -15,14 +15,14 @@ const DIGIT: &str = "0-9";
 const WORD: &str = "A-Za-z0-9_";
 const SPACE: &str =
     r"\x09-\x0d\x20\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}\x{feff}";
-/// `\b` by ASCII letters: beside Chinese text the Unicode kind finds no word.
+/// `\b` for ASCII letters, because the Unicode version finds no word boundary next to Chinese text.
 const BOUNDARY: &str = "(?:(?<=[A-Za-z0-9_])(?![A-Za-z0-9_])|(?<![A-Za-z0-9_])(?=[A-Za-z0-9_]))";
 const NO_BOUNDARY: &str = "(?:(?<=[A-Za-z0-9_])(?=[A-Za-z0-9_])|(?<![A-Za-z0-9_])(?![A-Za-z0-9_]))";
 
-/// Carries a pattern over. What both languages hold for wrong is left for the engine to say.
+/// Translates a pattern. Errors that both languages share are left to the engine.
 ///
 /// # Errors
-/// What only JavaScript holds for wrong.
+/// An error in JavaScript only.
 pub(super) fn translate(pattern: &str, flags: &str) -> Result<TranslatedRegex, &'static str> {
     let mut writer = RegexWriter {
         rest: pattern,
@@ -44,7 +44,7 @@ pub(super) fn translate(pattern: &str, flags: &str) -> Result<TranslatedRegex, &
     Ok(TranslatedRegex { text, names })
 }
 
-/// Names of groups with their numbers: a `\k<name>` may come before its group.
+/// Returns the group names with their numbers, because a `\k<name>` may precede its group.
 fn group_names(pattern: &str) -> Vec<(String, usize)> {
     let mut names = Vec::new();
     let mut count = 0;
@@ -69,7 +69,7 @@ fn group_names(pattern: &str) -> Vec<(String, usize)> {
     names
 }
 
-/// The name in `?<name>`, which is no lookbehind.
+/// Returns the name in `?<name>`, but not for a lookbehind.
 fn group_name(after: &str) -> Option<&str> {
     let named = after.strip_prefix("?<")?;
     let (name, _) = named.split_once('>')?;
@@ -125,8 +125,8 @@ impl RegexWriter<'_> {
         }
     }
 
-    /// After a quantifier, `?` makes it lazy. A `+` there would make it possessive, which
-    /// JavaScript does not have.
+    /// After a quantifier, `?` makes it lazy. A `+` would make it possessive in the engine, which
+    /// JavaScript does not support.
     fn lazy(&mut self) -> Result<(), &'static str> {
         if self.rest.starts_with('?') {
             self.skip(1);
@@ -139,13 +139,13 @@ impl RegexWriter<'_> {
         }
     }
 
-    /// What is in `{2,3}`, if that is what comes next, brackets and all.
+    /// Returns the text `{2,3}` including its braces, if it is next.
     fn count(&self) -> Option<&str> {
         let (inside, _) = self.rest.strip_prefix('{')?.split_once('}')?;
         is_count(inside).then(|| &self.rest[..inside.len() + 2])
     }
 
-    /// `{2}`, `{2,}` and `{2,3}` repeat; any other brace is a brace.
+    /// Translates `{2}`, `{2,}` and `{2,3}` as repetitions. Any other brace is a literal.
     fn brace(&mut self) -> Result<(), &'static str> {
         let Some(count) = self.count().map(str::to_owned) else {
             self.skip(1);
@@ -169,7 +169,7 @@ impl RegexWriter<'_> {
         self.skip(usize::from(negated));
         if self.rest.starts_with(']') {
             self.skip(1);
-            // `[^]` is anything, `[]` is nothing.
+            // `[^]` matches anything, `[]` matches nothing.
             self.out.push_str(if negated { "(?s:.)" } else { "(?!)" });
             return;
         }
@@ -182,7 +182,8 @@ impl RegexWriter<'_> {
                 }
                 '\\' => self.escape(true),
                 '[' | '&' | '~' | '^' => self.literal(c),
-                // Two hyphens are a range up to a hyphen, and not a difference of sets.
+                // In JavaScript two hyphens are a range up to a hyphen; in the engine they are a
+                // set difference.
                 '-' if self.out.ends_with('-') => self.literal(c),
                 c => self.out.push(c),
             }
@@ -227,7 +228,7 @@ impl RegexWriter<'_> {
         }
     }
 
-    /// `\p{L}`, whose braces count nothing.
+    /// Translates `\p{L}`, whose braces are not a repetition.
     fn property(&mut self, mark: char) {
         let end = self.rest.find('}').map_or(self.rest.len(), |at| at + 1);
         self.out.extend(['\\', mark]);
@@ -261,7 +262,8 @@ impl RegexWriter<'_> {
         self.skip(more);
     }
 
-    /// What a group found; in JavaScript a group that took no part found the empty text.
+    /// Translates a backreference. In JavaScript, a group that did not participate matches the
+    /// empty text.
     fn back(&mut self, number: &str) {
         self.out.push_str(&format!(r"(?({number})\{number}|)"));
     }
@@ -272,7 +274,7 @@ impl RegexWriter<'_> {
                 self.skip(1);
                 self.code(letter as u32 % 32);
             }
-            // A backslash and a `c`.
+            // A literal backslash followed by `c`.
             None => self.out.push_str(r"\\c"),
         }
     }
@@ -308,7 +310,7 @@ impl RegexWriter<'_> {
     }
 }
 
-/// The character that `D83D\uDE00` stands for.
+/// Returns the code point of a surrogate pair such as `D83D\uDE00`.
 fn surrogates(text: &str) -> Option<u32> {
     let high = u32::from_str_radix(text.get(..4)?, 16).ok()?;
     let low = u32::from_str_radix(text.get(4..)?.strip_prefix(r"\u")?.get(..4)?, 16).ok()?;

@@ -1,4 +1,4 @@
-//! Patterns as a tree, and the errors of reading and matching them.
+//! The tree of a pattern, and errors of parsing and matching.
 
 use std::sync::Arc;
 
@@ -19,15 +19,15 @@ pub const MAX_NESTING: usize = 32;
 /// Variables that a pattern binds to parts of a value.
 pub type Bindings = MapTable;
 
-/// An expression inside of a pattern.
+/// An expression in a pattern.
 #[derive(Clone, Debug)]
 pub struct Code {
-    /// As it was written.
+    /// The text as written.
     pub text: Arc<str>,
-    /// Native, or for an engine. Never invalid.
+    /// The parsed expression, native or for an engine. Never invalid.
     pub parsed: ParsedExpression,
-    /// Whether its result is the match, because it uses [`CONDITION`]; otherwise the value must
-    /// be [`equal`](super::equal()) to its result.
+    /// Whether its result decides the match, because it uses [`CONDITION`]. Otherwise the value
+    /// must be [`equal`](super::equal()) to its result.
     pub test: bool,
     /// Its location in the file.
     pub span: Span,
@@ -58,12 +58,12 @@ pub(super) enum CompareOp {
     NotEqual,
 }
 
-/// Items before `..`, and after it where there is one.
+/// The items before `..`, and those after it if it is present.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ListPattern {
     pub(super) before: Vec<PatternNode>,
     pub(super) after: Option<Vec<PatternNode>>,
-    /// Whether the first item also is `first`.
+    /// Whether the first item is also bound to `first`.
     pub(super) names_first: bool,
 }
 
@@ -73,11 +73,11 @@ pub(super) struct ObjectPattern {
     pub(super) partial: bool,
 }
 
-/// The error of a key that cannot be read as a pattern.
+/// Error for an invalid pattern.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct PatternError {
-    /// The problem, one sentence without a full stop.
+    /// The problem in one sentence without a full stop.
     pub message: String,
     /// Its location in the file.
     pub span: Span,
@@ -85,11 +85,12 @@ pub struct PatternError {
     pub help: Option<String>,
 }
 
-/// The error of a match that could not be decided.
+/// Error for a match that cannot be decided.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MatchError {
-    /// An expression has no value. [`EvalError::JavaScript`]: the pattern needs an engine,
-    /// and is not one expression alone (see [`BranchPattern::code`](super::BranchPattern::code)).
+    /// An expression cannot be evaluated. With [`EvalError::JavaScript`], the pattern needs an
+    /// engine and does not consist only of one expression (see
+    /// [`BranchPattern::code`](super::BranchPattern::code)).
     #[error("{error}")]
     Expression {
         /// The error of the expression.

@@ -1,5 +1,5 @@
-//! The blocks of directives: `then` and `else` of `$if`, `do` of `$while` and `$for`, the patterns
-//! of `$match`.
+//! Parses the blocks of directives: `then` and `else` of `$if`, `do` of `$while` and `$for`, and
+//! the patterns of `$match`.
 
 use std::sync::Arc;
 
@@ -10,8 +10,8 @@ use super::located_scalar::LocatedScalar;
 use crate::directive::{DirectiveForm, DirectiveSpec};
 use crate::syntax::{Branch, CallExpr, CallTarget};
 
-/// Takes the blocks out of a call's fields, and out of its value where they
-/// stand there: `$if(x): {then: …}`, `$match(x): {…}`, `$while(x): […]`.
+/// Moves the blocks of a call from its fields, or from its value: `$if(x): {then: …}`, `$match(x):
+/// {…}`, `$while(x): […]`.
 pub(super) fn split(call: &mut CallExpr, classifier: &mut Classifier<'_>) {
     let CallTarget::Directive(directive) = call.target else {
         return;
@@ -27,7 +27,7 @@ pub(super) fn split(call: &mut CallExpr, classifier: &mut Classifier<'_>) {
     }
     let mut entries = std::mem::take(&mut call.fields);
     if let Some(NodeData::Map(inner)) = call.value.as_ref().map(|value| &value.data)
-        // A value without any block is data for the directive and stays whole.
+        // A value without any block is data for the directive and is not split.
         && inner.iter().any(|entry| holds(entry.name()))
     {
         entries.extend(inner.iter().cloned());
@@ -47,7 +47,8 @@ pub(super) fn split(call: &mut CallExpr, classifier: &mut Classifier<'_>) {
     }
 }
 
-/// A key that is neither a block, a pattern nor a parameter: what it holds would never run.
+/// Reports a key that is neither a block, a pattern nor a parameter, because it would have no
+/// effect.
 fn misplaced(known: &DirectiveSpec, entry: &MapEntry) -> Option<YamlProblem> {
     let name = entry.name();
     let (why, help) = known.refusal(name)?;
@@ -72,14 +73,14 @@ fn branch(entry: &MapEntry, classifier: &mut Classifier<'_>) -> Branch {
     }
 }
 
-/// `$while(x): [instructions]`: the value is the first block where brackets hold the condition.
+/// `$while(x): [instructions]`: the value is the first block if the condition is in parentheses.
 fn whole_value(call: &mut CallExpr, key: &str, classifier: &mut Classifier<'_>) {
     if call.arguments.is_none() || !call.branches.is_empty() {
         return;
     }
     let Some(value) = call
         .value
-        // Only a list is a block here; any other value stays with the directive.
+        // Only a list is a block here. Any other value is data for the directive.
         .take_if(|value| matches!(value.data, NodeData::List(_)))
     else {
         return;

@@ -1,12 +1,12 @@
-//! `$name(arguments)` and `-> a -> $b(…)`: calls that are written as one text.
+//! Parses calls in text form: `$name(arguments)` and `-> a -> $b(…)`.
 
 use quillet_yaml::YamlProblem;
 
 use super::located_scalar::LocatedScalar;
 use crate::syntax::{CallExpr, CallTarget};
 
-/// A call as a text, without value and fields; `None` if the text is none.
-/// `$name`, `$name(…)`, `$|name`, `$|name(…)`, with full-width brackets too.
+/// Parses a call without value and fields: `$name`, `$name(…)`, `$|name`, `$|name(…)`, also with
+/// full-width brackets. Returns `None` for any other text.
 pub(crate) fn call(text: LocatedScalar<'_>) -> Option<CallExpr> {
     let rest = text.text.strip_prefix('$')?;
     let piped = rest.starts_with('|');
@@ -26,7 +26,7 @@ pub(crate) fn call(text: LocatedScalar<'_>) -> Option<CallExpr> {
     })
 }
 
-/// A call of a name, with nothing else.
+/// Creates a call that has only a name.
 pub(crate) fn bare(target: CallTarget, name: LocatedScalar<'_>) -> CallExpr {
     CallExpr {
         span: name.whole,
@@ -40,8 +40,8 @@ pub(crate) fn bare(target: CallTarget, name: LocatedScalar<'_>) -> CallExpr {
     }
 }
 
-/// Where the name ends, and the bytes between the brackets. `None` if there is
-/// something after the brackets: such a text is no call.
+/// Returns the end of the name and the byte range in the parentheses. `None` if text follows them,
+/// because that is not a call.
 fn shape(text: &str, begin: usize) -> Option<(usize, Option<(usize, usize)>)> {
     let after = text.get(begin..)?;
     let Some(open) = after.find(['(', '（']).map(|at| begin + at) else {
@@ -51,7 +51,7 @@ fn shape(text: &str, begin: usize) -> Option<(usize, Option<(usize, usize)>)> {
     let close = match group(text, open) {
         Some(end) if end == text.len() => end,
         Some(_) => return None,
-        // A lone quote in the arguments is a text's apostrophe.
+        // An unmatched quote in the arguments is an apostrophe.
         None if text.ends_with([')', '）']) => text.len(),
         None => return None,
     };
@@ -59,14 +59,15 @@ fn shape(text: &str, begin: usize) -> Option<(usize, Option<(usize, usize)>)> {
     Some((open, Some((open + width, close - last))))
 }
 
-/// A name of a directive or function, perhaps with a path: `path.basename`, `char-dobby`.
+/// Returns whether a text is the name of a directive or function, or a path: `path.basename`,
+/// `char-dobby`.
 fn is_name(name: &str) -> bool {
     let begins = |first: char| first.is_alphabetic() || first == '_';
     let goes_on = |char: char| char.is_alphanumeric() || "_.-:$".contains(char);
     name.starts_with(begins) && name.chars().all(goes_on) && !name.ends_with(['.', '-', ':'])
 }
 
-/// The byte after the bracket that closes the one at `open`; brackets in quotes do not count.
+/// Returns the offset after the bracket that closes the one at `open`, ignoring brackets in quotes.
 pub(crate) fn group(text: &str, open: usize) -> Option<usize> {
     let mut depth = 0_usize;
     let mut quote = None;
@@ -95,7 +96,7 @@ pub(crate) fn group(text: &str, open: usize) -> Option<usize> {
     None
 }
 
-/// The links of `-> a -> b(…)`.
+/// Parses the calls in `-> a -> b(…)`.
 pub(crate) fn chain(text: LocatedScalar<'_>) -> Result<Vec<CallExpr>, YamlProblem> {
     let mut links = Vec::new();
     let mut begin = 2;
@@ -107,7 +108,7 @@ pub(crate) fn chain(text: LocatedScalar<'_>) -> Result<Vec<CallExpr>, YamlProble
     Ok(links)
 }
 
-/// Where the next `->` outside of brackets stands.
+/// Returns the offset of the next `->` outside of brackets.
 fn link_end(text: &str, begin: usize) -> Option<usize> {
     let mut at = begin;
     while let Some(rest) = text.get(at..) {
@@ -119,7 +120,8 @@ fn link_end(text: &str, begin: usize) -> Option<usize> {
         at = if rest.starts_with('-') {
             next + 1
         } else {
-            // An unclosed bracket takes the rest, so an arrow in it is no link.
+            // An unclosed bracket extends to the end, so an arrow in it does not start another
+            // call.
             group(text, next).unwrap_or(text.len())
         };
     }
@@ -155,7 +157,7 @@ fn link(text: LocatedScalar<'_>) -> Result<CallExpr, YamlProblem> {
     })
 }
 
-/// The text of a line before its comment; a `#` in brackets or quotes is none.
+/// Returns a line without its comment. A `#` in brackets or quotes does not start one.
 pub(crate) fn uncommented(row: &str) -> &str {
     let mut at = 0;
     while let Some(next) = row.get(at..).and_then(|rest| rest.find(['(', '（', '#'])) {
@@ -168,7 +170,7 @@ pub(crate) fn uncommented(row: &str) -> &str {
         at = if rest.starts_with('#') {
             next + 1
         } else {
-            // An unclosed bracket takes the rest, so a `#` in it begins no comment.
+            // An unclosed bracket extends to the end, so a `#` in it does not start a comment.
             group(row, next).unwrap_or(row.len())
         };
     }

@@ -1,4 +1,4 @@
-//! `!fn` and `!fn#`: functions in JavaScript and other languages.
+//! Parses `!fn` and `!fn#`: functions in JavaScript and other languages.
 
 use std::collections::HashMap;
 
@@ -8,12 +8,12 @@ use quillet_yaml::{Node, YamlProblem};
 use super::located_scalar::LocatedScalar;
 use crate::syntax::FunctionDeclaration;
 
-/// Whether a node is a function.
+/// Returns whether a node is a function.
 pub(crate) fn is_function(node: &Node) -> bool {
     matches!(node.tag.as_deref(), Some("fn" | "fn#"))
 }
 
-/// Reads a function. Its name is empty if it has none.
+/// Parses a function. Its name is empty if it has none.
 pub(crate) fn function(node: &Node, file: &str) -> Result<FunctionDeclaration, YamlProblem> {
     let Some(text) = node.text() else {
         let message = format!("a function must be code as text, not {}", node.kind());
@@ -32,7 +32,7 @@ pub(crate) fn function(node: &Node, file: &str) -> Result<FunctionDeclaration, Y
     let before = file.get(..node.span.start).unwrap_or_default();
     Ok(FunctionDeclaration {
         span: Span {
-            // A node begins after its tag, but the declaration includes the tag.
+            // The span of a node starts after its tag, but a declaration includes the tag.
             start: before.rfind("!fn").unwrap_or(node.span.start),
             end: node.span.end,
         },
@@ -43,14 +43,14 @@ pub(crate) fn function(node: &Node, file: &str) -> Result<FunctionDeclaration, Y
     })
 }
 
-/// The language that `[python]` names, and where the code begins.
+/// Parses a language mark such as `[python]`. Returns the language and the offset of the code.
 fn mark(text: &str) -> (String, usize) {
     let blank = text.len() - text.trim_start().len();
     let named = text.trim_start().strip_prefix('[');
     let named = named.and_then(|rest| rest.split_once(']'));
     let word = |word: &&str| !word.is_empty() && word.chars().all(|char| char.is_alphanumeric());
     match named.map(|(language, _)| language).filter(word) {
-        // `[a, b]` names no language, so the bracket is a part of the code.
+        // `[a, b]` is not a language, so the bracket is part of the code.
         None => ("js".to_owned(), 0),
         Some(language) => {
             let begin = blank + language.len() + 2;
@@ -62,7 +62,8 @@ fn mark(text: &str) -> (String, usize) {
     }
 }
 
-/// The name that the code declares; empty for `(event) {…}`, `function (x) {…}` and `x => …`.
+/// Returns the name that the code declares. Empty for `(event) {…}`, `function (x) {…}` and `x =>
+/// …`.
 fn name(code: &str, language: &str) -> String {
     let keywords: &[&str] = match language {
         "js" => &["async", "function", "*"],
@@ -71,7 +72,7 @@ fn name(code: &str, language: &str) -> String {
     let mut rest = code.trim_start();
     for keyword in keywords {
         let after = rest.strip_prefix(keyword).unwrap_or(rest);
-        // `functional(a)` only begins like a keyword; the whole word is the name.
+        // `functional(a)` only starts like a keyword; the whole word is the name.
         let apart = after.starts_with(|next: char| next.is_whitespace() || "(*".contains(next));
         if apart || *keyword == "*" {
             rest = after.trim_start();
@@ -86,7 +87,7 @@ fn name(code: &str, language: &str) -> String {
     }
 }
 
-/// The functions of a script: each needs a name, and no two the same.
+/// Checks the functions of a script: each needs a unique name.
 pub(super) fn distinct(
     functions: Vec<FunctionDeclaration>,
     problems: &mut Vec<YamlProblem>,

@@ -1,4 +1,4 @@
-//! What an item is: a message, a separator, a call, a chain, an expression, a function.
+//! Classifies items: messages, separators, calls, chains, expressions, functions.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::syntax::{
     MessageTemplate, ScriptSource, ScriptText,
 };
 
-/// Sorts nodes into items, and collects functions and everything wrong.
+/// Converts nodes to items, and collects functions and errors.
 pub(super) struct Classifier<'a> {
     file: &'a str,
     pub(super) functions: Vec<FunctionDeclaration>,
@@ -29,7 +29,7 @@ impl<'a> Classifier<'a> {
         }
     }
 
-    /// A node as instructions: the items of a list, or the one that it is.
+    /// Converts a node to instructions: the items of a list, or a single one.
     pub(super) fn block(&mut self, node: &Node) -> InstructionBlock {
         let items = match &node.data {
             NodeData::List(items) => items.iter().filter_map(|item| self.item(item)).collect(),
@@ -38,7 +38,7 @@ impl<'a> Classifier<'a> {
         InstructionBlock { items }
     }
 
-    /// A node as an instruction; `None` for nothing, a function, and what is wrong.
+    /// Converts a node to an instruction. Returns `None` for null, a function, or an error.
     pub(super) fn item(&mut self, node: &Node) -> Option<Instruction> {
         if function::is_function(node) {
             match function::function(node, self.file) {
@@ -57,7 +57,7 @@ impl<'a> Classifier<'a> {
         }
         let kind = match &node.data {
             NodeData::Scalar(scalar) => self.scalar(node, scalar)?,
-            // Before blocks: YAML reads an unquoted `[[x]]` as a list in a list.
+            // Checked before blocks, because YAML reads an unquoted `[[x]]` as a nested list.
             NodeData::List(_) if self.opens_hole(node) => return None,
             NodeData::List(_) => ItemKind::Block(self.block(node)),
             NodeData::Map(entries) => self.mapping(node, entries)?,
@@ -68,13 +68,12 @@ impl<'a> Classifier<'a> {
         })
     }
 
-    /// An instruction that is a call or a chain on one line: read as it stands,
-    /// so that `: ` and ` #` in its arguments need no quotes around all of it.
-    /// `None` if it is something else, `Some(None)` if it is wrong.
+    /// Parses a call or a chain on one line directly, so that `: ` and ` #` in its arguments do not
+    /// need quotes. Returns `None` if it is something else, and `Some(None)` if it is invalid.
     pub(super) fn line(&mut self, part: Span) -> Option<Option<Instruction>> {
         let mut rows = lines::rows(self.file, part);
         let (span, first) = rows.next()?;
-        // Lines below the call are its fields, and only YAML can read those.
+        // Lines below the call are its fields, which need YAML.
         let alone = rows.all(|(_, row)| row.is_empty() || row.trim_start().starts_with('#'));
         let row = first.strip_prefix("- ").unwrap_or(first);
         let start = span.start + first.len() - row.len();
@@ -93,12 +92,12 @@ impl<'a> Classifier<'a> {
         }
     }
 
-    /// The file that nodes have their places in.
+    /// Returns the file that the spans of nodes refer to.
     pub(super) fn file(&self) -> &'a str {
         self.file
     }
 
-    /// Everything wrong.
+    /// Returns all errors.
     pub(super) fn finish(self, source: &ScriptSource) -> Result<(), Vec<Diagnostic>> {
         let mut problems = self.problems;
         for function in self.functions {
@@ -129,7 +128,7 @@ impl<'a> Classifier<'a> {
         self.problems.push(problem);
     }
 
-    /// `[[x]]` without quotes is a list of a list.
+    /// Reports `[[x]]` without quotes, which YAML reads as a nested list.
     pub(super) fn opens_hole(&mut self, node: &Node) -> bool {
         let written = self.file.get(node.span.start..).unwrap_or_default();
         let nested = |items: &[Node]| matches!(items, [item] if item.items().is_some());
@@ -145,14 +144,14 @@ impl<'a> Classifier<'a> {
         if scalar.value == Value::Null {
             return None;
         }
-        // `- |` with nothing below it.
+        // `- |` without text below it.
         if scalar.style == ScalarFormat::Literal && scalar.text.is_empty() {
             return Some(ItemKind::Call(pipe(node)));
         }
         self.text(node, LocatedScalar::of(node, &scalar.text, self.file))
     }
 
-    /// A text as an instruction. `node` is the content if it is a message.
+    /// Converts a text to an instruction. `node` is the content if it is a message.
     pub(super) fn text(&mut self, node: &Node, placed: LocatedScalar<'_>) -> Option<ItemKind> {
         let text = placed.text.trim_end();
         let placed = placed.trim();
@@ -188,12 +187,14 @@ impl<'a> Classifier<'a> {
     fn mapping(&mut self, node: &Node, entries: &[MapEntry]) -> Option<ItemKind> {
         let directive = |entry: &&MapEntry| entry.name().starts_with('$');
         let tool = |entry: &&MapEntry| entry.value.as_str() == Some("$tool");
-        // Before messages: YAML made a key of the first half of a call, which would pass as a role.
+        // Checked before messages: YAML has split a call at a colon, and its first half would pass
+        // as a role.
         if let Some(kind) = self.torn(node, entries) {
             return kind;
         }
         if let Some(found) = entries.iter().find(|entry| directive(entry) || tool(entry)) {
-            // By address, so that only the found entry is left out, whatever the others hold.
+            // Compared by address, so that only the entry found is left out, even if others are
+            // equal.
             let fields = entries.iter().filter(|entry| !std::ptr::eq(*entry, found));
             let fields: Vec<MapEntry> = fields.cloned().collect();
             return self.call(node, found, fields);
@@ -201,7 +202,7 @@ impl<'a> Classifier<'a> {
         self.message(node, entries)
     }
 
-    /// `$print("a: b")` without quotes, which YAML tears at the colon.
+    /// Repairs `$print("a: b")` without quotes, which YAML splits at the colon.
     fn torn(&mut self, node: &Node, entries: &[MapEntry]) -> Option<Option<ItemKind>> {
         let [entry] = entries else { return None };
         let key = entry.name();
@@ -253,7 +254,7 @@ impl<'a> Classifier<'a> {
     }
 }
 
-/// A scalar of this text, as if it had been written in quotes.
+/// Creates a scalar with this text, as if it were quoted.
 pub(super) fn words(text: &str) -> Scalar {
     let text: Arc<str> = text.into();
     Scalar {
@@ -263,7 +264,7 @@ pub(super) fn words(text: &str) -> Scalar {
     }
 }
 
-/// A text that begins as a call and continues as none: YAML has cut it.
+/// Returns whether a text starts like a call and ends unlike one, because YAML has split it.
 fn broken_call(text: &str) -> bool {
     let Some((name, _)) = text.split_once('(') else {
         return false;
@@ -274,12 +275,12 @@ fn broken_call(text: &str) -> bool {
     named && call::group(text, name.len()).is_none() && !text.ends_with([')', '）'])
 }
 
-/// Whether nothing stands after the colon. A written `null` is something.
+/// Returns whether there is no value after the colon. An explicit `null` is a value.
 fn absent(value: &Node) -> bool {
     value.is_null() && value.text() == Some("")
 }
 
-/// `|` as an item of a list is `$pipe`.
+/// `|` as a list item means `$pipe`.
 fn pipe(node: &Node) -> CallExpr {
     let name = ScriptText {
         span: node.span,

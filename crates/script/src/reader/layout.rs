@@ -1,4 +1,5 @@
-//! Small changes to a part before YAML reads it: what people write and YAML does not take.
+//! Adjusts the text of a part before YAML parses it, for common notations that YAML does not
+//! accept.
 
 use quillet_core::Span;
 use quillet_yaml::MappedText;
@@ -7,26 +8,26 @@ use super::lines::{block_head, rows};
 
 /// A line of a part.
 pub(crate) struct LayoutLine<'a> {
-    /// Its bytes in the file, with its line break.
+    /// Its span in the file, including the line break.
     pub(crate) span: Span,
-    /// Blanks before the text.
+    /// Number of spaces before the text.
     pub(crate) indent: usize,
-    /// The text after the blanks, without blanks at its end.
+    /// The text without surrounding white space.
     pub(crate) text: &'a str,
-    /// Whether it is inside of a text of several lines (`|`, `>`).
+    /// Whether it belongs to a block scalar (`|`, `>`).
     pub(crate) inside: bool,
-    /// Whether it holds no key: inside of a text, a comment, or blank.
+    /// Whether it has no key: a line of a block scalar, a comment, or a blank line.
     verbatim: bool,
 }
 
 impl LayoutLine<'_> {
-    /// The column where the text after list dashes begins.
+    /// Returns the column of the text after list dashes.
     pub(crate) fn column(&self) -> usize {
         self.indent + self.text.len() - after_dashes(self.text).len()
     }
 }
 
-/// What stands after the dashes of list items.
+/// Returns the text after the dashes of list items.
 pub(crate) fn after_dashes(mut text: &str) -> &str {
     while let Some(rest) = text.strip_prefix("- ") {
         text = rest.trim_start();
@@ -34,20 +35,20 @@ pub(crate) fn after_dashes(mut text: &str) -> &str {
     text
 }
 
-/// A part as it was written, but for colons in full width after roles and directives, and a block
-/// text's head (`|-`) on a line of its own.
+/// Returns a part with two adjustments: full-width colons after roles and directives become ASCII,
+/// and the header of a block scalar (`|-`) on its own line is joined with the line above.
 pub(super) fn written<'a>(file: &'a str, part: Span, roles: &[String]) -> MappedText<'a> {
     let text = file.get(part.start..part.end).unwrap_or_default();
     let plain = !text.contains('：') && !text.contains("\n|") && !text.contains("\n>");
-    // A part without these marks needs no edit and is taken from the file as it is.
+    // A part without these notations is used unchanged.
     if plain {
         return MappedText::of(file, part);
     }
     edited(file, part, roles, &[])
 }
 
-/// The part with the keys that stand indented below `$for: 3` moved beside it, which YAML needs and
-/// authors do not write; `None` if there is no such layout in it.
+/// Returns a part in which the keys indented below `$for: 3` are moved to its column, because YAML
+/// requires that and authors usually indent them. `None` if there are no such keys.
 pub(super) fn beside<'a>(file: &'a str, part: Span, roles: &[String]) -> Option<MappedText<'a>> {
     let rows = classified(file, part);
     let mut shifts = vec![0; rows.len()];
@@ -56,12 +57,13 @@ pub(super) fn beside<'a>(file: &'a str, part: Span, roles: &[String]) -> Option<
         if row.text.is_empty() {
             continue;
         }
-        // A comment or a line inside a block text may stand further out without ending the layout.
+        // A comment or a line of a block scalar may have less indentation without ending the
+        // layout.
         while open.last().is_some_and(|(indent, _)| row.indent < *indent) && !row.verbatim {
             open.pop();
         }
         if let Some(shift) = shifts.get_mut(at) {
-            // Never more than the blanks there are: the shift must not remove text.
+            // Limited to the existing spaces, because the shift must not remove text.
             *shift = open.iter().map(|(_, by)| by).sum::<usize>().min(row.indent);
         }
         if let Some(deeper) = deeper(&rows, at) {
@@ -72,7 +74,7 @@ pub(super) fn beside<'a>(file: &'a str, part: Span, roles: &[String]) -> Option<
     any.then(|| edited(file, part, roles, &shifts))
 }
 
-/// The column of keys that stand below `$name: value` and deeper than it.
+/// Returns the column of keys that are below `$name: value` and indented more.
 fn deeper(rows: &[LayoutLine<'_>], at: usize) -> Option<usize> {
     let row = rows.get(at).filter(|row| !row.verbatim)?;
     let text = after_dashes(row.text);
@@ -90,7 +92,7 @@ fn deeper(rows: &[LayoutLine<'_>], at: usize) -> Option<usize> {
     (key && next.indent > row.column()).then_some(next.indent)
 }
 
-/// The rows of a part, with those that belong to block texts marked.
+/// Returns the lines of a part, with those of block scalars marked.
 pub(crate) fn classified(file: &str, part: Span) -> Vec<LayoutLine<'_>> {
     let mut block: Option<usize> = None;
     let mut made: Vec<LayoutLine<'_>> = Vec::new();
@@ -99,7 +101,7 @@ pub(crate) fn classified(file: &str, part: Span) -> Vec<LayoutLine<'_>> {
         let indent = line.len() - text.len();
         let inside = !text.is_empty() && block.is_some_and(|column| indent > column);
         if inside {
-            // Blank lines between the lines of a text belong to it.
+            // Blank lines within a block scalar belong to it.
             let blanks = made.iter_mut().rev().take_while(|row| row.text.is_empty());
             blanks.for_each(|row| row.inside = true);
         }
@@ -119,7 +121,7 @@ pub(crate) fn classified(file: &str, part: Span) -> Vec<LayoutLine<'_>> {
     made
 }
 
-/// Whether a line ends with the head of a block text: `key: |-`, `- !fn |- # comment`, `>`.
+/// Returns whether a line ends with a block scalar header: `key: |-`, `- !fn |- # comment`, `>`.
 fn opens_block(text: &str) -> bool {
     let mut before = "-";
     for token in text.split_whitespace() {
@@ -136,7 +138,7 @@ fn opens_block(text: &str) -> bool {
         .is_some_and(|(_, head)| block_head(head))
 }
 
-/// The column that a block text must be deeper than: of its key, or of its dash.
+/// Returns the column that a block scalar must exceed: that of its key or its dash.
 fn parent(row: &LayoutLine<'_>) -> usize {
     let text = after_dashes(row.text);
     let bare = text.starts_with(['|', '>', '!']);
@@ -171,7 +173,7 @@ fn edited<'a>(file: &'a str, part: Span, roles: &[String], shifts: &[usize]) -> 
                     end: start,
                 },
             );
-            // One blank is enough for YAML to read the head as part of the line above.
+            // One space is enough to make YAML read the header as part of the line above.
             piece.put(" ", start);
             from = start;
         }
@@ -198,8 +200,8 @@ fn edited<'a>(file: &'a str, part: Span, roles: &[String], shifts: &[usize]) -> 
     piece
 }
 
-/// The byte of a full-width colon that stands after a role or a directive.
-/// Other names keep theirs: `注意：…` is a text.
+/// Returns the offset of a full-width colon after a role or a directive. Colons after other words
+/// are not changed: `注意：…` is a text.
 pub(crate) fn wide_colon(row: &LayoutLine<'_>, roles: &[String]) -> Option<usize> {
     let text = after_dashes(row.text);
     let (before, _) = text.split_once('：')?;

@@ -1,35 +1,35 @@
-//! The line rules: a file to its front matter and the parts that are read one by one.
+//! Splits a file by line into the front matter and the parts that are parsed one by one.
 
 use quillet_core::Span;
 
-/// What a file consists of.
+/// The parts of a file.
 pub(crate) struct FileParts {
-    /// The bytes between the lines of the front matter, if there is any.
+    /// The byte range between the lines that delimit the front matter, if it exists.
     pub(crate) front: Option<Span>,
     /// The body.
     pub(crate) parts: Vec<LineGroup>,
 }
 
-/// Lines that belong together.
+/// A group of lines that form a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LineGroup {
-    /// Its lines, the last line break included.
+    /// Its span, including the last line break.
     pub(crate) span: Span,
-    /// What they are.
+    /// Its kind.
     pub(crate) kind: PartKind,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PartKind {
-    /// `---`, `***`; `pin` with `!`.
+    /// `---`, `***`. `pin` if it ends with `!`.
     Separator { pin: bool },
-    /// An instruction with its indented lines, or an item of a list.
+    /// An instruction with its indented lines, or a list item.
     Instruction,
-    /// Comments and blank lines that no instruction comes before.
+    /// Comments and blank lines without an instruction above them.
     Blank,
 }
 
-/// Splits a file. Every byte of the body is in exactly one part.
+/// Splits a file. Every byte of the body belongs to exactly one part.
 pub(crate) fn split(text: &str) -> FileParts {
     // A byte order mark has three bytes in UTF-8. Spans still count from the first byte.
     let begin = if text.starts_with('\u{feff}') { 3 } else { 0 };
@@ -41,8 +41,8 @@ pub(crate) fn split(text: &str) -> FileParts {
     FileParts { front, parts }
 }
 
-/// Lines of a text from a byte on: where each begins and ends with its line
-/// break, and its text without blanks at its end.
+/// Returns the lines in a span: the span of each, including its line break, and its text without
+/// trailing white space.
 pub(crate) fn rows(text: &str, span: Span) -> impl Iterator<Item = (Span, &str)> {
     let mut at = span.start;
     let lines = text.get(span.start..span.end).unwrap_or_default();
@@ -53,9 +53,8 @@ pub(crate) fn rows(text: &str, span: Span) -> impl Iterator<Item = (Span, &str)>
     })
 }
 
-/// The front matter and the first byte after its last line. It begins with
-/// `---` after nothing but blank lines and comments, and ends with the next
-/// line that begins so.
+/// Returns the front matter and the offset after its last line. It starts with `---`, before which
+/// only blank lines and comments are allowed, and ends at the next line that starts with `---`.
 fn front_matter(text: &str, begin: usize) -> Option<(Span, usize)> {
     let end = text.len();
     let mut rows = rows(text, Span { start: begin, end });
@@ -63,7 +62,7 @@ fn front_matter(text: &str, begin: usize) -> Option<(Span, usize)> {
     if first != "---" {
         return None;
     }
-    // A comment may follow the closing dashes, so only the beginning of the line counts.
+    // A comment may follow the closing dashes, so only the start of the line is compared.
     let (close, _) = rows.find(|(_, row)| row.starts_with("---"))?;
     let front = Span {
         start: open.end,
@@ -72,7 +71,7 @@ fn front_matter(text: &str, begin: usize) -> Option<(Span, usize)> {
     Some((front, close.end))
 }
 
-/// Keys that begin front matters and are no roles.
+/// Common front matter keys that are not roles.
 const CONFIGURED: [&str; 9] = [
     "input:",
     "output:",
@@ -85,8 +84,8 @@ const CONFIGURED: [&str; 9] = [
     "prompt:",
 ];
 
-/// The first row of a text, if it opens a front matter that nothing closes: a row of three dashes,
-/// and keys below it that no script sends as messages.
+/// Returns the first line of a text if it opens a front matter that is not closed: a line of three
+/// dashes, followed by keys that no script uses as roles.
 pub(super) fn open_front_matter(text: &str) -> Option<Span> {
     let whole = Span {
         start: 0,
@@ -94,13 +93,13 @@ pub(super) fn open_front_matter(text: &str) -> Option<Span> {
     };
     let mut rows = rows(text, whole).filter(|(_, row)| !row.is_empty() && !row.starts_with('#'));
     let (first, dashes) = rows.next()?;
-    // A script may begin with a separator, so the dashes alone prove nothing.
+    // A script may start with a separator, so the dashes alone are not enough.
     let configures = |row: &str| CONFIGURED.iter().any(|key| row.starts_with(key));
     (dashes == "---" && rows.any(|(_, row)| configures(row))).then_some(first)
 }
 
-/// The parts of a body. A line at the left edge begins a part,
-/// whatever is indented belongs to the part before it.
+/// Splits the body into parts. A line without indentation starts a part, and indented lines belong
+/// to the part above.
 pub(super) fn parts(text: &str, body: usize) -> Vec<LineGroup> {
     let mut parts: Vec<LineGroup> = Vec::new();
     let whole = Span {
@@ -109,7 +108,7 @@ pub(super) fn parts(text: &str, body: usize) -> Vec<LineGroup> {
     };
     let mut last = "";
     for (span, row) in rows(text, whole) {
-        // An indented row of dashes belongs to the text that it is in.
+        // An indented line of dashes is part of a text.
         let at_edge = !row.starts_with([' ', '\t']);
         let kind = match separator(row).filter(|_| at_edge) {
             Some(pin) => PartKind::Separator { pin },
@@ -118,7 +117,7 @@ pub(super) fn parts(text: &str, body: usize) -> Vec<LineGroup> {
         };
         let goes_on = match kind {
             PartKind::Separator { .. } => false,
-            // Blank lines and comments stay with what is above them: every byte is in one part.
+            // Blank lines and comments belong to the part above, so that every byte is in a part.
             PartKind::Blank => true,
             PartKind::Instruction => continues(row, last),
         };
@@ -133,7 +132,7 @@ pub(super) fn parts(text: &str, body: usize) -> Vec<LineGroup> {
     parts
 }
 
-/// Whether a line can belong to a part of this kind.
+/// Returns whether a line can belong to a part of this kind.
 fn takes(part: PartKind, line: PartKind) -> bool {
     match part {
         PartKind::Separator { .. } => false,
@@ -142,8 +141,8 @@ fn takes(part: PartKind, line: PartKind) -> bool {
     }
 }
 
-/// Whether a line continues with what comes before it: indented, a bracket that closes, or the head
-/// of a block text on a line of its own.
+/// Returns whether a line continues the previous ones: it is indented, a closing bracket, or the
+/// header of a block scalar on its own line.
 fn continues(row: &str, last: &str) -> bool {
     if row.starts_with([' ', '\t', '}', ']', ')']) {
         return true;
@@ -151,16 +150,16 @@ fn continues(row: &str, last: &str) -> bool {
     block_head(row) && (last.ends_with(':') || last.starts_with('!'))
 }
 
-/// `|`, `|-`, `>2`: what comes before a text of several lines.
+/// Returns whether a token is a block scalar header: `|`, `|-`, `>2`.
 pub(crate) fn block_head(token: &str) -> bool {
     let mut chars = token.chars();
     let head = chars.next().is_some_and(|first| "|>".contains(first));
     head && token.len() <= 3 && chars.all(|char| "-+".contains(char) || char.is_ascii_digit())
 }
 
-/// Whether a line, or a string item, begins a new dialogue; `true` if it also
-/// pins what comes before it. `---`, `***`, longer, quoted, as a list item,
-/// with `!` and with a comment after it.
+/// Returns whether a line or a string item is a separator; `true` if it also pins the messages
+/// before it. Valid forms are `---`, `***`, longer, quoted, as a list item, with `!`, and with a
+/// comment after it.
 pub(crate) fn separator(row: &str) -> Option<bool> {
     let row = row.strip_prefix("- ").unwrap_or(row).trim_start();
     let quote = row.chars().next().filter(|first| "\"'".contains(*first));

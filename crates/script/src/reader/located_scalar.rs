@@ -1,24 +1,24 @@
-//! A text inside of the file, and where its parts stand.
+//! Texts of a file with the locations of their parts.
 
 use quillet_core::Span;
 use quillet_yaml::Node;
 
 use crate::syntax::ScriptText;
 
-/// A scalar's text. Where YAML changed it (escapes, folding), its parts have
-/// the place of the whole.
+/// The text of a scalar. If YAML changed it (escapes, folding), all its parts have the span of the
+/// whole.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LocatedScalar<'a> {
     /// The text.
     pub(crate) text: &'a str,
-    /// All of it, in the file.
+    /// Its whole span in the file.
     pub(crate) whole: Span,
-    /// Whether each byte of the text is the byte of the file that stands as far from the start.
+    /// Whether offsets in the text equal offsets in the file.
     exact: bool,
 }
 
 impl<'a> LocatedScalar<'a> {
-    /// A part of the file.
+    /// Creates it from a part of the file.
     pub(crate) fn raw(file: &'a str, whole: Span) -> Self {
         LocatedScalar {
             text: file.get(whole.start..whole.end).unwrap_or_default(),
@@ -27,7 +27,7 @@ impl<'a> LocatedScalar<'a> {
         }
     }
 
-    /// A scalar's text.
+    /// Creates it from the text of a scalar node.
     pub(crate) fn of(node: &Node, text: &'a str, file: &str) -> Self {
         let span = node.span;
         let written = file.get(span.start..span.end).unwrap_or_default();
@@ -56,7 +56,7 @@ impl<'a> LocatedScalar<'a> {
         }
     }
 
-    /// A part of it, by bytes of the text, without blanks around it.
+    /// Returns a part by byte offsets in the text, without surrounding white space.
     pub(crate) fn cut(self, start: usize, end: usize) -> Self {
         let text = self.text.get(start..end).unwrap_or_default();
         let start = start + text.len() - text.trim_start().len();
@@ -76,12 +76,12 @@ impl<'a> LocatedScalar<'a> {
         }
     }
 
-    /// All of it, without blanks around it.
+    /// Returns it without surrounding white space.
     pub(crate) fn trim(self) -> Self {
         self.cut(0, self.text.len())
     }
 
-    /// As a part of the syntax tree.
+    /// Converts it to a node of the syntax tree.
     pub(crate) fn to_text(self) -> ScriptText {
         ScriptText {
             span: self.whole,

@@ -1,4 +1,4 @@
-//! Messages: `role: content`, and objects with a role and more.
+//! Parses messages: `role: content`, and objects with a role and other fields.
 
 use quillet_core::nearest;
 use quillet_yaml::{MapEntry, Node, NodeData, YamlProblem};
@@ -7,7 +7,7 @@ use super::item::Classifier;
 use super::located_scalar::LocatedScalar;
 use crate::syntax::{ItemKind, MessageTemplate, ScriptText};
 
-/// Roles that need no declaration.
+/// Standard roles, which need no declaration.
 const ROLES: [&str; 5] = ["system", "user", "assistant", "tool", "developer"];
 
 /// Keys of a message object besides `role` and `content`.
@@ -20,7 +20,8 @@ const FIELDS: [&str; 6] = [
     "role",
 ];
 
-/// The roles that a script knows: those of every chat, its own and its company's.
+/// Returns the roles that a script can use: the standard roles, its own name, and those of its
+/// group chat.
 pub(crate) fn roles(config: &Node) -> Vec<String> {
     let mut roles: Vec<String> = ROLES.map(str::to_owned).into();
     roles.extend(config.get("name").and_then(Node::as_str).map(str::to_owned));
@@ -46,7 +47,7 @@ impl Classifier<'_> {
                 ));
                 return None;
             }
-            // `content: …` alone is an object without a role, and `content` is not its role.
+            // `content: …` alone is an object without a role; here `content` is not a role.
             [entry] if !FIELDS.contains(&entry.name()) => {
                 self.short(&entry.key, &entry.value, Vec::new())
             }
@@ -58,7 +59,7 @@ impl Classifier<'_> {
         Some(ItemKind::Message(message))
     }
 
-    /// `role: content`.
+    /// Parses `role: content`.
     fn short(&mut self, key: &Node, content: &Node, fields: Vec<MapEntry>) -> MessageTemplate {
         let (role, to) = match key.text() {
             Some(text) => addressed(LocatedScalar::of(key, text, self.file())),
@@ -72,7 +73,7 @@ impl Classifier<'_> {
         }
     }
 
-    /// `{role, content, …}`, `{content, …}`, or `role: content` with fields beside it.
+    /// Parses `{role, content, …}`, `{content, …}`, or `role: content` with other fields.
     fn long(&mut self, node: &Node, entries: &[MapEntry]) -> Option<MessageTemplate> {
         if node.get("role").is_some() || node.get("content").is_some() {
             return self.object(node, entries);
@@ -96,7 +97,7 @@ impl Classifier<'_> {
         }
     }
 
-    /// `{role, content, …}`; without a role it is the user's.
+    /// Parses `{role, content, …}`. Without a role it is a user message.
     fn object(&mut self, node: &Node, entries: &[MapEntry]) -> Option<MessageTemplate> {
         let (role, to) = match node.get("role").map(|role| (role, role.as_str())) {
             None => (None, None),
@@ -122,7 +123,7 @@ impl Classifier<'_> {
     }
 }
 
-/// A field that is nobody's, and nearly one that a message has.
+/// Reports a field that is unknown but resembles a field of messages.
 fn misspelt(field: &MapEntry) -> Option<YamlProblem> {
     let name = field.name();
     if FIELDS.contains(&name) {
@@ -149,7 +150,7 @@ fn several(first: &MapEntry, second: &MapEntry) -> YamlProblem {
     }
 }
 
-/// The role of `user[@dobby(PM), @other]`, and who is addressed.
+/// Splits `user[@dobby(PM), @other]` into the role and the recipients.
 fn addressed(key: LocatedScalar<'_>) -> (Option<ScriptText>, Option<ScriptText>) {
     let open = key.text.find(['[', '［', '【']);
     let Some(open) = open.filter(|_| key.text.ends_with([']', '］', '】'])) else {

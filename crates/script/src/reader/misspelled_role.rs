@@ -1,22 +1,22 @@
-//! Words in the place of a role that are not meant as one: a role that is nearly known, a block
-//! that slipped out of its instruction, a directive without its sign.
+//! Reports words that are probably not intended as a role: a misspelled role, a block outside its
+//! instruction, or a directive without its `$`.
 //!
-//! Roles of one's own stay free: what begins with a capital is a name, and a role that the script
-//! names under `roles`, or as its own `name`, is never a mistake.
+//! Roles that the script lists under `roles`, or uses as its own `name`, are never reported.
+//! Neither are words with capital letters, unless they differ from a known role only in case.
 
 use quillet_core::{Diagnostic, Span, nearest};
 
 use crate::directive::Directive;
 use crate::syntax::{Instruction, InstructionBlock, ItemKind, MessageTemplate, Script, ScriptText};
 
-/// Blocks of instructions, and where each belongs.
+/// Keys of blocks, and the instruction that each belongs to.
 const BLOCKS: [(&str, &str); 3] = [
     ("then", "`$if`"),
     ("else", "`$if`"),
     ("do", "`$for` or `$while`"),
 ];
 
-/// Directives that would be odd names for anybody.
+/// Directives whose names are unlikely as names of speakers.
 const UNSIGNED: [Directive; 8] = [
     Directive::If,
     Directive::While,
@@ -28,7 +28,7 @@ const UNSIGNED: [Directive; 8] = [
     Directive::Echo,
 ];
 
-/// Roles of messages that are nearly something else. `roles` are all that the script knows.
+/// Reports suspicious roles of messages. `roles` contains all roles that the script defines.
 pub(super) fn roles(script: &Script, roles: &[String]) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     let mut each = |role: &str, at: Span| {
@@ -75,7 +75,7 @@ enum RoleTypo<'a> {
 }
 
 impl RoleTypo<'_> {
-    /// What is wrong, and the fix.
+    /// Returns the problem and the fix.
     fn message_and_help(&self, role: &str) -> (String, String) {
         match self {
             RoleTypo::Role(near) => (
@@ -99,11 +99,11 @@ fn mistake<'a>(role: &'a str, roles: &'a [String]) -> Option<RoleTypo<'a>> {
         return None;
     }
     let known = || roles.iter().map(String::as_str);
-    // Before the test for capitals: `Assistant` is the known role and not a name.
+    // Checked before capital letters, because `Assistant` is the standard role instead of a name.
     if let Some(same) = known().find(|known| known.eq_ignore_ascii_case(role)) {
         return Some(RoleTypo::Role(same));
     }
-    // Capitals and other scripts mark the name of a speaker, which is never corrected.
+    // Capital letters and other scripts indicate the name of a speaker, which is never corrected.
     if !role.chars().all(|c| c.is_ascii_lowercase()) {
         return None;
     }
@@ -121,8 +121,8 @@ fn mistake<'a>(role: &'a str, roles: &'a [String]) -> Option<RoleTypo<'a>> {
         .map(RoleTypo::Role)
 }
 
-/// Whether a word is a slip of the other: one letter in three, and of short words only what keeps
-/// the first letter, or swaps two.
+/// Returns whether a word is probably a typo of the other. One letter in three may differ. A short
+/// word must also have the same first letter or the same letters in another order.
 fn is_near(word: &str, known: &str) -> bool {
     if known.len() < 3 || nearest(word, [known]).is_none() {
         return false;
@@ -132,7 +132,7 @@ fn is_near(word: &str, known: &str) -> bool {
         letters.sort_unstable();
         letters
     };
-    // Short words are one letter away from many real ones: `fool` is not `tool`.
+    // Many real words differ from a short word by one letter: `fool` is not a typo of `tool`.
     known.len() > 5 || word.chars().next() == known.chars().next() || sorted(word) == sorted(known)
 }
 

@@ -1,7 +1,7 @@
-//! From text to syntax tree: front matter, the line rules, YAML, classification.
+//! Parses script text to a syntax tree: front matter, line rules, YAML, classification of items.
 //!
-//! Reading never fails as a whole: it gives what it understood and everything
-//! that is wrong. Whether a name exists is not asked here.
+//! Parsing always returns a script, which contains everything that is valid, together with all
+//! errors. It does not check whether names exist.
 
 mod blocks;
 mod call;
@@ -28,22 +28,22 @@ pub(crate) use lines::{LineGroup, PartKind, split};
 use located_scalar::LocatedScalar;
 pub(crate) use message::roles;
 
-/// A script that was read, and what is wrong with it.
+/// A parsed script and its problems.
 #[derive(Clone, Debug)]
 pub struct ParsedScript {
-    /// What was understood; all of it if nothing is wrong.
+    /// The script. It is complete if there are no errors.
     pub script: Script,
-    /// How many items the file has at its top level: instructions, separators and functions.
+    /// Number of items at the top level of the file: instructions, separators and functions.
     pub items: usize,
-    /// Everything wrong, by place; at most 100 diagnostics.
+    /// All problems, sorted by location; at most 100 diagnostics.
     pub diagnostics: Vec<Diagnostic>,
 }
 
 impl ParsedScript {
-    /// The script, if it can be run.
+    /// Returns the script if it has no diagnostics.
     ///
     /// # Errors
-    /// Everything that is wrong with it.
+    /// Returns all its diagnostics if there are any.
     pub fn finish(self) -> Result<Script, Vec<Diagnostic>> {
         if self.diagnostics.is_empty() {
             Ok(self.script)
@@ -53,10 +53,10 @@ impl ParsedScript {
     }
 }
 
-/// Most diagnostics that are reported for one script.
+/// Maximum number of diagnostics for one script.
 const MOST_FINDINGS: usize = 100;
 
-/// What a script may hold: 10,000 messages are 30,000 values.
+/// Size limits of a script. 10,000 messages are 30,000 values.
 const OPTIONS: Options = Options {
     code: "script.syntax",
     most_nodes: 200_000,
@@ -66,7 +66,7 @@ const OPTIONS: Options = Options {
     duplicates: Duplicates::Refuse,
 };
 
-/// Reads a script.
+/// Parses a script.
 #[must_use]
 pub fn read(source: Arc<ScriptSource>) -> ParsedScript {
     let (name, text) = (source.name.clone(), Arc::clone(&source.text));
@@ -88,13 +88,13 @@ pub fn read(source: Arc<ScriptSource>) -> ParsedScript {
             .source
             .warning("script.front_matter", message, at);
         let finding = finding.help("close it with a line of three dashes");
-        // At the front, because an unclosed front matter can explain the errors after it.
+        // Inserted first, because an unclosed front matter may explain the later errors.
         read.diagnostics.insert(0, finding);
     }
     read
 }
 
-/// Reads instructions without front matter, for a script of these roles.
+/// Parses instructions without a front matter, for a script with these roles.
 pub(crate) fn read_alone(text: &str, roles: &[String]) -> Result<Script, Vec<Diagnostic>> {
     let source = Arc::new(ScriptSource {
         name: String::new(),
@@ -107,7 +107,7 @@ pub(crate) fn read_alone(text: &str, roles: &[String]) -> Result<Script, Vec<Dia
     read_parts(yaml, source, (config, false), &parts, roles).finish()
 }
 
-/// Reads a front matter alone; `None` if anything is wrong with it.
+/// Parses only a front matter. Returns `None` if it is invalid.
 pub(crate) fn config_alone(text: &str) -> Option<Node> {
     let whole = Span {
         start: 0,
@@ -131,7 +131,7 @@ fn read_parts(
     let mut items = 0;
     for part in parts {
         items += read_part(&mut yaml, &mut classifier, roles, part, &mut body);
-        // Past the limits every further part would only fail in the same way.
+        // Once the limits are exceeded, each further part would fail in the same way.
         if yaml.exhausted() {
             break;
         }
@@ -155,7 +155,7 @@ fn read_parts(
     }
 }
 
-/// A chain on one line in its canonical layout, and the first byte after the line.
+/// Returns a one-line chain in its canonical layout, and the offset after the line.
 pub(crate) fn chain_line(file: &str, part: Span) -> Option<(String, usize)> {
     let (span, first) = lines::rows(file, part).next()?;
     let (dash, row) = match first.strip_prefix("- ") {
@@ -182,7 +182,7 @@ pub(crate) fn chain_line(file: &str, part: Span) -> Option<(String, usize)> {
     Some((line.trim_end().to_owned(), span.end))
 }
 
-/// The front matter as a mapping.
+/// Parses the front matter as a mapping.
 fn config(yaml: &mut Reader<'_>, file: &str, front: Option<Span>) -> Node {
     let span = front.unwrap_or_default();
     let empty = Node::new(span, NodeData::Map(Vec::new()));
@@ -207,7 +207,7 @@ fn config(yaml: &mut Reader<'_>, file: &str, front: Option<Span>) -> Node {
     }
 }
 
-/// Reads the instructions of a part, and says how many items it has.
+/// Parses the instructions of a part and returns the number of its items.
 fn read_part(
     yaml: &mut Reader<'_>,
     classifier: &mut Classifier<'_>,
@@ -226,7 +226,7 @@ fn read_part(
         }
         PartKind::Instruction => {}
     }
-    // Before YAML, which would cut a call at `: ` or ` #` in its arguments.
+    // Done before YAML, which would split a call at `: ` or ` #` in its arguments.
     if let Some(item) = classifier.line(part.span) {
         body.extend(item);
         return 1;
@@ -247,7 +247,7 @@ fn read_part(
     }
 }
 
-/// The items of a list, or the one that a node is; `[…]` is one.
+/// Converts the items of a list, or a single node. A flow list `[…]` is a single node.
 fn read_node(classifier: &mut Classifier<'_>, node: &Node, body: &mut Vec<Instruction>) -> usize {
     match &node.data {
         NodeData::List(nodes) if !written_in_brackets(node, classifier.file()) => {
@@ -266,8 +266,8 @@ fn written_in_brackets(node: &Node, file: &str) -> bool {
         .is_some_and(|written| written.starts_with('['))
 }
 
-/// Reads a part as it stands; where that is not YAML, with the keys below `$for: 3` moved beside
-/// it.
+/// Parses a part unchanged. If that fails, parses it with the keys below `$for: 3` moved to its
+/// column.
 fn read_yaml(
     yaml: &mut Reader<'_>,
     file: &str,
@@ -285,11 +285,11 @@ fn read_yaml(
     }
 }
 
-/// What a node is as an instruction: a condition such as `$if: {$isOK: true}`,
-/// a value such as `then: $break`. Nothing (`null`) is an empty block.
+/// Converts a node to an instruction, for values such as `$if: {$isOK: true}` or `then: $break`.
+/// `null` is an empty block.
 ///
 /// # Errors
-/// The problem, or that it declares a function.
+/// The node is invalid, or declares a function.
 pub fn item(node: &Node, source: &Arc<ScriptSource>) -> Result<Instruction, Vec<Diagnostic>> {
     let mut items = block(node, source)?.items;
     let single = items.len() == 1 && !matches!(node.data, NodeData::List(_));
@@ -302,10 +302,10 @@ pub fn item(node: &Node, source: &Arc<ScriptSource>) -> Result<Instruction, Vec<
     }
 }
 
-/// What a node is as instructions: the items of a list, or the one that it is.
+/// Converts a node to instructions: the items of a list, or a single one.
 ///
 /// # Errors
-/// As [`item`].
+/// Returns the same errors as [`item`].
 pub fn block(node: &Node, source: &Arc<ScriptSource>) -> Result<InstructionBlock, Vec<Diagnostic>> {
     let mut classifier = Classifier::new(&source.text);
     let block = classifier.block(node);
@@ -313,10 +313,10 @@ pub fn block(node: &Node, source: &Arc<ScriptSource>) -> Result<InstructionBlock
     Ok(block)
 }
 
-/// What a text is as an instruction; `span` is its place in the file.
+/// Converts a text to an instruction. `span` is its location in the file.
 ///
 /// # Errors
-/// As [`item`].
+/// Returns the same errors as [`item`].
 pub fn text_item(
     text: &str,
     span: Span,
@@ -328,10 +328,11 @@ pub fn text_item(
     )
 }
 
-/// The function that a value such as `callback: !fn |- …` is; `None` if it is none.
+/// Parses a function in a value such as `callback: !fn |- …`. Returns `None` if it is not a
+/// function.
 ///
 /// # Errors
-/// A `!fn` without code.
+/// A `!fn` has no code.
 pub fn function(
     node: &Node,
     source: &Arc<ScriptSource>,

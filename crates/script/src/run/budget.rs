@@ -1,4 +1,4 @@
-//! Limits of a run and what it has used. All scripts of a run share one budget.
+//! Limits and usage of a run. All scripts of a run share one budget.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,7 +14,7 @@ use crate::host::ScriptLimits;
 use quillet_core::lock::lock;
 
 /// Number of steps after which a run yields its thread.
-// Large enough that yielding costs nothing measurable, small enough for other tasks to proceed.
+// Large enough to make the cost of yielding negligible, and small enough to let other tasks run.
 const POLITE: u64 = 256;
 
 #[derive(Debug)]
@@ -58,7 +58,7 @@ impl ScriptBudget {
         &self.limits
     }
 
-    /// Counts an instruction or a turn of a loop, and yields from time to time.
+    /// Counts an instruction or a loop iteration, and yields the thread every [`POLITE`] steps.
     pub(crate) async fn step(&self, scope: &NameScope, at: Span) -> Result<(), ScriptError> {
         let step = self.steps.fetch_add(1, Ordering::Relaxed) + 1;
         if step > self.limits.steps {
@@ -71,8 +71,8 @@ impl ScriptBudget {
             ));
         }
         if step.is_multiple_of(POLITE) {
-            // A loop without model calls never awaits anything that is pending, so it would block
-            // its thread.
+            // A loop without model calls never awaits a pending future, so it would block its
+            // thread.
             tokio::task::yield_now().await;
         }
         // Checked at every step: a single step can be slow, such as JavaScript on a large value.
@@ -91,7 +91,7 @@ impl ScriptBudget {
         Err(limit(scope, at, message, "limits.own_time"))
     }
 
-    /// Counts a call of a model.
+    /// Counts a model call.
     pub(crate) fn model_call(&self, scope: &NameScope, at: Span) -> Result<(), ScriptError> {
         let most = self.limits.model_calls;
         if self.calls.fetch_add(1, Ordering::Relaxed) < most {
@@ -101,7 +101,8 @@ impl ScriptBudget {
         Err(limit(scope, at, message, "limits.model_calls"))
     }
 
-    /// Checks the budget before a model call. A running answer is never stopped for its cost.
+    /// Checks the budget before a model call. A response that is already running is never stopped
+    /// because of its cost.
     pub(crate) fn check_spent(
         &self,
         (model, has_price): (&str, bool),
@@ -135,7 +136,7 @@ impl ScriptBudget {
         Err(ScriptError::new(ErrorKind::Limit, finding.help(help)))
     }
 
-    /// Adds the usage of an answer.
+    /// Adds the usage of a model response.
     pub(crate) fn spend(&self, usage: &Usage, cost: Option<f64>) {
         let mut spent = lock(&self.spent);
         spent.tokens += *usage;
@@ -155,12 +156,12 @@ impl ScriptBudget {
             .min(self.limits.model_calls)
     }
 
-    /// Excludes time from the script's own until the guard is dropped.
+    /// Stops the clock of the script's own time until the guard is dropped.
     pub(crate) fn waiting(&self) -> WaitGuard<'_> {
         if let Ok(mut waits) = self.waits.lock() {
             waits.open += 1;
-            // Only the first of several overlapping waits starts the clock; otherwise time counts
-            // twice.
+            // Only the first of several overlapping waits starts the clock, so overlapping time is
+            // counted once.
             if waits.open == 1 {
                 waits.since = Some(Instant::now());
             }
@@ -171,20 +172,21 @@ impl ScriptBudget {
     fn own_time(&self) -> Duration {
         let waited = match self.waits.lock() {
             Ok(waits) => waits.total + waits.since.map_or(Duration::ZERO, |since| since.elapsed()),
-            // After a panic the waits are unknown; counting none errs on the side of the limit.
+            // After a panic the waiting time is unknown. Assuming none makes the time limit
+            // stricter, not looser.
             Err(_) => Duration::ZERO,
         };
-        // Saturating: the two clocks are read one after the other.
+        // Saturating, because the two clocks are read one after the other.
         self.started.elapsed().saturating_sub(waited)
     }
 }
 
-/// Removes the digits that only floating-point addition produced.
+/// Rounds away floating-point noise from adding costs.
 pub(crate) fn rounded(cost: f64) -> f64 {
     (cost * 1e9).round() / 1e9
 }
 
-/// Excludes waiting time until it is dropped.
+/// Pauses the clock of the script's own time until it is dropped.
 #[derive(Debug)]
 pub(crate) struct WaitGuard<'a>(&'a ScriptBudget);
 

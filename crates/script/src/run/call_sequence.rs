@@ -1,8 +1,8 @@
-//! Positions of calls in a run, which identify them again on a replay.
+//! Positions of calls in a run. A replay uses them to match each call with its recorded result.
 //!
 //! Sequential work is one sequence, in which each call has a number. Concurrent work (`$match` with
-//! `parallel`, calls of one model turn, promises of JavaScript, functions in one template) gets
-//! sequences of its own: their relative order differs between runs, the numbers in each do not.
+//! `parallel`, calls of one model turn, JavaScript promises, functions in one template) gets nested
+//! sequences: the order between them differs from run to run, but the order within each does not.
 //! Only durable runs have sequences.
 
 use std::collections::HashMap;
@@ -59,26 +59,27 @@ pub(crate) fn current() -> Option<Arc<CallSequence>> {
     CURRENT.try_with(Arc::clone).ok()
 }
 
-/// Returns a nested sequence for concurrent work that starts in a fixed order.
+/// Returns a nested sequence for concurrent work that is started in a fixed order.
 pub(crate) fn child() -> Option<Arc<CallSequence>> {
     let around = current()?;
     let path = format!("{}.{}", around.path, around.number());
     Some(CallSequence::new(path, Some(around)))
 }
 
-/// Returns a nested sequence for concurrent work that starts in any order, identified by name.
+/// Returns a nested sequence for concurrent work that is started in any order; the name identifies
+/// it.
 pub(crate) fn named(around: &Option<Arc<CallSequence>>, name: &str) -> Option<Arc<CallSequence>> {
     let around = around.clone()?;
     let mut names = lock(&around.names);
     let count = names.entry(name.to_owned()).or_default();
     *count += 1;
     let path = format!("{}/{name}:{count}", around.path);
-    // Releases the borrow of `around`, which moves into the new sequence.
+    // Ends the borrow of `around`, which moves into the new sequence.
     drop(names);
     Some(CallSequence::new(path, Some(around)))
 }
 
-/// Awaits a future in a sequence, or directly if there is none.
+/// Awaits a future within a sequence, or directly if there is none.
 pub(crate) async fn within<F: Future>(lane: Option<Arc<CallSequence>>, done: F) -> F::Output {
     match lane {
         Some(lane) => CURRENT.scope(lane, done).await,
@@ -86,8 +87,8 @@ pub(crate) async fn within<F: Future>(lane: Option<Arc<CallSequence>>, done: F) 
     }
 }
 
-/// Returns the position of the next call: identical on a replay, unique in the run. `None` outside
-/// of durable runs.
+/// Returns the position of the next call. It is unique in the run and the same on a replay. Returns
+/// `None` outside durable runs.
 #[must_use]
 pub fn next_place() -> Option<String> {
     let lane = current()?;
@@ -98,14 +99,14 @@ pub fn next_place() -> Option<String> {
 pub fn go_live() {
     let mut lane = current();
     while let Some(this) = lane {
-        // Parents too: after a nested call the parent can only continue with new work.
+        // The parents too: once a nested call has run live, everything after it is new work.
         this.live.store(true, Ordering::Release);
         lane = this.around.clone();
     }
 }
 
-/// Returns whether the current sequence is past the end of the journal; `false` outside of durable
-/// runs.
+/// Returns whether the current sequence is past the end of the journal. Always `false` outside
+/// durable runs.
 #[must_use]
 pub fn is_live() -> bool {
     current().is_some_and(|lane| lane.live.load(Ordering::Acquire))

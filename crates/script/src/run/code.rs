@@ -1,4 +1,4 @@
-//! The code of functions, and where its lines are in a script.
+//! Code of functions, and the mapping of its lines to the script file.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use quillet_core::Span;
 use crate::js::{self, JsError, PythonFunction};
 use crate::syntax::{ScriptSource, ScriptText};
 
-/// A function in Python, and where it stands.
+/// A Python function and its location.
 #[derive(Debug)]
 pub(crate) struct InPython {
     pub(crate) function: PythonFunction,
@@ -16,7 +16,7 @@ pub(crate) struct InPython {
 }
 
 impl InPython {
-    /// The place in the script that an exception comes from.
+    /// Returns the script location that an exception was raised at.
     pub(super) fn place(&self, error: &JsError) -> Option<(Arc<ScriptSource>, Span)> {
         let frame = error.place()?;
         let place = place_in(&self.source, &self.code, frame.place)?;
@@ -24,19 +24,19 @@ impl InPython {
     }
 }
 
-/// What is known of a function that the script declares.
+/// Code and signature of a function that the script declares.
 #[derive(Debug)]
 pub(crate) struct FunctionInfo {
-    /// Its location.
+    /// The source that contains it.
     pub(crate) source: Arc<ScriptSource>,
     /// Its code.
     pub(crate) code: ScriptText,
-    /// What it takes.
+    /// Its parameters.
     pub(crate) parameters: Vec<js::Parameter>,
 }
 
-/// The place of a line and column of a function's code in the script's file: the code may be
-/// indented there. Nothing where the code does not are in the file as it is.
+/// Maps a line and column of a function's code to its location in the script file, where the code
+/// may be indented. Returns `None` if the code does not occur verbatim in the file.
 pub(super) fn place_in(
     source: &ScriptSource,
     code: &ScriptText,

@@ -1,20 +1,20 @@
-//! Messages of parts: texts, images, sounds and files.
+//! Messages that consist of content parts: text, images, audio and files.
 //!
-//! A script writes OpenAI's `{type: image_url, image_url: {url: …}}`, or in short
-//! `{image: photo.png}`, where the address is a file's path too. Such a list becomes parts when the
-//! message is said; another list is data, and prints as JSON.
+//! A script writes OpenAI's `{type: image_url, image_url: {url: …}}` or the short form `{image:
+//! photo.png}`, whose value is a URL or a file path. Such a list is converted to content parts when
+//! the message is added. Any other list is data and is printed as JSON.
 
 use quillet_core::{ContentPart, Value};
 
 use super::print::print;
 
-/// What a part may be in short.
+/// Keys of the short form.
 pub(super) const MEDIA: [&str; 3] = ["image", "audio", "file"];
 
-/// The types of parts, as OpenAI's wire has them.
+/// Type names of content parts in the OpenAI API.
 pub(super) const TYPES: [&str; 5] = ["text", "image_url", "audio_url", "input_audio", "file"];
 
-/// Whether a value is a list of parts, and not data: one of them says so.
+/// Returns whether a value is a list of content parts. One item that is clearly a part is enough.
 pub(super) fn are_parts(content: &Value) -> bool {
     let Value::List(items) = content else {
         return false;
@@ -25,7 +25,7 @@ pub(super) fn are_parts(content: &Value) -> bool {
         || !items.is_empty() && items.iter().all(|item| kind(item) == Some("text"))
 }
 
-/// The parts of a message as providers are sent them; `None` for other content.
+/// Converts a message to content parts for providers. Returns `None` for other content.
 pub(super) fn parts(content: &Value) -> Option<Vec<ContentPart>> {
     if !are_parts(content) {
         return None;
@@ -34,12 +34,12 @@ pub(super) fn parts(content: &Value) -> Option<Vec<ContentPart>> {
     serde_json::from_value(json).ok()
 }
 
-/// What a message says, for people: media are named, and not written out.
+/// Returns the text of a message for display. Media appear by name, without their data.
 pub(super) fn display_text(content: &Value) -> String {
     part_text(content).unwrap_or_else(|| print(Some(content)))
 }
 
-/// What a message of parts says, for people and for whoever counts on a text.
+/// Returns the text of a message with content parts, for display and for token counting.
 fn part_text(content: &Value) -> Option<String> {
     let parts = parts(content)?;
     let tell = |part: &ContentPart| match part {
@@ -55,7 +55,7 @@ fn part_text(content: &Value) -> Option<String> {
     Some(texts.join("\n"))
 }
 
-/// The type that a part names, if there is such a type.
+/// Returns the type of a part if it is a known one.
 fn kind(item: &Value) -> Option<&str> {
     let kind = item.as_map()?.get("type")?.as_str()?;
     TYPES.contains(&kind).then_some(kind)
@@ -66,7 +66,7 @@ fn is_text(item: &Value) -> bool {
     item.as_str().is_some() || kind(item) == Some("text") || item.as_map().is_some_and(text)
 }
 
-/// `{image: …}`, and `{image: …, detail: low}`.
+/// Returns whether an item has the short form `{image: …}` or `{image: …, detail: low}`.
 pub(super) fn is_media(item: &Value) -> bool {
     let Some(map) = item.as_map() else {
         return false;

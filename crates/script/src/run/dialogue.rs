@@ -1,7 +1,7 @@
 //! The dialogue of one script: its messages, their stages, and where it restarts.
 //!
-//! It does not depend on the script. Callers render templates, call models and emit events, and then
-//! record the results here. So no lock on a dialogue is held over an await.
+//! This module does not depend on the script. Callers render templates, call models and emit
+//! events, then record the results here, so no dialogue lock is held across an await.
 
 use std::ops::Range;
 
@@ -16,7 +16,7 @@ use crate::host::RunEvent;
 use crate::text::bias::Bias;
 use crate::text::prefix::MessagePlacement;
 
-/// The name that stands for all roles.
+/// The recipient name that addresses all roles.
 pub(crate) const EVERYBODY: &str = "all";
 
 /// The messages of a script.
@@ -50,7 +50,7 @@ impl Dialogue {
         }
     }
 
-    /// Returns an error if the dialogue would exceed its limit.
+    /// Returns an error if adding messages would exceed the limit.
     pub(crate) fn check_room(
         &self,
         length: usize,
@@ -70,12 +70,12 @@ impl Dialogue {
         &self.messages
     }
 
-    /// The messages before an index.
+    /// Returns the messages before an index.
     pub(crate) fn until(&self, until: usize) -> &[DialogueEntry] {
         self.messages.get(..until).unwrap_or(&self.messages)
     }
 
-    /// How many messages every dialogue begins with, once the first separator was met.
+    /// Returns the length of the hidden prefix, once the first separator was reached.
     pub(crate) fn prefix(&self) -> Option<usize> {
         self.prefix
     }
@@ -86,7 +86,8 @@ impl Dialogue {
         self.messages.get(from..).unwrap_or_default()
     }
 
-    /// Returns the last complete message; one that is being filled does not count.
+    /// Returns the text of the last complete message. A message that is being filled does not
+    /// count.
     pub(crate) fn last_message_text(&self) -> Option<String> {
         let said =
             |entry: &&DialogueEntry| entry.role != "system" && entry.stage == MessageStage::Done;
@@ -111,8 +112,8 @@ impl Dialogue {
             // Biases belong to the author's own requests, not to another role's view.
             line.biases.clear();
             if entry.role == role {
-                // Chat APIs know one assistant, so every other speaker becomes a user with a name
-                // prefix.
+                // Chat APIs have only one assistant, so every other speaker is sent as a user, with
+                // the name as a prefix.
                 "assistant".clone_into(&mut line.role);
             } else {
                 let speaker = match (&entry.name, &*entry.role) {
@@ -128,27 +129,27 @@ impl Dialogue {
         view
     }
 
-    /// Adds a message at the end; gives its index.
+    /// Appends a message and returns its index.
     pub(crate) fn push(&mut self, entry: DialogueEntry) -> usize {
         self.messages.push(entry);
         self.messages.len() - 1
     }
 
-    /// Adds a complete message to a dialogue that is complete; gives its index.
+    /// Appends a complete message to a complete dialogue and returns its index.
     pub(crate) fn push_message(&mut self, entry: DialogueEntry) -> usize {
         let at = self.push(entry);
         self.pending_from = self.messages.len();
         at
     }
 
-    /// Inserts an answer after its message; returns the index.
+    /// Inserts an answer after its message and returns the index of the answer.
     pub(crate) fn reply(&mut self, at: usize, entry: DialogueEntry) -> usize {
         let at = at.min(self.messages.len());
         self.messages.insert(at, entry);
         at
     }
 
-    /// Inserts a message at its placement; returns the index.
+    /// Inserts a message at its placement and returns its index.
     pub(crate) fn place(
         &mut self,
         entry: DialogueEntry,
@@ -196,13 +197,13 @@ impl Dialogue {
             }
         };
         self.messages.insert(at, entry);
-        // A message inserted into the hidden prefix becomes part of it; without this line the prefix
-        // would lose its last message.
+        // A message inserted into the hidden prefix becomes part of it. Without this adjustment the
+        // prefix would lose its last message.
         self.prefix = self.prefix.map(|prefix| prefix + usize::from(at < prefix));
         Ok(at)
     }
 
-    /// Where a message index points: from the end if negative.
+    /// Resolves a message index; a negative one counts from the end.
     pub(crate) fn index(
         &self,
         index: i64,
@@ -222,14 +223,14 @@ impl Dialogue {
         })
     }
 
-    /// Changes a message, if it is there.
+    /// Applies a function to a message, if the message exists.
     pub(crate) fn change(&mut self, at: usize, how: impl FnOnce(&mut DialogueEntry)) {
         if let Some(entry) = self.messages.get_mut(at) {
             how(entry);
         }
     }
 
-    /// Removes the messages from an index on.
+    /// Removes all messages from an index onward.
     pub(crate) fn truncate(&mut self, length: usize) {
         self.messages.truncate(length);
         self.pending_from = self.pending_from.min(length);
@@ -261,12 +262,12 @@ impl Dialogue {
         first
     }
 
-    /// Keeps an earlier conversation until the hidden prefix is there.
+    /// Stores an earlier conversation until the hidden prefix is complete.
     pub(crate) fn remember(&mut self, conversation: Vec<DialogueEntry>) {
         self.recalled = conversation;
     }
 
-    /// The earlier conversation, which is then no longer kept.
+    /// Takes the stored earlier conversation.
     pub(crate) fn remembered(&mut self) -> Vec<DialogueEntry> {
         std::mem::take(&mut self.recalled)
     }
@@ -281,8 +282,8 @@ impl Dialogue {
         self.pending_from = place.min(self.pending_from);
     }
 
-    /// Removes a greeting that an earlier conversation already contains, because the script writes it
-    /// at every start. Returns whether it did.
+    /// Removes a greeting that the earlier conversation already contains, because the script writes
+    /// it on every start. Returns whether a greeting was removed.
     pub(crate) fn drop_repeated(&mut self, at: usize) -> bool {
         let Some(said) = self.greeted.clone() else {
             return false;
@@ -308,24 +309,24 @@ impl Dialogue {
         true
     }
 
-    /// Ends the detection of repeated greetings after an answer of a model.
+    /// Stops looking for repeated greetings once a model has answered.
     pub(crate) fn end_repetition(&mut self) {
         self.greeted = None;
     }
 
-    /// Whether a message waits for its holes to be filled.
+    /// Returns whether a message has unfilled holes.
     pub(crate) fn has_holes(&self) -> bool {
         self.holes
     }
 
-    /// Whether the last message waits for an answer of the model in it.
+    /// Returns whether the last message has a hole for a model's answer.
     pub(crate) fn ends_with_hole(&self) -> bool {
         let waits =
             |entry: &DialogueEntry| entry.stage == MessageStage::Holes && entry.role != "user";
         self.messages.last().is_some_and(waits)
     }
 
-    /// The first message that waits for something.
+    /// Returns the index of the first incomplete message.
     pub(crate) fn next_waiting(&mut self) -> Option<usize> {
         let from = self.pending_from.min(self.messages.len());
         let waiting = self
@@ -335,12 +336,12 @@ impl Dialogue {
             .position(DialogueEntry::waits);
         let next = waiting.map(|offset| from + offset);
         self.pending_from = next.unwrap_or(self.messages.len());
-        // Only cleared here: a message inserted meanwhile may have set it again.
+        // Only cleared here, because a message inserted in the meantime may have set it again.
         self.holes &= next.is_some();
         next
     }
 
-    /// Returns the event for a message after the hidden prefix, once per message.
+    /// Returns the event for a message outside the hidden prefix, at most once per message.
     pub(crate) fn show(&mut self, at: usize) -> Option<RunEvent> {
         let visible = self.prefix.is_some_and(|prefix| at >= prefix);
         let entry = self.messages.get_mut(at).filter(|_| visible)?;
@@ -353,14 +354,14 @@ impl Dialogue {
         })
     }
 
-    /// Its bytes in memory, about.
+    /// Returns its approximate memory use in bytes.
     pub(crate) fn weight(&self) -> usize {
         let weights = self.messages.iter().map(DialogueEntry::weight);
         weights.fold(0, usize::saturating_add)
     }
 }
 
-/// Messages as scripts see them.
+/// Converts messages to the values that scripts see.
 pub(crate) fn values<'e>(entries: impl IntoIterator<Item = &'e DialogueEntry>) -> Value {
     Value::from(
         entries
@@ -373,27 +374,27 @@ pub(crate) fn values<'e>(entries: impl IntoIterator<Item = &'e DialogueEntry>) -
 /// A message of the dialogue.
 #[derive(Clone, Debug)]
 pub(crate) struct DialogueEntry {
-    /// Whose it is.
+    /// Its role.
     pub(crate) role: String,
-    /// The speaker, where it is not the role.
+    /// The speaker, if different from the role.
     pub(crate) name: Option<String>,
-    /// The recipients; empty for everybody.
+    /// The recipients; empty if the message is for all roles.
     pub(crate) to: Vec<String>,
     /// Whether only its recipients see it.
     pub(crate) private: bool,
-    /// What it says.
+    /// The content.
     pub(crate) content: Value,
     /// Its stage.
     pub(crate) stage: MessageStage,
-    /// The names that were bound where it was written.
+    /// The bindings that were in scope where the message was written.
     pub(crate) scope: NameScope,
-    /// Its location there.
+    /// Its location in the source of that scope.
     pub(crate) span: Span,
-    /// The format of its template, where it is not the script's.
+    /// The template format, if it differs from the script's.
     pub(crate) format: Option<String>,
     /// Token biases from its text.
     pub(crate) biases: Vec<Bias>,
-    /// What the model thought before it.
+    /// The model's reasoning before the answer.
     pub(crate) thinking: Option<String>,
     /// Whether it was reported to the observer.
     pub(crate) shown: bool,
@@ -402,18 +403,18 @@ pub(crate) struct DialogueEntry {
 /// Stage of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MessageStage {
-    /// It is a template: rendered when a model is asked or a directive reads it.
+    /// A template, rendered when a model is called or a directive reads the message.
     Template,
-    /// It has `[[…]]`: filled at the next instruction.
+    /// Contains `[[…]]`, which is filled before the next instruction.
     Holes,
-    /// Its holes are being filled.
+    /// The holes are being filled.
     Filling,
-    /// It is complete.
+    /// Complete.
     Done,
 }
 
 impl DialogueEntry {
-    /// A message that is complete.
+    /// Creates a complete message.
     pub(crate) fn done(
         role: impl Into<String>,
         content: Value,
@@ -436,17 +437,17 @@ impl DialogueEntry {
         }
     }
 
-    /// Returns whether it must be completed before it is read.
+    /// Returns whether it must be completed before it can be read.
     pub(crate) fn waits(&self) -> bool {
         matches!(self.stage, MessageStage::Template | MessageStage::Holes)
     }
 
-    /// Its text, if it is one.
+    /// Returns its content if that is text, or an empty string.
     pub(crate) fn text(&self) -> &str {
         self.content.as_str().unwrap_or_default()
     }
 
-    /// As scripts see it: `{role, content, …}`.
+    /// Returns the value that scripts see: `{role, content, …}`.
     pub(crate) fn value(&self) -> Value {
         let mut table = MapTable::default();
         table.insert("role".into(), Value::from(self.role.as_str()));
@@ -471,7 +472,7 @@ impl DialogueEntry {
         Value::Map(Map::new(table))
     }
 
-    /// A message as a script wrote it, complete as it is.
+    /// Reads a message object of a script as a complete message.
     pub(crate) fn read(value: &Value, scope: &NameScope, at: Span) -> Self {
         let field = |key: &str| value.as_map().and_then(|map| map.get(key));
         let text = |key: &str| field(key).and_then(Value::as_str).map(str::to_owned);
@@ -483,7 +484,7 @@ impl DialogueEntry {
         entry
     }
 
-    /// Its bytes in memory, about.
+    /// Returns its approximate memory use in bytes.
     fn weight(&self) -> usize {
         let thinking = self.thinking.as_ref().map_or(0, String::len);
         let own = thinking + std::mem::size_of::<Self>();

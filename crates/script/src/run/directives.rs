@@ -1,4 +1,4 @@
-//! Directives that are neither control nor events: what each does.
+//! Implements the directives that are neither control flow nor events.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::host::RunEvent;
 use quillet_core::lock::lock;
 
 impl Instance {
-    /// Does a directive.
+    /// Executes a directive.
     pub(super) async fn directive(
         self: &Arc<Self>,
         directive: Directive,
@@ -50,7 +50,8 @@ impl Instance {
             Directive::Fetch => boxed(|| self.fetch(&params, scope, at)).await,
             Directive::IsDir => self.is_folder(&params, scope, at),
             Directive::ListFilenames => self.list_files(&params, scope, at),
-            // Done above: listed so that a new directive is missing here until it has an arm.
+            // Handled above. They are listed so that the compiler reports a new directive without
+            // an arm.
             Directive::Abort
             | Directive::CleanResult
             | Directive::Ctx
@@ -68,7 +69,7 @@ impl Instance {
             | Directive::Ret
             | Directive::Throw
             | Directive::Unset
-            // Control is done by `control::call`, which sees the call as it was written.
+            // `control::call` executes control flow, because it needs the call as written.
             | Directive::Break
             | Directive::Continue
             | Directive::For
@@ -82,7 +83,7 @@ impl Instance {
         }
     }
 
-    /// Directives that wait for nothing: JavaScript calls them without a promise.
+    /// Executes a directive that never waits. JavaScript calls it without a promise.
     pub(super) fn run_immediately(
         &self,
         directive: Directive,
@@ -112,7 +113,7 @@ impl Instance {
             Directive::PushMessage => self.push_message(params, scope, at),
             Directive::ReplaceMessage => self.replace_message(params, scope, at),
             Directive::CleanResult => Ok(self.cleaned(params)),
-            // Called from JavaScript: there are no nodes to read.
+            // A call from JavaScript has no nodes to read.
             Directive::Set if params.call.is_none() => self.set_values(params, scope, at),
             Directive::Get if params.call.is_none() && !self.gets_function(params) => {
                 self.get_values(params, scope, at)
@@ -121,8 +122,8 @@ impl Instance {
         })
     }
 
-    /// `$AI`, and `$tool: llm`: completes all messages, and asks for the next one unless a hole of
-    /// the last one was that.
+    /// `$AI` and `$tool: llm`: completes all messages and requests the next one, unless a hole in
+    /// the last message has already done so.
     pub(super) async fn ai(
         self: &Arc<Self>,
         params: &CallParams,
@@ -140,7 +141,8 @@ impl Instance {
         asker.next_message(given).await.map(Some)
     }
 
-    /// `$print`: a line on standard output. The answers of a message print as the first of them.
+    /// `$print`: writes a line to standard output. For a message with several answers, prints the
+    /// first.
     fn print(&self, value: Option<Value>) -> Option<Value> {
         let shown = match value.as_ref().and_then(Value::as_map) {
             Some(map) => map.get("0").or(value.as_ref()),
@@ -150,7 +152,7 @@ impl Instance {
         value
     }
 
-    /// `$cleanResult`: a text without the fence of code that models put around it.
+    /// `$cleanResult`: removes the code fence that models put around a text.
     fn cleaned(&self, params: &CallParams) -> Option<Value> {
         let given = params
             .get("content", 0)
@@ -177,7 +179,8 @@ impl Instance {
         value
     }
 
-    /// `$prompt`: what templates prefer. Its texts are the author's and may be templates.
+    /// `$prompt`: sets fields of `prompt`, which templates prefer over variables. Its texts are by
+    /// the author and may be templates.
     async fn set_prompt(
         self: &Arc<Self>,
         params: &CallParams,
@@ -210,7 +213,7 @@ impl Instance {
             if authored {
                 state.authored.insert(name.into())
             } else {
-                // What was computed may be anybody's text.
+                // A computed text may come from a user or a model, so it must not be rendered.
                 state.authored.remove(name)
             };
             if let Some(value) = value {
@@ -291,7 +294,7 @@ impl Instance {
         self.tool(&name, params, scope, at).await
     }
 
-    /// `$exec`: another script, remembered by what it is given unless `memoized` is false.
+    /// `$exec`: runs another script and caches its result by arguments, unless `memoized` is false.
     async fn exec(
         self: &Arc<Self>,
         params: CallParams,
@@ -439,7 +442,7 @@ impl Instance {
     }
 }
 
-/// Results of `$exec` that a run remembers (the reference keeps as many).
+/// Maximum number of `$exec` results that a run caches, as in the reference implementation.
 const REMEMBERED: usize = 4_096;
 
 fn memory_key(caller: &str, callee: &str, input: &super::ScriptInput) -> String {
@@ -451,7 +454,7 @@ fn memory_key(caller: &str, callee: &str, input: &super::ScriptInput) -> String 
     format!("{caller}\u{0}{callee}\u{0}{given}")
 }
 
-/// The longest beginning of a text that has no more tokens than that.
+/// Returns the longest prefix of a text that has at most `limit` tokens.
 fn within(text: &str, limit: u64, count: impl Fn(&str) -> u64) -> &str {
     let ends: Vec<usize> = text
         .char_indices()

@@ -1,4 +1,4 @@
-//! Dry runs: what they leave out, and how they say so.
+//! Dry runs: skipped actions and the warnings about them.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
@@ -13,10 +13,10 @@ use crate::host::{Observer, RunEvent, Tools};
 use crate::syntax::ScriptSource;
 use quillet_core::lock::lock;
 
-/// The code of warnings that tell what a dry run omitted.
+/// Warning code for an action that a dry run skipped.
 pub const DRY_RUN: &str = "script.dry_run";
 
-/// Tells what a dry run omitted, each thing once.
+/// Reports the actions that a dry run skipped, each of them once.
 #[derive(Debug)]
 pub struct DryRunReport {
     source: String,
@@ -33,7 +33,7 @@ impl DryRunReport {
         }
     }
 
-    /// Something was not done; `needs` is what a run that is not dry would do it with.
+    /// Reports a skipped action. `needs` names the requirement for doing it in a real run.
     pub(crate) fn note(&self, what: &str, needs: &str) {
         if !lock(&self.told).insert(what.to_owned()) {
             return;
@@ -47,7 +47,8 @@ impl DryRunReport {
         self.observer.event(RunEvent::Warning(found));
     }
 
-    /// A file that a directive would have read: the run cannot go on without its text.
+    /// Returns the error for a file that a directive would have read. The run cannot continue
+    /// without its text.
     pub(super) fn unread(&self, name: &str, scope: &NameScope, at: Span) -> ScriptError {
         let message = format!("cannot read `{name}` in a dry run: the file needs a permission");
         let found = scope.source.error(ErrorKind::Denied.code(), message, at);
@@ -56,7 +57,7 @@ impl DryRunReport {
     }
 }
 
-/// The tools of a dry run: the same names, and none of them reaches anything.
+/// Tools of a dry run: they have the real names, but none of them does anything.
 #[derive(Debug)]
 pub(super) struct DryTools {
     real: Arc<dyn Tools>,
@@ -68,7 +69,7 @@ impl DryTools {
         DryTools { real, withheld }
     }
 
-    /// What stands for a tool that a server may have.
+    /// Returns a placeholder for a tool that a server may offer.
     fn unasked(&self, name: &str) -> ToolSpec {
         let what = format!(
             "`{name}` is assumed to be a tool of an MCP server that was not \
@@ -77,7 +78,7 @@ impl DryTools {
         self.withheld.note(&what, "the server's list of tools");
         ToolSpec {
             name: name.to_owned(),
-            // Whatever it is called with.
+            // The real parameters are unknown, so any arguments are accepted.
             parameters: serde_json::json!({"type": "object", "additionalProperties": true}),
             ..ToolSpec::default()
         }
@@ -98,7 +99,7 @@ impl Tools for DryTools {
         Some(Arc::new(NotCalled { spec, withheld }))
     }
 
-    /// Nothing is called, so nobody is asked.
+    /// Needs no approval, because a dry run calls no tool.
     fn approved_tool(&self, name: &str) -> Option<Arc<dyn Tool>> {
         self.tool(name)
     }
@@ -108,13 +109,14 @@ impl Tools for DryTools {
     }
 }
 
-/// Whether a server may have a tool of this name, and the language has nothing else of it.
+/// Returns whether a name may belong to a tool of an MCP server, because the language does not
+/// define it.
 fn may_be_a_tool(name: &str) -> bool {
     let letter = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     Directive::named(name).is_none() && !name.is_empty() && name.chars().all(letter)
 }
 
-/// What stands for a tool: its description, and its default for a result.
+/// Placeholder for a tool: it has the same description and returns a default result.
 #[derive(Debug)]
 struct NotCalled {
     spec: ToolSpec,

@@ -18,10 +18,10 @@ use crate::syntax::ScriptSource;
 use quillet_core::lock::lock;
 
 impl ScriptEngine {
-    /// Runs a script to its end. Dropping the future cancels everything that the run started.
+    /// Runs a script to its end. Dropping the future cancels all work that the run has started.
     ///
     /// # Errors
-    /// The first failure, with its location, and the text that a model had written until then.
+    /// Returns the first error, with its location and the text that a model had written so far.
     pub async fn run(&self, job: ScriptRun) -> Result<ScriptOutcome, ScriptError> {
         let (_, outcome) = self.begin(job, false).await?;
         Ok(outcome)
@@ -30,7 +30,7 @@ impl ScriptEngine {
     pub(super) fn shared_state(&self, job: &ScriptRun) -> RunShared {
         let clock = SystemTime::now().duration_since(UNIX_EPOCH);
         let clock = clock.map_or(0, |now| {
-            // The low bits of the clock vary most; the high ones are the same for years.
+            // The low bits of the clock change most often; the high bits stay the same for years.
             u64::try_from(now.as_nanos() & u128::from(u64::MAX)).unwrap_or(0)
         });
         let mut world = RunShared::new(
@@ -55,7 +55,7 @@ impl ScriptEngine {
         fixed: Option<FixedEnvironment>,
     ) -> JsOptions {
         let own = source.path.as_deref().and_then(Path::parent);
-        // The script's own folder comes first, so its modules hide those of the search path.
+        // The script's own folder comes first, so its modules take precedence over the search path.
         let own = own.map(|folder| {
             if folder.as_os_str().is_empty() {
                 // The parent of a bare file name is the empty path, which cannot be canonicalized.
@@ -65,8 +65,8 @@ impl ScriptEngine {
             }
         });
         let roots = own.into_iter().chain(self.javascript.roots.iter().cloned());
-        // Module files are not recorded in the journal and could differ on a replay, so a durable
-        // run loads none.
+        // Module files are not recorded in the journal and may differ on a replay, so a durable run
+        // does not load any.
         let roots = roots.filter(|_| fixed.is_none());
         JsOptions {
             roots: roots.collect(),
@@ -98,7 +98,7 @@ impl Instance {
             entry.private = !turn.to.is_empty();
             entry.to = turn.to;
             entry.thinking = turn.thinking;
-            // Observers have seen these turns in the earlier conversation.
+            // Observers already received these turns during the earlier conversation.
             entry.shown = true;
             entry
         });

@@ -1,4 +1,4 @@
-//! `$on`, `$once`, `$off`, `$emit`, and the events that the engine raises itself.
+//! `$on`, `$once`, `$off`, `$emit`, and the events that the engine emits itself.
 
 use std::sync::Arc;
 
@@ -15,30 +15,31 @@ use super::values::is_function;
 use crate::error::{ErrorKind, ScriptError};
 use crate::syntax::CallExpr;
 
-/// Events inside of each other, in one script.
+/// Maximum depth of nested events in one script.
 const MOST_NESTED: usize = 16;
 
-/// An event on its way to its listeners.
+/// An event that is being delivered. Leaves its nesting level on drop.
 struct ActiveEvent(Arc<Instance>);
 
 impl Drop for ActiveEvent {
     fn drop(&mut self) {
-        // On drop, so that an error or a cancelled listener also leaves the level.
+        // Done on drop, so that an error or a cancelled listener also leaves the level.
         self.0.state().events -= 1;
     }
 }
 
-/// What the listeners of an event said.
+/// Result of calling the listeners of an event.
 #[derive(Debug, Default)]
 pub(crate) struct ListenerResult {
-    /// What the last one that returned something returned.
+    /// The last value that a listener returned.
     pub(crate) result: Option<Value>,
-    /// The arguments as they are now: listeners may change them in place.
+    /// The arguments after the calls, because listeners may change them in place.
     pub(crate) arguments: Vec<Option<Value>>,
 }
 
 impl Instance {
-    /// Whether anybody listens: most events are heard by nobody, and cost nothing then.
+    /// Returns whether an event has listeners. Most events have none, and checking first avoids
+    /// their cost.
     pub(crate) fn listens(&self, event: &str) -> bool {
         let state = self.state();
         !state.listeners.is_empty()
@@ -48,7 +49,7 @@ impl Instance {
                 .is_some_and(|list| !list.is_empty())
     }
 
-    /// Calls the listeners of an event, in the order in which they were added.
+    /// Calls the listeners of an event in the order of their registration.
     pub(crate) fn emit<'a>(
         self: &'a Arc<Self>,
         event: &'a str,
@@ -70,7 +71,7 @@ impl Instance {
             };
             let _depth = self.deeper(event, scope, at)?;
             for listener in listeners {
-                // Removed before the call: otherwise a `$once` listener that emits its own event
+                // Removed before the call, because a `$once` listener that emits its own event
                 // would run again.
                 if listener.once && !self.take(event, listener.number) {
                     continue;
@@ -87,7 +88,7 @@ impl Instance {
         })
     }
 
-    /// A listener that may fail did.
+    /// Warns about a failed listener that is allowed to fail.
     fn ignored(&self, error: &ScriptError) {
         if let Some(first) = error.diagnostics.first() {
             let mut finding = first.clone();
@@ -96,7 +97,7 @@ impl Instance {
         }
     }
 
-    /// Takes a listener away; whether it was still there.
+    /// Removes a listener. Returns whether it was still registered.
     fn take(&self, event: &str, number: u64) -> bool {
         let mut state = self.state();
         let Some(list) = state.listeners.get_mut(event) else {
@@ -107,8 +108,8 @@ impl Instance {
         list.len() < before
     }
 
-    /// Counts events that are raised inside of each other: a listener that raises its own event has
-    /// no end.
+    /// Limits the depth of nested events: a listener that emits its own event would recurse
+    /// forever.
     fn deeper(
         self: &Arc<Self>,
         event: &str,
@@ -128,7 +129,7 @@ impl Instance {
         Ok(ActiveEvent(self.clone()))
     }
 
-    /// Tells one listener; whether it stopped the event.
+    /// Calls one listener. Returns whether it stopped the event.
     async fn notify_listener(
         self: &Arc<Self>,
         listener: &Listener,
@@ -309,7 +310,7 @@ impl Instance {
         }
     }
 
-    /// A function's name with or without its `$`, or an expression.
+    /// Resolves a function name (with or without `$`) or an expression.
     fn named(&self, text: &str, scope: &NameScope, at: Span) -> Result<Callback, ScriptError> {
         if let Some(code) = text.trim().strip_prefix("?=") {
             return Ok(Callback::Expression(Arc::from(code), scope.clone(), at));
@@ -331,7 +332,7 @@ impl Instance {
         Err(ScriptError::new(ErrorKind::NotFound, finding))
     }
 
-    /// `$off`: takes away a named listener, or all of an event.
+    /// `$off`: removes a named listener, or all listeners of an event.
     pub(super) fn off(
         &self,
         params: &CallParams,
@@ -356,7 +357,7 @@ impl Instance {
         Ok(None)
     }
 
-    /// `$emit`: a list of arguments is several, anything else is one.
+    /// `$emit`: a list is passed as separate arguments, any other value as one.
     pub(super) async fn emit_directive(
         self: &Arc<Self>,
         params: &CallParams,
@@ -373,13 +374,13 @@ impl Instance {
     }
 }
 
-/// The callback as it was written.
+/// Returns the callback node as written.
 fn callback_node(call: &CallExpr) -> Option<&Node> {
     call.field("callback")
         .or_else(|| call.value.as_ref()?.get("callback"))
 }
 
-/// What the arguments of the engine's own events are called in an expression that listens.
+/// Names of the arguments of built-in events in a listener expression.
 fn argument_names(event: &str) -> &'static [&'static str] {
     match event {
         "beforeCall" => &["name", "params"],
@@ -397,7 +398,7 @@ fn argument_names(event: &str) -> &'static [&'static str] {
     }
 }
 
-/// What listeners see as `event`.
+/// Builds the `event` object that listeners receive.
 fn event_object(event: &str, result: Option<&Value>, target: &str) -> Map {
     let mut fields = vec![
         ("type", Value::from(event)),

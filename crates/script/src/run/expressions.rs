@@ -1,4 +1,4 @@
-//! Expressions: the native evaluator first, JavaScript for what it cannot do.
+//! Expressions: the native evaluator handles most of them, JavaScript the others.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,16 +17,16 @@ use crate::expression::{EvalError, NameResolver, NameValue, ParsedExpression};
 use crate::text::prefix::{self, FormatTime};
 use crate::text::template::UNKNOWN_NAME;
 
-/// What an expression of a message gave.
+/// Result of an expression in a message.
 pub(crate) enum ComputedValue {
-    /// A text that asks to be rendered immediately.
+    /// A template that must be rendered immediately.
     Template(String),
     /// A value.
     Value(Option<Value>),
 }
 
 impl Instance {
-    /// The value of an expression; `None` is JavaScript's `undefined`.
+    /// Evaluates an expression; `None` is JavaScript's `undefined`.
     pub(crate) async fn expression(
         self: &Arc<Self>,
         text: &str,
@@ -37,7 +37,7 @@ impl Instance {
         self.parsed_expression(&parsed, text, scope, at).await
     }
 
-    /// The value of an expression that was parsed before.
+    /// Evaluates an expression that is already parsed.
     pub(crate) async fn parsed_expression(
         self: &Arc<Self>,
         parsed: &ParsedExpression,
@@ -66,7 +66,7 @@ impl Instance {
         }
     }
 
-    /// A scope in which `LatestResult` has the hidden fields that an expression names.
+    /// Returns a scope in which `LatestResult` includes the hidden fields that an expression names.
     fn with_hidden(&self, text: &str, scope: &NameScope) -> Option<NameScope> {
         let state = self.state();
         if state.hidden.is_empty() || !text.contains("LatestResult") {
@@ -75,7 +75,7 @@ impl Instance {
         Some(scope.with(vec![("LatestResult".into(), state.latest(text))]))
     }
 
-    /// Why a native expression has no value.
+    /// Converts an error of the native evaluator to a script error.
     pub(super) fn eval_error(
         &self,
         error: EvalError,
@@ -92,7 +92,7 @@ impl Instance {
         fail(scope, at, kind, format!("`{text}`: {message}"))
     }
 
-    /// The value after `?=`: a text that begins with `#` is rendered immediately.
+    /// Evaluates the expression after `?=` and immediately renders a result that begins with `#`.
     pub(crate) async fn expression_text(
         self: &Arc<Self>,
         text: &str,
@@ -107,8 +107,8 @@ impl Instance {
         }
     }
 
-    /// The value after `?=`, or the template that it gave. Only what the author wrote into the
-    /// expression is one: the text may hold data.
+    /// Evaluates the expression after `?=`. Only text that the author wrote in the expression
+    /// counts as a template, because any other text may be data.
     pub(crate) async fn expression_value(
         self: &Arc<Self>,
         text: &str,
@@ -130,7 +130,7 @@ impl Instance {
         }
     }
 
-    /// A name that nothing has.
+    /// Returns the error for an unknown name.
     pub(crate) fn unknown_name(&self, name: &str, scope: &NameScope, at: Span) -> ScriptError {
         let known = self.names(scope);
         let message = format!("unknown variable `{name}`");
@@ -142,7 +142,7 @@ impl Instance {
         ScriptError::new(ErrorKind::Script, finding.help(help))
     }
 
-    /// All names that an expression can use.
+    /// Returns all names that an expression can use.
     pub(crate) fn names(&self, scope: &NameScope) -> Vec<String> {
         let state = self.state();
         let mut names: Vec<String> = scope
@@ -157,7 +157,7 @@ impl Instance {
         names
     }
 
-    /// The value of a name: what is bound around, `prompt`, variables, what every script has.
+    /// Looks up a name in this order: enclosing scopes, `prompt`, variables, built-in names.
     pub(crate) fn lookup(&self, name: &str, scope: &NameScope) -> NameValue {
         if let Some(bound) = scope.get(name) {
             return bound
@@ -197,7 +197,7 @@ impl Instance {
         own.map_or(NameValue::Undefined, NameValue::Value)
     }
 
-    /// Variables of the environment that the script may see.
+    /// Returns the environment variables that the script may read.
     fn environment(&self) -> Value {
         Value::Map(self.world.environment.clone())
     }
@@ -227,7 +227,7 @@ fn path_text(path: &Path) -> Value {
     Value::from(path.display().to_string())
 }
 
-/// The names of a script from one place in it.
+/// Resolves the names of a script from one position in it.
 pub(super) struct NameView<'a> {
     instance: &'a Instance,
     scope: &'a NameScope,

@@ -7,7 +7,7 @@ use crate::answer::InputProblem;
 use crate::error::{ErrorKind, ScriptError};
 use crate::syntax::ScriptSource;
 
-/// Returns an error of a kind, with its location.
+/// Returns an error of the given kind with its location.
 pub(crate) fn fail(scope: &NameScope, at: Span, kind: ErrorKind, message: String) -> ScriptError {
     ScriptError::new(kind, scope.source.error(kind.code(), message, at))
 }
@@ -52,7 +52,7 @@ pub(crate) fn found(findings: Vec<Diagnostic>, scope: &NameScope) -> ScriptError
     error
 }
 
-/// Returns an error that names a limit and how to raise it.
+/// Returns an error that names the exceeded limit and how to raise it.
 pub(crate) fn limit(scope: &NameScope, at: Span, message: String, setting: &str) -> ScriptError {
     let finding = scope.source.error(ErrorKind::Limit.code(), message, at);
     let names = names_of(setting);
@@ -60,7 +60,7 @@ pub(crate) fn limit(scope: &NameScope, at: Span, message: String, setting: &str)
     ScriptError::new(ErrorKind::Limit, finding.help(help))
 }
 
-/// Names of a limit on the command line and in settings.
+/// Returns the names of a limit on the command line and in the settings.
 fn names_of(limit: &str) -> &'static str {
     match limit {
         "limits.steps" => " (--max-steps, scripts.steps)",
@@ -73,7 +73,7 @@ fn names_of(limit: &str) -> &'static str {
     }
 }
 
-/// Returns the error for a task that ended without a result, because it panicked or was aborted.
+/// Returns the error for a task that panicked or was aborted.
 pub(crate) fn broke(scope: &NameScope, at: Span) -> ScriptError {
     let message = "the task of the script stopped unexpectedly";
     let finding = scope.source.error(ErrorKind::Aborted.code(), message, at);

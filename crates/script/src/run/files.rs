@@ -1,5 +1,4 @@
-//! Directives about files: `$readFile`, `$isDir`, `$listFilenames`. Nothing is read that nobody
-//! granted.
+//! File directives: `$readFile`, `$isDir`, `$listFilenames`. They read only granted paths.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -23,15 +22,16 @@ impl Instance {
         let Some(name) = params.text("path", 0) else {
             return Err(refuse(scope, at, "missing `path` of `$readFile`"));
         };
-        // The path is relative to the caller: a library script reads files next to the script that
-        // called it.
+        // Paths are relative to the caller, so that a library script reads the files next to the
+        // script that called it.
         let asker = self.caller.as_deref().unwrap_or(self);
         let source = asker.resolved.script.source.clone();
         let bytes = self.read_beside(name, &source, scope, at).await?;
         text_of(&bytes, name, scope, at)
     }
 
-    /// The bytes of a file that a message names: beside the script that says it, or granted.
+    /// Reads a file that a message refers to: either next to the script that adds the message, or
+    /// granted.
     pub(super) async fn bytes_of(
         self: &Arc<Self>,
         name: &str,
@@ -111,8 +111,8 @@ impl Instance {
         Ok(Some(Value::from(names)))
     }
 
-    /// Rejects file access in a durable run: a file could differ when another process resumes the
-    /// run.
+    /// Rejects file access in a durable run, because the file may have changed when another process
+    /// resumes the run.
     fn refuse_in_durable_run(
         &self,
         name: &str,
@@ -130,7 +130,7 @@ impl Instance {
         Err(ScriptError::new(ErrorKind::Denied, finding))
     }
 
-    /// A path that the script was allowed to read, links followed.
+    /// Returns the canonical path if the script may read it. Symbolic links are resolved first.
     fn granted_path(
         &self,
         name: &str,
@@ -146,8 +146,8 @@ impl Instance {
             .as_deref()
             .and_then(Path::parent);
         let path = folder.unwrap_or(Path::new(".")).join(name);
-        // Links are resolved before the check; otherwise a link in an allowed folder could lead out
-        // of it.
+        // Links are resolved before the check, because a link in an allowed folder may lead outside
+        // it.
         let real = path
             .canonicalize()
             .map_err(|problem| not_read(name, &problem, scope, at))?;
@@ -167,11 +167,11 @@ impl Instance {
     }
 }
 
-/// Most entries that a listing goes through.
+/// Maximum number of entries that a listing visits.
 const MOST_ENTRIES: usize = 100_000;
 
-/// Names in a folder, and with `deep` the files in the folders inside, by their paths from it.
-/// Links to folders are not followed: they may lead out of what was granted.
+/// Lists the names in a folder. With `deep`, also lists files in subfolders, by relative path.
+/// Links to folders are not followed, because they may lead outside the granted folder.
 fn listed(root: &Path, deep: bool, names: &mut Vec<String>) -> std::io::Result<()> {
     let mut folders = vec![(root.to_owned(), String::new())];
     while let Some((folder, before)) = folders.pop() {

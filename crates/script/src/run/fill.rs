@@ -1,7 +1,7 @@
-//! `[[…]]`: holes of messages and texts, and their values.
+//! Holes (`[[…]]`) in messages and texts, and their values.
 //!
-//! Only the author's text has holes. They are found before the template renders and replaced by
-//! secret markers, so text from a variable is never read as a hole.
+//! Only text by the author has holes. They are found before the template is rendered and replaced
+//! by secret markers, so text from a variable is never read as a hole.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -24,23 +24,23 @@ use crate::syntax::{CallTarget, ItemKind, ScriptText};
 use crate::text::hole::{self, BrokenHole, HoleKind, HolePart};
 use crate::text::spacing::splice;
 
-/// A text after its templates were rendered.
+/// A segment of a text after its templates were rendered.
 enum TextPart {
     Text(String),
-    /// A hole, by its number.
+    /// The number of a hole.
     Hole(usize),
 }
 
-/// The holes of one author's text.
+/// The holes of a text by the author.
 struct Holes<'t> {
     text: &'t str,
     kinds: Vec<HoleKind>,
-    /// The text with marks where the holes were.
+    /// The text, with markers in place of the holes.
     marked: String,
 }
 
 impl Instance {
-    /// Fills a message's holes, left to right, and completes it.
+    /// Fills the holes of a message from left to right and completes it.
     pub(super) async fn fill(
         self: &Arc<Self>,
         at: usize,
@@ -74,7 +74,7 @@ impl Instance {
             .change(at, |entry| entry.content = Value::from(content));
         self.world.kept.add(whole.weight());
         self.state().finish(Some(whole), filling.answer);
-        // A message with many holes adds memory without a step in between.
+        // A message with many holes uses more memory within a single step.
         self.world.room(&entry.scope, entry.span)
     }
 
@@ -94,7 +94,7 @@ impl Instance {
     ) -> Result<(), ScriptError> {
         if let HoleKind::Ai { name, parameters } = kind {
             // The text before the hole is the prefix of the answer, so it must be complete before
-            // the request.
+            // the request is sent.
             filling.flush("");
             let arguments = parameters
                 .as_ref()
@@ -124,7 +124,7 @@ impl Instance {
         Ok(())
     }
 
-    /// `[[X:temperature=0.1, |a|b]]`: parameters of the model, and a choice.
+    /// Parses `[[X:temperature=0.1, |a|b]]`: model parameters and a choice.
     async fn hole_parameters(
         self: &Arc<Self>,
         text: Option<&ScriptText>,
@@ -158,7 +158,7 @@ impl Instance {
         Ok((table, chosen))
     }
 
-    /// Whether a message is the last thing that the outermost script says, and its result.
+    /// Returns whether a message is the last one of the outermost script and therefore its result.
     fn ends_with(&self, entry: &DialogueEntry) -> bool {
         let last = self
             .resolved
@@ -172,8 +172,8 @@ impl Instance {
         is_last && entry.role != "user" && self.state().given.is_none()
     }
 
-    /// A text of an argument with its templates rendered and its calls made; one call alone is that
-    /// call's value. `[[NAME]]` is the variable's value here: nobody is asked.
+    /// Renders the templates of an argument and makes its calls. An argument that is a single call
+    /// evaluates to the value of that call. `[[NAME]]` reads the variable here and calls no model.
     pub(super) async fn fill_text(
         self: &Arc<Self>,
         text: &str,
@@ -205,7 +205,7 @@ impl Instance {
         Ok(Value::from(filling.finish()))
     }
 
-    /// Returns the value of a hole that calls no model.
+    /// Returns the value of a hole that does not call a model.
     async fn hole_value(
         self: &Arc<Self>,
         holes: &Holes<'_>,
@@ -248,7 +248,7 @@ impl Instance {
         }
     }
 
-    /// `[[/pattern/flags:VARIABLE:group]]`: without a match it is all of the variable.
+    /// `[[/pattern/flags:VARIABLE:group]]`: without a match the value is the whole variable.
     fn matched_part(
         &self,
         pattern: &str,
@@ -292,7 +292,7 @@ impl Instance {
         Ok(Some(Value::from(part.unwrap_or_default())))
     }
 
-    /// The value of a variable or of a path that begins with one.
+    /// Returns the value of a variable, or of a path into one.
     fn variable(
         &self,
         name: &str,
@@ -309,7 +309,7 @@ impl Instance {
         }
     }
 
-    /// Finds the holes of an author's text.
+    /// Finds the holes in a text by the author.
     fn holes<'t>(
         &self,
         text: &'t str,
@@ -341,7 +341,7 @@ impl Instance {
         format!("{}{number}\u{f8ff}", self.world.mark)
     }
 
-    /// A rendered text, cut at its marks.
+    /// Splits a rendered text at its markers.
     fn split(&self, rendered: &str) -> Vec<TextPart> {
         let mark = &self.world.mark;
         let mut parts = Vec::new();
@@ -350,7 +350,7 @@ impl Instance {
             parts.push(TextPart::Text(first.to_owned()));
         }
         for piece in pieces {
-            // A template may cut a marker apart, for example with `truncate`; such a remainder is
+            // A template filter such as `truncate` may cut a marker apart. Its remainder is
             // dropped.
             let Some((number, text)) = piece.split_once('\u{f8ff}') else {
                 continue;
@@ -365,8 +365,8 @@ impl Instance {
 }
 
 impl Holes<'_> {
-    /// A raw part of the text as an argument string. Its location is the text's: what is in a
-    /// block scalar has no single offset.
+    /// Parses a range of the text as an argument. Its location is that of the whole text, because
+    /// the lines of a block scalar have no single offset.
     fn part(&self, range: &Range<usize>, at: Span) -> ScriptText {
         ScriptText {
             span: at,
@@ -383,7 +383,7 @@ fn rest(parts: &[TextPart], from: usize) -> String {
     texts.collect()
 }
 
-/// A text while its holes are filled.
+/// A text whose holes are being filled.
 #[derive(Default)]
 struct HoleFiller {
     out: String,
@@ -414,7 +414,8 @@ impl HoleFiller {
         std::mem::take(&mut self.out)
     }
 
-    /// The answer of a message that is one `[[X]]` and nothing else: as a value, not as its text.
+    /// Returns the answer of a message that consists of a single `[[X]]`, as a value instead of
+    /// text.
     fn alone(&self, parts: &[TextPart]) -> Option<Value> {
         let blank = |part: &TextPart| matches!(part, TextPart::Text(text) if text.is_empty());
         let holes = parts.iter().filter(|part| !blank(part)).count();
@@ -426,7 +427,7 @@ impl HoleFiller {
     }
 }
 
-/// Whether a pattern has the group of a number or a name.
+/// Returns whether a pattern has a capture group with this number or name.
 fn has_group(regex: &Regex, group: &str) -> bool {
     match group.parse::<usize>() {
         Ok(index) => index <= regex.groups(),

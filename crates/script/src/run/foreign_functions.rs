@@ -1,4 +1,4 @@
-//! Functions that are not JavaScript: those in Python, and what wasm modules export.
+//! Functions outside JavaScript: Python functions and exports of wasm modules.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::js::{JsError, JsErrorKind, Wasm, WasmBounds};
 use crate::library::import::ImportItem;
 use crate::syntax::ScriptText;
 
-/// Instructions of wasm for each millisecond that a piece of JavaScript may take.
+/// Wasm instructions per millisecond of the JavaScript time limit.
 const FUEL: u64 = 100_000;
 
 impl Instance {
@@ -49,7 +49,7 @@ impl Instance {
         scope: &NameScope,
         at: Span,
     ) -> Result<Option<Value>, ScriptError> {
-        // What was not given at the end takes the function's defaults.
+        // Missing trailing arguments use the defaults of the function.
         while arguments.last().is_some_and(Option::is_none) {
             arguments.pop();
         }
@@ -93,7 +93,7 @@ impl Instance {
             fuel: time.saturating_mul(FUEL),
             ..WasmBounds::default()
         };
-        // Its start function may run for a while.
+        // The start function may run for a while, so it must not block the runtime.
         let load = tokio::task::spawn_blocking(move || Wasm::load(&bytes, &bounds));
         let loaded = load.await.unwrap_or_else(|_| {
             let message = "wasm module not loaded";
@@ -122,7 +122,7 @@ impl Instance {
         called.map_err(|error| self.js_error(error, scope, at))
     }
 
-    /// A wasm module is no function itself.
+    /// Returns the error for calling a wasm module itself as a function.
     pub(super) fn no_function(&self, module: &Wasm, scope: &NameScope, at: Span) -> ScriptError {
         let names: Vec<&str> = module.exports().iter().map(|it| it.name.as_str()).collect();
         let message = format!(

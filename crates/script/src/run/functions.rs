@@ -1,4 +1,4 @@
-//! Functions of a script: where they are declared, how they are called, what they see.
+//! Functions of a script: declaration, calls and scope.
 
 use std::sync::Arc;
 
@@ -25,15 +25,15 @@ use crate::reader;
 use crate::syntax::{CallTarget, FunctionDeclaration, ScriptSource, ScriptText};
 use quillet_core::lock::lock;
 
-/// Calls of functions inside of each other that go through the engine. What JavaScript calls of its
-/// own accord has the stack of JavaScript.
+/// Maximum depth of nested calls through the engine. Calls within JavaScript are limited by its own
+/// stack.
 const MOST_CALLS: u8 = 16;
 
-/// Failures of the script that are on their way through JavaScript at a time.
+/// Maximum number of script errors that pass through JavaScript at a time.
 const MOST_RAISED: usize = 256;
 
 impl Instance {
-    /// Declares the script's functions, before anything else of it is done.
+    /// Declares the functions of the script, before anything else in it runs.
     pub(super) fn declare(&self) -> Result<(), ScriptError> {
         for (script, index) in &self.resolved.functions {
             let Some(function) = script.functions.get(*index) else {
@@ -46,11 +46,11 @@ impl Instance {
                 None => function.name.as_str().into(),
             };
             let mut state = self.state();
-            // Front matter can define `$name` as a variable, which would hide the function
-            // silently.
+            // Front matter can define `$name` as a variable, which would silently hide the
+            // function.
             let taken = state.variables.contains_key(&*format!("${name}"));
             if taken || (!function.template && state.functions.contains_key(&name)) {
-                // The message needs no state, and building it under the lock would hold up other
+                // Building the message needs no state. Doing it under the lock would block other
                 // branches.
                 drop(state);
                 let message = format!("`${name}` is declared twice");
@@ -71,7 +71,7 @@ impl Instance {
         Ok(())
     }
 
-    /// Makes a declared function one that can be called.
+    /// Makes a declared function callable.
     pub(super) fn define(
         &self,
         function: &FunctionDeclaration,
@@ -126,7 +126,7 @@ impl Instance {
         Ok(Callable::JavaScript(defined.id.into()))
     }
 
-    /// A function that stands as a value: `callback: !fn …`.
+    /// Returns the function of an inline value such as `callback: !fn …`.
     pub(super) fn function_node(
         &self,
         node: &Node,
@@ -140,7 +140,7 @@ impl Instance {
         }
     }
 
-    /// A function where only data can stand.
+    /// Rejects a function where only data is allowed.
     pub(super) fn anonymous(&self, node: &Node, scope: &NameScope) -> Result<Value, ScriptError> {
         Err(refuse(
             scope,
@@ -149,7 +149,7 @@ impl Instance {
         ))
     }
 
-    /// The function of a name, which may have a path: `path.basename`.
+    /// Resolves a function by name, which may be a path: `path.basename`.
     pub(super) fn callable(&self, name: &str) -> Option<Callable> {
         let name = name.trim_start_matches('$');
         let state = self.state();
@@ -171,7 +171,7 @@ impl Instance {
         }
     }
 
-    /// The parameters of a function of the script, where they are known.
+    /// Returns the parameters of a script function, if known.
     pub(super) fn parameters(&self, callable: &Callable) -> Option<Vec<js::Parameter>> {
         match callable {
             Callable::JavaScript(js::JsTarget::Function(id)) => {
@@ -184,7 +184,7 @@ impl Instance {
         }
     }
 
-    /// Calls a function; gives what it returned, and the arguments as they are afterwards.
+    /// Calls a function. Returns its result and the arguments, which it may have changed.
     pub(super) async fn call_function(
         self: &Arc<Self>,
         callable: &Callable,
@@ -237,7 +237,7 @@ impl Instance {
         }
     }
 
-    /// The value of an expression that needs JavaScript.
+    /// Evaluates an expression that needs JavaScript.
     pub(super) async fn javascript(
         self: &Arc<Self>,
         text: &str,
@@ -259,8 +259,8 @@ impl Instance {
         }
     }
 
-    /// A failure of JavaScript as one of the script: the one that the script raised itself, or with
-    /// the place in the code.
+    /// Converts a JavaScript error to a script error: the original one if the script raised it,
+    /// otherwise a new one with the location in the code.
     pub(super) fn js_error(&self, error: JsError, scope: &NameScope, at: Span) -> ScriptError {
         if let Some(own) = error
             .mark
@@ -272,7 +272,7 @@ impl Instance {
         self.js_failure(error, place, scope, at)
     }
 
-    /// A failure of a function, with the place in a script that it comes from, if that is known.
+    /// Converts an error of a function to a script error, with its script location if known.
     pub(super) fn js_failure(
         &self,
         error: JsError,
@@ -293,7 +293,7 @@ impl Instance {
             JsErrorKind::Missing => ErrorKind::Missing,
             JsErrorKind::Thrown => ErrorKind::Thrown,
         };
-        // QuickJS does not name the missing function, so the source line is searched for it.
+        // QuickJS does not name the missing function, so its name is taken from the source line.
         if error.message.contains("not a function")
             && let Some(unknown) = self.called_in_vain(place.as_ref(), scope, at)
         {
@@ -308,8 +308,8 @@ impl Instance {
         failure
     }
 
-    /// JavaScript does not say what is no function: the call of `this.$name(…)` at the place, of
-    /// which there is none.
+    /// Returns the error for a missing function at an error location, because JavaScript does not
+    /// name it. Also covers `fetch` without permission.
     fn called_in_vain(
         &self,
         place: Option<&(Arc<ScriptSource>, Span)>,
@@ -342,7 +342,7 @@ impl Instance {
         Some(self.unknown_call(&format!("${name}"), &NameScope::of(source), span))
     }
 
-    /// The place in a script that a failure of JavaScript comes from, if it is in one of its
+    /// Returns the script location of a JavaScript error that was thrown in one of the script's
     /// functions.
     fn thrown_at(&self, error: &JsError) -> Option<(Arc<ScriptSource>, Span)> {
         let frame = error.place()?;
@@ -356,8 +356,7 @@ impl Instance {
     }
 }
 
-/// The scope of a function's call: functions that call each other without an end are stopped while
-/// there is stack left.
+/// Returns the scope of a function call. Rejects endless recursion before the stack overflows.
 fn deeper(scope: &NameScope, at: Span) -> Result<NameScope, ScriptError> {
     if scope.calls < MOST_CALLS {
         return Ok(scope.clone().after(scope.calls + 1));
@@ -368,7 +367,7 @@ fn deeper(scope: &NameScope, at: Span) -> Result<NameScope, ScriptError> {
     Err(ScriptError::new(ErrorKind::Limit, finding.help(help)))
 }
 
-/// The runtime that a piece of JavaScript sees: one script, from one place in it.
+/// The JavaScript runtime's access to a script, from one position in it.
 #[derive(Debug)]
 pub(crate) struct JsBinding {
     instance: Arc<Instance>,
@@ -377,13 +376,13 @@ pub(crate) struct JsBinding {
 }
 
 impl JsBinding {
-    /// Keeps a failure of the script, so that it comes back whole if JavaScript does not catch it.
+    /// Stores a script error, so that it is restored unchanged if JavaScript does not catch it.
     fn raise(&self, error: ScriptError) -> JsError {
         let mark = self.instance.world.next_number();
         let thrown = JsError::thrown(error.message()).marked(mark);
         let mut raised = lock(&self.instance.world.raised);
         if raised.len() >= MOST_RAISED {
-            // Errors still here were caught by JavaScript and will not come back.
+            // JavaScript has caught the errors that are still stored, so they will not be restored.
             raised.clear();
         }
         raised.insert(mark, error);
@@ -475,7 +474,7 @@ impl Runtime for JsBinding {
     }
 }
 
-/// `this.$f({a: 1})` has names, `this.$f(1, 2)` places.
+/// `this.$f({a: 1})` passes arguments by name, `this.$f(1, 2)` by position.
 fn from_javascript(arguments: Vec<JsValueRef>) -> CallParams {
     let mut values: Vec<Option<Value>> = arguments.into_iter().map(JsValueRef::value).collect();
     match values.as_slice() {

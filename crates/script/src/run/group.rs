@@ -1,7 +1,8 @@
-//! Group chat, and other scripts as partners in conversation.
+//! Group chat, and other scripts as conversation partners.
 //!
-//! All that is said stands once, in the dialogue of the script in charge. What a role sees is made
-//! from it for each answer: its own lines are the assistant's, private ones of others are missing.
+//! All messages are stored once, in the dialogue of the main script. Each role gets its own view
+//! for an answer: its messages have the role `assistant`, and private messages of others are left
+//! out.
 
 use std::sync::Arc;
 
@@ -21,12 +22,12 @@ use crate::error::ScriptError;
 use crate::syntax::Script;
 
 impl Instance {
-    /// The roles of the front matter: a name and the id of its script.
+    /// Returns the roles of the front matter: names and script ids.
     pub(super) fn roles(&self) -> MapTable {
         role_table(self.setting("roles").as_ref())
     }
 
-    /// Refuses a role that nobody has: what is said to it would be said to nobody.
+    /// Rejects an unknown role, because no script would answer the message.
     pub(super) fn check_role(
         &self,
         name: &str,
@@ -50,7 +51,7 @@ impl Instance {
         ))
     }
 
-    /// The id of the script that plays a role.
+    /// Returns the id of the script that plays a role.
     pub(super) fn role_script(&self, name: &str) -> Option<String> {
         let roles = self.roles();
         if roles.is_empty() || self.own_name() == name {
@@ -63,7 +64,7 @@ impl Instance {
         }
     }
 
-    /// The name that this script speaks under.
+    /// Returns the name that this script speaks under.
     pub(super) fn own_name(&self) -> String {
         let state = self.state();
         let character = state.variables.get("character").and_then(Value::as_map);
@@ -74,7 +75,7 @@ impl Instance {
         name.and_then(Value::as_str).unwrap_or_default().to_owned()
     }
 
-    /// Everybody that a message is for answers, in order.
+    /// Lets each recipient of a message answer, in order.
     pub(super) async fn deliver(self: &Arc<Self>, at: usize) -> Result<(), ScriptError> {
         let entry = {
             let dialogue = self.dialogue();
@@ -100,7 +101,7 @@ impl Instance {
                 entry.span,
             );
             if entry.private {
-                // What is answered to a private message is as private.
+                // The answer to a private message is private too.
                 reply.private = true;
                 reply.to.clone_from(&entry.to);
                 reply.to.push(entry.role.clone());
@@ -112,7 +113,8 @@ impl Instance {
         Ok(())
     }
 
-    /// The roles that a message is for; `@all` is every one but the speaker and the script itself.
+    /// Returns the recipients of a message. `@all` means every role except the speaker and the
+    /// script itself.
     fn recipients(&self, entry: &DialogueEntry) -> Vec<String> {
         let own = self.own_name();
         let mut names = Vec::new();
@@ -128,7 +130,7 @@ impl Instance {
         names
     }
 
-    /// `dobby: "[[AI]]"`: what the role's own script answers to the messages before an index.
+    /// Answers `dobby: "[[AI]]"`: the script of the role replies to the messages before an index.
     pub(super) async fn role_answer(
         self: &Arc<Self>,
         role: &str,
@@ -145,7 +147,7 @@ impl Instance {
         }
     }
 
-    /// What a role says to the dialogue before a message.
+    /// Returns a role's reply to the dialogue before a message.
     async fn role_reply(
         self: &Arc<Self>,
         role: &str,
@@ -175,7 +177,7 @@ impl Instance {
         Ok(without_name(&text, role, &partner.instance.own_name()))
     }
 
-    /// A script that was started once for this conversation and is kept for the next turn.
+    /// Returns the script instance of a role. It is started once and reused for later turns.
     async fn partner(
         self: &Arc<Self>,
         key: &str,
@@ -198,16 +200,16 @@ impl Instance {
         Ok(partner)
     }
 
-    /// Asks for the next line of a conversation.
+    /// Requests the next line of a conversation.
     async fn next_line(self: &Arc<Self>) -> Result<String, ScriptError> {
         let asker = ModelClient::new(self, &self.root(), Span::default());
         let value = Box::pin(asker.next_message(Map::default())).await?;
         Ok(print(Some(&value)))
     }
 
-    /// `[[@dobby(message=true)]]` and `$dobby.interact({message})`: a conversation with another
-    /// script that remembers it. `true` is the last message; `clear=true` forgets what was said
-    /// before.
+    /// `[[@dobby(message=true)]]` and `$dobby.interact({message})`: talks to another script, which
+    /// remembers the conversation. `true` sends the last message; `clear=true` first forgets the
+    /// conversation.
     pub(super) async fn talk(
         self: &Arc<Self>,
         name: &str,
@@ -242,8 +244,8 @@ impl Instance {
         Ok(Some(Value::from(text)))
     }
 
-    /// `beforeGenerateChats` and `afterGenerateChats`: what the model sees of the dialogue can be
-    /// changed before and after it is chosen.
+    /// `beforeGenerateChats` and `afterGenerateChats`: listeners can change the messages that the
+    /// model sees, before and after they are selected.
     async fn generated(
         self: &Arc<Self>,
         entries: Vec<DialogueEntry>,
@@ -275,7 +277,7 @@ impl Instance {
     }
 }
 
-/// The roles that a front matter gives: a name and the id of its script.
+/// Reads the roles of a front matter: names and script ids.
 pub(crate) fn role_table(roles: Option<&Value>) -> MapTable {
     match roles {
         Some(Value::Map(roles)) => roles.to_table(),
@@ -284,12 +286,12 @@ pub(crate) fn role_table(roles: Option<&Value>) -> MapTable {
     }
 }
 
-/// Whether a name needs no script: those of every dialogue, and all immediately.
+/// Returns whether a name needs no script: the standard roles and `all`.
 pub(crate) fn speaks_here(name: &str) -> bool {
     matches!(name, EVERYBODY | "user" | "assistant" | "system")
 }
 
-/// A role of a list: the id of its script, or `{id, name}` where it has another name.
+/// Reads an entry of a role list: a script id, or `{id, name}` to use another name.
 fn listed_role(role: &Value) -> Option<(Arc<str>, Value)> {
     if let Some(id) = role.as_str() {
         return Some((Arc::from(id), role.clone()));
@@ -299,7 +301,7 @@ fn listed_role(role: &Value) -> Option<(Arc<str>, Value)> {
     Some((Arc::from(text("name").unwrap_or(id)), Value::from(id)))
 }
 
-/// The messages that a listener gave: a list, or `{messages, fromIndex, toIndex}`.
+/// Reads the messages that a listener returned: a list, or `{messages, fromIndex, toIndex}`.
 fn chosen(value: &Value, scope: &NameScope, at: Span) -> Option<Vec<DialogueEntry>> {
     let index = |key: &str| match value.as_map()?.get(key)? {
         Value::Int(index) => usize::try_from(*index).ok(),
@@ -327,7 +329,7 @@ fn chosen(value: &Value, scope: &NameScope, at: Span) -> Option<Vec<DialogueEntr
     )
 }
 
-/// A line without the name that models like to begin it with.
+/// Removes the speaker name that models often put at the beginning of a line.
 fn without_name(text: &str, role: &str, name: &str) -> String {
     let trimmed = text.trim_start();
     for name in [role, name] {

@@ -1,4 +1,4 @@
-//! What the front matter imports becomes functions of the script.
+//! Imports of the front matter, which become functions of the script.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::library::{ExportedItem, Initialize, ScriptExports, exported_items, js
 use crate::syntax::Script;
 
 impl Instance {
-    /// Imports everything that the script and its parents ask for, each relative to its own folder.
+    /// Imports all modules of the script and its parents, each relative to its own folder.
     pub(super) async fn import_all(self: &Arc<Self>) -> Result<(), ScriptError> {
         for script in self.resolved.bodies.clone() {
             let scope = NameScope::of(&script.source);
@@ -56,7 +56,7 @@ impl Instance {
         })
     }
 
-    /// `ai:package#file`: the file as if the import stood beside the package's entry.
+    /// Resolves `ai:package#file` as if the import were in the package's entry file.
     async fn import_from_package(
         self: &Arc<Self>,
         package: &str,
@@ -110,8 +110,7 @@ impl Instance {
         Ok(())
     }
 
-    /// Binds what an import names of a module: its exports, all of them and those that are
-    /// functions.
+    /// Binds the exports that an import names. Without names, binds all exports that are functions.
     pub(super) fn bind_exports(
         &self,
         import: &ImportItem,
@@ -171,8 +170,8 @@ impl Instance {
             .bindings
             .iter()
             .all(|binding| binding.what == ExportedItem::Itself);
-        // Scripts may import each other: what a script already loads is not loaded again inside of
-        // it.
+        // Scripts may import each other, so a script that is already being loaded is not loaded
+        // again.
         let loads = !(again || plain && given.initialize.is_empty());
         if loads {
             inner.start(ScriptInput::None).await?;
@@ -185,7 +184,7 @@ impl Instance {
         Ok(())
     }
 
-    /// The scripts that are being loaded around this one, itself included.
+    /// Returns the scripts that are being loaded, from the outermost to this one.
     fn lineage(&self) -> Vec<Arc<Script>> {
         let mut scripts = vec![self.resolved.script.clone()];
         let mut at = self.caller.as_deref();
@@ -262,8 +261,8 @@ impl Instance {
         Ok(())
     }
 
-    /// A module's own initializer: `this` and the second argument are the importing script, which
-    /// it may change.
+    /// Calls the initializer of a module. `this` and the second argument are the importing script,
+    /// which it may change.
     async fn initialize_javascript(
         self: &Arc<Self>,
         initializer: Callable,
@@ -282,14 +281,15 @@ impl Instance {
         done.map(drop)
     }
 
-    /// What an initializer is given: the importing script's arguments, and that script.
+    /// Returns the arguments of an initializer: those of the importing script, and the script
+    /// itself.
     fn initial_arguments(&self) -> Vec<Option<Value>> {
         let data = Value::Map(self.state().arguments.clone());
         let caller = Map::from_iter([("id", Value::from(self.id.as_str()))]);
         vec![Some(data), Some(Value::Map(caller))]
     }
 
-    /// Gives the script a function; a name that it has already keeps what it is.
+    /// Adds a function to the script, unless the name is already in use.
     fn bind_function(&self, name: &str, callable: Callable, template: bool) {
         let name: Arc<str> = name.trim_start_matches('$').into();
         let mut state = self.state();
@@ -313,7 +313,7 @@ fn relative(path: &str) -> String {
     }
 }
 
-/// The export that a name means: with or without its `$`.
+/// Finds an export by name, with or without its `$`.
 fn exported<'a>(wanted: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let plain = |name: &str| name.trim_start_matches('$').to_owned();
     known.into_iter().find(|name| plain(name) == plain(wanted))

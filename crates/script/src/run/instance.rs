@@ -1,4 +1,4 @@
-//! One running script, and what all scripts of a run share.
+//! A running script, and the state that all scripts of a run share.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -38,7 +38,7 @@ pub(crate) struct RunShared {
     pub(crate) tally: Mutex<Tally>,
     /// Cached results of `$exec` with their hidden fields, by caller, callee and arguments.
     pub(crate) memory: Mutex<HashMap<String, (Option<Value>, Map)>>,
-    /// Parameters of the caller of the run; they take precedence.
+    /// Model parameters set by the caller of the run. They take precedence over all others.
     pub(crate) parameters: Map,
     pub(crate) stream: bool,
     pub(crate) grants: Grants,
@@ -88,8 +88,8 @@ impl RunShared {
             .is_dry()
             .then(|| Arc::new(DryRunReport::new(source, observer.clone())));
         if let Some(withheld) = &withheld {
-            // Wrapping the tools here, at the only entry, makes it impossible for a later path to
-            // call one.
+            // The tools are wrapped here, at the only entry point, so that no other code path can
+            // call a real one.
             engine.tools = Arc::new(DryTools::new(engine.tools, withheld.clone()));
         }
         let keeps = reach.replay_access();
@@ -100,7 +100,8 @@ impl RunShared {
         let budget = ScriptBudget::new(engine.limits.clone());
         let granted = grants.env.iter();
         let environment = granted
-            // Read once at the start: the environment of the process may change while a run lasts.
+            // Read once at the start, because the environment of the process may change during a
+            // run.
             .filter_map(|name| Some((name.as_str(), Value::from(std::env::var(name).ok()?))));
         RunShared {
             templates: Templates::new(engine.templates.clone()),
@@ -132,25 +133,25 @@ impl RunShared {
         }
     }
 
-    /// The next number of the run's generator: the same for the same seed.
+    /// Returns the next random number of the run, the same for the same seed.
     pub(crate) fn random(&self) -> u64 {
-        // Concurrent branches draw in an order that a replay does not repeat. A durable run
-        // therefore derives the number from the call's position instead of a shared counter.
+        // A replay may run concurrent branches in another order. A durable run therefore derives
+        // the number from the call's position instead of a shared counter.
         if self.keeps.is_some()
             && let Some(place) = call_sequence::next_place()
         {
             let seed = self.random.load(Ordering::Relaxed);
             return mix(seed ^ call_sequence::digest(&place));
         }
-        // SplitMix64: the step is odd, so every number comes once before any comes again.
+        // SplitMix64 with an odd step: every number occurs once before any repeats.
         mix(self
             .random
             .fetch_add(0x9e37_79b9_7f4a_7c15, Ordering::Relaxed))
     }
 
-    /// Whether `$exit` ended the run.
+    /// Returns whether `$exit` ended the run.
     pub(crate) fn exits(&self) -> bool {
-        // Relaxed is enough: a branch that misses the flag ends one instruction later.
+        // Relaxed is enough: a branch that misses the flag stops one instruction later.
         self.exits.load(Ordering::Relaxed)
     }
 
@@ -162,12 +163,12 @@ impl RunShared {
         self.exits.store(true, Ordering::Relaxed);
     }
 
-    /// The result of `$exit`.
+    /// Returns the result of `$exit`.
     pub(crate) fn exited(&self) -> Option<Option<Value>> {
         lock(&self.exited).clone()
     }
 
-    /// A number that nothing else in this run has.
+    /// Returns a number that is unique in this run.
     pub(crate) fn next_number(&self) -> u64 {
         self.numbers.fetch_add(1, Ordering::Relaxed)
     }
@@ -179,7 +180,8 @@ impl RunShared {
             return;
         }
         tally.warnings.push(finding.clone());
-        // Observers are foreign code and may call back into the run, so the lock is released first.
+        // Observers are external code and may call back into the run, so the lock is released
+        // first.
         drop(tally);
         self.observer.event(RunEvent::Warning(finding));
     }
@@ -196,7 +198,7 @@ impl RunShared {
         Err(limit(scope, at, message, "limits.bytes"))
     }
 
-    /// Counts an instruction or a turn of a loop.
+    /// Counts an instruction or a loop iteration.
     pub(crate) async fn step(&self, scope: &NameScope, at: Span) -> Result<(), ScriptError> {
         self.room(scope, at)?;
         self.budget.step(scope, at).await
@@ -204,7 +206,7 @@ impl RunShared {
 
     fn remembered(&self) -> usize {
         let memory = lock(&self.memory);
-        // The cache is counted here because it belongs to no instance.
+        // The cache is counted here because no instance owns it.
         let weights = memory
             .iter()
             .map(|(key, (value, _))| key.len().saturating_add(memory_meter::of(value.as_ref())));
@@ -212,15 +214,15 @@ impl RunShared {
     }
 }
 
-/// Returns a marker that no text can contain. It comes from the system's randomness, because the
-/// author of a text may know the seed of the run. It has only digits, which template filters such
-/// as `upper` do not change.
+/// Returns a marker that no text can contain. It uses random bytes of the system, because the
+/// author of a text may know the seed of the run. It consists of digits, which template filters
+/// such as `upper` leave unchanged.
 fn secret_mark() -> String {
     let random = RandomState::new().hash_one(0_u8);
     format!("\u{f8ff}{random:020}")
 }
 
-/// The output function of SplitMix64: neighbouring numbers in, unrelated numbers out.
+/// The output function of SplitMix64, which maps similar inputs to unrelated numbers.
 fn mix(number: u64) -> u64 {
     let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -231,17 +233,17 @@ fn mix(number: u64) -> u64 {
 #[derive(Debug)]
 pub(crate) struct Instance {
     pub(crate) world: Arc<RunShared>,
-    /// The script with everything it inherits.
+    /// The script, including everything it inherits.
     pub(crate) resolved: Arc<ResolvedScript>,
-    /// Its id: `_id`, or the name of its file.
+    /// Its id: `_id`, or the file name.
     pub(crate) id: String,
     /// The instance that called it.
     pub(crate) caller: Option<Arc<Instance>>,
-    /// Ids of the scripts around it, outermost first, itself last.
+    /// Ids of the running scripts, from the outermost to this one.
     pub(crate) chain: Vec<String>,
-    /// What models may call, in this script and in its callers.
+    /// Tools that models may call, as set by this script and its callers.
     pub(crate) permissions: Vec<quillet_agent::Permissions>,
-    /// Tools that need approval, in this script and in its callers.
+    /// Tools that need approval, as set by this script and its callers.
     pub(crate) asks: Vec<quillet_agent::Permissions>,
     dialogue: Mutex<Dialogue>,
     state: Mutex<ScriptState>,
@@ -270,8 +272,8 @@ impl Instance {
         let most = world.budget.limits().messages;
         Instance {
             dialogue: Mutex::new(Dialogue::new(most)),
-            // A callee inherits the limits of all callers, so calling a script never widens what a
-            // model may do.
+            // A called script inherits the limits of all its callers, so a call never extends what
+            // a model may do.
             permissions: permissions.unwrap_or_default(),
             asks: asks.unwrap_or_default(),
             world,
@@ -283,12 +285,13 @@ impl Instance {
         }
     }
 
-    /// The script's state. Never held over an await.
+    /// Locks the state of the script. Never hold the guard across an await.
     pub(crate) fn state(&self) -> MutexGuard<'_, ScriptState> {
         lock(&self.state)
     }
 
-    /// The script's messages. Never held over an await; if both are locked, the state comes first.
+    /// Locks the messages of the script. Never hold the guard across an await. To lock both, lock
+    /// the state first.
     pub(crate) fn dialogue(&self) -> MutexGuard<'_, Dialogue> {
         lock(&self.dialogue)
     }
@@ -299,17 +302,17 @@ impl Instance {
         self.state().finish(value, None);
     }
 
-    /// The scope of the script's own body.
+    /// Returns the scope of the script's own body.
     pub(crate) fn root(&self) -> NameScope {
         NameScope::of(&self.resolved.script.source)
     }
 
-    /// A setting of the front matter, of `$set` or of the prompt.
+    /// Returns a setting from the front matter, `$set` or the prompt.
     pub(crate) fn setting(&self, name: &str) -> Option<Value> {
         self.state().setting(name).cloned()
     }
 
-    /// A setting that is a boolean; `None` where it is not given, or null.
+    /// Returns a boolean setting, or `None` if it is missing or null.
     pub(crate) fn flag(&self, name: &str) -> Option<bool> {
         match self.setting(name)? {
             Value::Bool(flag) => Some(flag),

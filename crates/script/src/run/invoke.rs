@@ -15,12 +15,12 @@ use crate::error::{ErrorKind, ScriptError};
 use crate::host::RunEvent;
 use crate::syntax::CallTarget;
 
-/// The tool of every script that is the model.
+/// Name of the tool that stands for the model; every script has it.
 pub(super) const MODEL: &str = "llm";
 
 impl Instance {
-    /// Calls something by its name. `beforeCall` may change what it is given, `afterCall` what it
-    /// gives.
+    /// Calls a directive, function, script or tool by name. Listeners of `beforeCall` may change
+    /// the arguments, and those of `afterCall` the result.
     pub(crate) fn invoke<'a>(
         self: &'a Arc<Self>,
         target: CallTarget,
@@ -30,7 +30,7 @@ impl Instance {
         at: Span,
     ) -> BoxFuture<'a, Result<Option<Value>, ScriptError>> {
         Box::pin(async move {
-            // Building the event costs a copy of all arguments, so it is done only for listeners.
+            // Building the event copies all arguments, so it is skipped without listeners.
             let params = if self.listens("beforeCall") {
                 boxed(|| self.before_call(name, params, scope, at)).await?
             } else {
@@ -98,7 +98,7 @@ impl Instance {
         Ok(told.result.or(value))
     }
 
-    /// `$name` of no directive: a function of the script, or a tool.
+    /// Calls `$name` if it is not a directive: a function of the script, or a tool.
     async fn function_or_tool(
         self: &Arc<Self>,
         name: &str,
@@ -115,8 +115,8 @@ impl Instance {
         Err(self.unknown_call(&format!("${name}"), scope, at))
     }
 
-    /// A bare name in a chain or a hole: a script, a function, a tool, or a directive without its
-    /// `$`.
+    /// Calls a bare name in a chain or a hole: a script, function or tool, or a directive without
+    /// its `$`.
     async fn script_or_function(
         self: &Arc<Self>,
         name: &str,
@@ -124,7 +124,7 @@ impl Instance {
         scope: &NameScope,
         at: Span,
     ) -> Result<Option<Value>, ScriptError> {
-        // Roles first: in a group chat, their names are meant even if a function has the same name.
+        // Roles come first: in a group chat, a role name wins over a function of the same name.
         if let Some(id) = self.role_script(name)
             && let Some(script) = self.find(&id, scope, at).await?
         {
@@ -148,7 +148,7 @@ impl Instance {
         Err(self.unknown_call(name, scope, at))
     }
 
-    /// Calls a function as a call wrote its arguments.
+    /// Calls a function with the arguments as written.
     async fn call_callable(
         self: &Arc<Self>,
         callable: &Callable,
@@ -170,7 +170,7 @@ impl Instance {
         }
     }
 
-    /// Calls a tool that was registered outside of scripts.
+    /// Calls a tool that is registered outside of scripts.
     pub(super) async fn tool(
         self: &Arc<Self>,
         name: &str,
@@ -215,7 +215,7 @@ impl Instance {
             arguments: Value::Map(bound.clone()),
         });
         let context = ToolContext::default();
-        // Time of a tool does not count as the script's own.
+        // Time spent in a tool does not count as the script's own.
         let waiting = self.world.budget.waiting();
         let result = tool.call(bound, &context).await;
         drop(waiting);
@@ -228,7 +228,7 @@ impl Instance {
             .map_err(|error| failed(format!("the tool `{name}`: {}", error.message)))
     }
 
-    /// Whether `$name` is something that can be called.
+    /// Returns whether `$name` can be called.
     pub(super) fn can_call(&self, name: &str) -> bool {
         Directive::named(name).is_some()
             || self.callable(name).is_some()
@@ -241,7 +241,7 @@ impl Instance {
             .iter()
             .map(|known| format!("${}", known.name()))
             .collect();
-        // Collected only for the error, where the cost does not matter.
+        // Collected only on an error, where the cost does not matter.
         known.extend(self.state().functions.keys().map(|name| format!("${name}")));
         known.extend(self.world.engine.tools.names());
         known.extend(self.world.engine.library.ids());

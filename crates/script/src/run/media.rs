@@ -1,4 +1,4 @@
-//! Parts of messages as a script writes them: files are read, and short forms become OpenAI's.
+//! Content parts as written in a script: reads files and expands short forms to OpenAI's format.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use super::print::print;
 use super::scope::NameScope;
 use crate::error::ScriptError;
 
-/// Endings of files, and what they hold.
+/// Media types by file extension.
 const KINDS: [(&str, &str); 16] = [
     ("png", "image/png"),
     ("jpg", "image/jpeg"),
@@ -34,7 +34,8 @@ const KINDS: [(&str, &str); 16] = [
 ];
 
 impl Instance {
-    /// Parts in OpenAI's form, files read; other content as it is.
+    /// Converts content to parts in OpenAI's format and reads their files. Other content is
+    /// returned unchanged.
     pub(super) async fn with_parts(
         self: &Arc<Self>,
         content: Value,
@@ -124,8 +125,7 @@ fn media_type(path: &str, class: &str) -> &'static str {
     }
 }
 
-/// A list in which one item has a type of parts, and another one that is nearly such a type, or
-/// where there is only that.
+/// Warns about a misspelled part type, in a list that has another valid part or only this one.
 fn check_types(content: &Value, scope: &NameScope, at: Span) -> Result<(), ScriptError> {
     let Value::List(items) = content else {
         return Ok(());

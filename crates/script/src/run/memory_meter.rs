@@ -1,7 +1,7 @@
 //! Memory of a run in bytes: variables, messages and results of scripts.
 //!
 //! Only additions are counted, not removals, so the running sum is an upper bound. When it may
-//! exceed the limit, everything is measured again. That is rare, because at least an eighth of the
+//! exceed the limit, everything is measured again. This is rare, because at least an eighth of the
 //! limit must be added in between.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -46,12 +46,12 @@ impl<H: MemoryHolder> MemoryMeter<H> {
         self.fresh.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// Adds a script to measure.
+    /// Adds a script to the owners that are measured.
     pub(crate) fn holder(&self, holder: &Arc<H>) {
         let mut holders = lock(&self.holders);
         if holders.all.len() >= holders.most {
             holders.all.retain(|holder| holder.strong_count() > 0);
-            // Doubling keeps the cost of removing dropped owners constant per added one.
+            // Doubling the threshold keeps the amortized cost of cleaning up constant.
             holders.most = holders.all.len() * 2 + 16;
         }
         // Weak, so that the meter does not keep finished scripts alive.
@@ -60,7 +60,7 @@ impl<H: MemoryHolder> MemoryMeter<H> {
 
     /// Returns whether all owners, plus `beside`, use more than `most` bytes.
     pub(crate) fn exceeds(&self, most: usize, beside: impl FnOnce() -> usize) -> bool {
-        // A run may therefore exceed its limit by an eighth before it is noticed.
+        // A run may therefore exceed its limit by an eighth before that is detected.
         if self.fresh.load(Ordering::Relaxed) <= most / 8 {
             return false;
         }
@@ -76,7 +76,7 @@ impl<H: MemoryHolder> MemoryMeter<H> {
     }
 }
 
-/// The weight of a value that may be undefined.
+/// Returns the size of a value that may be undefined.
 pub(crate) fn of(value: Option<&Value>) -> usize {
     value.map_or(0, Value::weight)
 }

@@ -1,4 +1,4 @@
-//! Messages of the dialogue: added, completed and restarted.
+//! Adds, completes and restarts messages of the dialogue.
 
 use std::sync::Arc;
 
@@ -42,7 +42,7 @@ impl Instance {
         self.take_text(entry, text, position).await
     }
 
-    /// Takes a message with an author's text into the dialogue, as the marks of the text say.
+    /// Adds a message with text by the author to the dialogue, as the marks of the text specify.
     pub(super) async fn take_text(
         self: &Arc<Self>,
         entry: DialogueEntry,
@@ -67,7 +67,7 @@ impl Instance {
         self.write(entry, text, form, read.place).await
     }
 
-    /// Gives a message its text, as its marks say.
+    /// Sets the text of a message, as its marks specify.
     async fn write(
         self: &Arc<Self>,
         mut entry: DialogueEntry,
@@ -81,7 +81,7 @@ impl Instance {
             return self.place(entry, place).await;
         }
         let text = self.addressed(text, &mut entry);
-        // Before holes and templates: a value that looks like a bias must stay text.
+        // Done before holes and templates, so that a value that looks like a bias stays text.
         let (text, biases) = bias::strip(&text);
         entry.biases = biases;
         entry.stage = if may_have_holes(&text) {
@@ -98,7 +98,7 @@ impl Instance {
         Ok(())
     }
 
-    /// A text's own mark, or else `formatStringStrategy`.
+    /// Returns the text's own mark, or else `formatStringStrategy`.
     fn form(&self, own: FormatTime) -> FormatTime {
         if own != FormatTime::Default {
             return own;
@@ -114,7 +114,8 @@ impl Instance {
         }
     }
 
-    /// Takes `@dobby(PM), …` from the beginning of a text, where the script has such roles.
+    /// Removes recipients such as `@dobby(PM), …` from the start of a text, if the script has these
+    /// roles.
     fn addressed(&self, text: String, entry: &mut DialogueEntry) -> String {
         if entry.role == "system" || !entry.to.is_empty() || !text.trim_start().starts_with('@') {
             return text;
@@ -134,7 +135,8 @@ impl Instance {
         rest.to_owned()
     }
 
-    /// `@name` that is nearly a role. Other names in a text are handles and addresses.
+    /// Warns about an `@name` that resembles a role. Other names in a text are handles and
+    /// addresses.
     fn warn_unknown_recipient(&self, name: &str, near: Option<&str>, entry: &DialogueEntry) {
         let Some(near) = near else {
             return;
@@ -146,7 +148,7 @@ impl Instance {
             .warn(finding.help(format!("did you mean `@{near}`?")));
     }
 
-    /// Reads the other fields of a message.
+    /// Reads the fields of a message other than its content.
     async fn read_fields(
         self: &Arc<Self>,
         message: &MessageTemplate,
@@ -185,7 +187,7 @@ impl Instance {
         Ok(())
     }
 
-    /// The content of a message that is no text: a structured system message, parts, or data.
+    /// Reads non-text content of a message: a structured system message, content parts, or data.
     async fn plain_content(
         self: &Arc<Self>,
         node: &Node,
@@ -193,7 +195,7 @@ impl Instance {
         scope: &NameScope,
     ) -> Result<Value, ScriptError> {
         match &node.data {
-            // Kept as written: its templates are rendered later, like those of every message.
+            // Not rendered yet: its templates are rendered later, like those of every message.
             NodeData::Map(_) if role == "system" => Ok(node.value()),
             NodeData::Scalar(scalar) => Ok(Value::from(print(Some(&scalar.value)))),
             _ => {
@@ -203,19 +205,20 @@ impl Instance {
         }
     }
 
-    /// Puts a message where its mark says.
+    /// Inserts a message where its mark specifies.
     async fn place(
         self: &Arc<Self>,
         entry: DialogueEntry,
         place: MessagePlacement<'_>,
     ) -> Result<(), ScriptError> {
         let done = (entry.stage == MessageStage::Done).then(|| entry.content.clone());
-        // The lock is released before `completed`, which emits events and may come back here.
+        // The lock is released before `completed`, which emits events and may call this function
+        // again.
         let at = {
             let mut dialogue = self.dialogue();
             let length = dialogue.messages().len() + 1;
             dialogue.check_room(length, &entry.scope, entry.span)?;
-            // After the check: a rejected message does not count.
+            // Done after the check, because a rejected message does not count.
             self.world.kept.add(entry.content.weight());
             dialogue.place(entry, place)?
         };
@@ -243,8 +246,8 @@ impl Instance {
         }
     }
 
-    /// Puts an earlier conversation behind the hidden prefix. A listener of `load-chats`
-    /// may give another one.
+    /// Inserts an earlier conversation after the hidden prefix. A listener of `load-chats` may
+    /// replace it.
     pub(super) async fn recall(
         self: &Arc<Self>,
         scope: &NameScope,
@@ -260,7 +263,7 @@ impl Instance {
                     at,
                 )
                 .await?;
-            // A listener that returns nothing keeps the conversation of the caller.
+            // If the listener returns nothing, the conversation of the caller is used.
             if let Some(Value::List(list)) = told.result {
                 self.dialogue().check_room(list.len(), scope, at)?;
                 let entries = list.as_slice().iter();
@@ -272,7 +275,7 @@ impl Instance {
         Ok(())
     }
 
-    /// Tells a listener of `save-chats` of the conversation, without the hidden prefix.
+    /// Emits `save-chats` with the conversation after the hidden prefix.
     pub(super) async fn saved(
         self: &Arc<Self>,
         scope: &NameScope,
@@ -288,7 +291,7 @@ impl Instance {
         Ok(())
     }
 
-    /// Fills `[[…]]` of messages that wait for it. Templates of other messages wait on.
+    /// Fills the holes of all messages that have any. Other templates are not rendered yet.
     pub(crate) async fn fill_holes(self: &Arc<Self>) -> Result<(), ScriptError> {
         let waiting = self.dialogue().has_holes();
         if waiting {
@@ -308,8 +311,7 @@ impl Instance {
         }
     }
 
-    /// Completes all messages; `data` wins over all other variables, and holes are asked for with
-    /// it.
+    /// Completes all messages. `data` overrides all other variables, also while filling holes.
     pub(crate) fn render_messages_with<'a>(
         self: &'a Arc<Self>,
         data: Option<&'a Map>,
@@ -331,13 +333,13 @@ impl Instance {
         let Some(entry) = entry else {
             return Ok(());
         };
-        // A call in a hole may read the dialogue. If this message were still pending, that would
-        // start to complete it again, without end.
+        // A call in a hole may read the dialogue. If this message were still pending, completing it
+        // would start again and recurse forever.
         self.dialogue()
             .change(at, |entry| entry.stage = MessageStage::Filling);
         if entry.stage == MessageStage::Holes {
             boxed(|| self.fill(at, &entry, data)).await?;
-            // An answer of a model is never a repeated greeting.
+            // A model's answer is never a repeated greeting.
             self.dialogue().end_repetition();
         } else {
             let content = self.render_content(&entry, data).await?;
@@ -369,7 +371,7 @@ impl Instance {
         }
     }
 
-    /// Renders every text of an author's structure.
+    /// Renders every text in a structure by the author.
     fn render_deep<'a>(
         self: &'a Arc<Self>,
         entry: &'a DialogueEntry,
@@ -398,7 +400,7 @@ impl Instance {
         })
     }
 
-    /// A message has its text: those that it is for answer, and the observer hears of it.
+    /// Handles a message that became complete: recipients answer it and the observer is notified.
     async fn completed(self: &Arc<Self>, at: usize) -> Result<(), ScriptError> {
         let repeated = self.dialogue().drop_repeated(at);
         if repeated {
@@ -408,7 +410,7 @@ impl Instance {
         self.deliver(at).await
     }
 
-    /// Tells the observer of a message after the hidden prefix.
+    /// Reports a message to the observer, unless it is in the hidden prefix.
     pub(crate) fn show(&self, at: usize) {
         // Messages of a called script are internal to it; only the outermost dialogue is shown.
         if self.is_inner() {

@@ -5,11 +5,11 @@
 //! instructions in order. Messages are part of a [`dialogue`] and stay templates until they are
 //! read ([`messages`], [`fill`]). [`model_call`] sends requests; [`invoke`] resolves calls by name.
 //! Everything takes `&self`, because branches, listeners and tools may call back concurrently. No
-//! lock is held over an await.
+//! lock is held across an await.
 //!
 //! `$if`, `$for`, `$while` and `$match` are in [`control`], `$on` and `$emit` in [`events`],
 //! `$set`, `$get` and the like in [`variables`], files in [`files`], the web in [`web`].
-//! [`directives`] has an arm for each and implements the short ones.
+//! [`directives`] dispatches all of them and implements the short ones.
 
 mod budget;
 pub mod call_sequence;
@@ -66,10 +66,10 @@ use crate::js::JsOptions;
 use crate::library::Library;
 use crate::syntax::Script;
 
-/// The parts that all runs of a program share.
+/// The environment that all runs of a program share.
 #[derive(Clone, Debug)]
 pub struct ScriptEngine {
-    /// Resolves names of models.
+    /// Resolves model names.
     pub models: Arc<dyn ModelSource>,
     /// External tools.
     pub tools: Arc<dyn Tools>,
@@ -79,9 +79,9 @@ pub struct ScriptEngine {
     pub templates: Arc<TemplateFactory>,
     /// Bounds of a run.
     pub limits: ScriptLimits,
-    /// How JavaScript runs. Its bounds come from `limits`, its permissions from the run. Its roots
-    /// are the folders of the search path, from which modules load in addition to the script's own
-    /// folder.
+    /// JavaScript options. The limits come from `limits`, the permissions from the run. Modules
+    /// load from the script's own folder and from the roots, which are the folders of the search
+    /// path.
     pub javascript: JsOptions,
 }
 
@@ -92,9 +92,9 @@ pub struct ScriptRun {
     pub script: Arc<Script>,
     /// Its input.
     pub arguments: ScriptInput,
-    /// Whether answers stream; a script can override this (`parameters.stream`, `llmStream`).
+    /// Whether answers are streamed. A script can override this (`parameters.stream`, `llmStream`).
     pub stream: bool,
-    /// Parameters of models that win over those of the script (`model`, `temperature`…).
+    /// Model parameters that override those of the script (`model`, `temperature`…).
     pub parameters: Map,
     /// Turns of an earlier conversation, inserted after the hidden prefix.
     pub history: Vec<DialogueTurn>,
@@ -102,34 +102,34 @@ pub struct ScriptRun {
     pub seed: Option<u64>,
     /// Its permissions. A dry run has none: it records its requests and gets empty answers.
     pub reach: RunAccess,
-    /// The observer.
+    /// Receives the events of the run.
     pub observer: Arc<dyn Observer>,
 }
 
 /// The input of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum ScriptInput {
-    /// Nothing.
+    /// No input.
     #[default]
     None,
-    /// Values by their names.
+    /// Arguments by name.
     Named(Map),
-    /// One value: the input of index 0 if there is one, else a user message.
+    /// One value: the input with index 0 if there is one, otherwise a user message.
     Single(Value),
 }
 
-/// A message of a dialogue, as shown to people and stored in chat files.
+/// A message of a dialogue, as displayed and as stored in chat files.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DialogueTurn {
     /// The role: `system`, `user`, `assistant`, or the name of a role of the script.
     pub role: String,
     /// Its text.
     pub content: String,
-    /// The speaker, where it is not the role.
+    /// The speaker, if different from the role.
     pub name: Option<String>,
     /// Its recipients, if it is private.
     pub to: Vec<String>,
-    /// What the model thought before it.
+    /// The model's reasoning before the answer.
     pub thinking: Option<String>,
 }
 
@@ -138,8 +138,8 @@ pub struct DialogueTurn {
 pub struct ScriptOutcome {
     /// The script's result: `None` is JavaScript's `undefined`.
     pub value: Option<Value>,
-    /// Whether the result is the line that `$print` wrote last: a caller that shows results can
-    /// skip it.
+    /// Whether the result equals the last line that `$print` wrote. A caller that displays results
+    /// can then skip it.
     pub printed: bool,
     /// Fields that `keepOriginal` and `keepThinking` add next to the result.
     pub hidden: Map,

@@ -1,4 +1,4 @@
-//! What a call is given.
+//! Arguments of a call.
 
 use std::sync::Arc;
 
@@ -10,33 +10,33 @@ use crate::error::ScriptError;
 use crate::js::Parameter;
 use crate::syntax::CallExpr;
 
-/// What a call gives.
+/// Result of a directive.
 pub(super) type DirectiveResult = Result<Option<Value>, ScriptError>;
 
 /// The evaluated arguments of one call.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CallParams {
-    /// Values by place: `f(1, 2)`, or the one value of `$f: 1`.
+    /// Positional values: `f(1, 2)`, or the single value of `$f: 1`.
     pub(crate) positional: Vec<Option<Value>>,
-    /// Values by name: `f(a=1)`, `$f: {a: 1}`, keys beside it.
+    /// Named values: `f(a=1)`, `$f: {a: 1}`, or keys next to the call.
     pub(crate) named: Map,
-    /// Whether something was given at all, were it an empty object.
+    /// Whether an argument was given at all, even an empty object.
     pub(crate) given: bool,
-    /// What a chain or a pipe passes on.
+    /// The value passed on by a chain or a pipe.
     pub(crate) piped: Option<Value>,
-    /// The call as it was written, for directives that read it themselves.
+    /// The call as written, for directives that read it themselves.
     pub(crate) call: Option<Arc<CallExpr>>,
 }
 
 impl CallParams {
-    /// One value by place.
+    /// Creates arguments from one positional value.
     pub(crate) fn one(value: Option<Value>) -> Self {
         let mut params = CallParams::default();
         params.add(value);
         params
     }
 
-    /// Values by place.
+    /// Creates arguments from positional values.
     pub(crate) fn list(values: Vec<Option<Value>>) -> Self {
         CallParams {
             given: !values.is_empty(),
@@ -45,7 +45,8 @@ impl CallParams {
         }
     }
 
-    /// The value after a call's colon: an object's fields are names, anything else is the first.
+    /// Adds the value after a call's colon: fields of an object by name, any other value as the
+    /// first argument.
     pub(crate) fn add(&mut self, value: Option<Value>) {
         self.given = true;
         match value {
@@ -62,7 +63,7 @@ impl CallParams {
         self.add(Some(node.value()));
     }
 
-    /// Gives a name a value.
+    /// Sets a named value.
     pub(crate) fn set(&mut self, name: &str, value: Option<Value>) {
         self.given = true;
         let Some(value) = value else { return };
@@ -71,19 +72,19 @@ impl CallParams {
         self.named = Map::new(table);
     }
 
-    /// The value of a name, or of a place.
+    /// Returns the value with a name, or else at a position.
     pub(crate) fn get(&self, name: &str, place: usize) -> Option<&Value> {
         self.named
             .get(name)
             .or_else(|| self.positional.get(place)?.as_ref())
     }
 
-    /// The text of a name, or of a place.
+    /// Returns the text with a name, or else at a position.
     pub(crate) fn text(&self, name: &str, place: usize) -> Option<&str> {
         self.get(name, place)?.as_str()
     }
 
-    /// All of it as one value: what `$echo`, `$print`, `$ret` are given.
+    /// Returns all arguments as one value, for `$echo`, `$print` and `$ret`.
     pub(crate) fn as_value(&self) -> Option<Value> {
         match (self.positional.as_slice(), self.named.is_empty()) {
             ([], true) if self.given => Some(Value::Map(Map::default())),
@@ -100,9 +101,9 @@ impl CallParams {
         }
     }
 
-    /// As a function is given them. Names go to the parameters of those names, or together as one
-    /// object to a function that takes one apart (`({a, b})`). What is piped is the first
-    /// parameter, or the `content` of that object.
+    /// Returns the positional arguments for a function. Named values go to the parameters of the
+    /// same names, or as one object to a function that destructures it (`({a, b})`). A piped value
+    /// becomes the first parameter, or the `content` of that object.
     pub(crate) fn for_function(&self, parameters: Option<&[Parameter]>) -> Vec<Option<Value>> {
         let mut list = self.positional.clone();
         let plain =
@@ -127,7 +128,7 @@ impl CallParams {
         list
     }
 
-    /// Values in the order of the parameters, if every name is one of them.
+    /// Orders the values by parameter, if every name is a parameter.
     fn bind_by_name(&self, parameters: &[Parameter]) -> Option<Vec<Option<Value>>> {
         let place = |name: &str| parameters.iter().position(|known| known.name == name);
         if self.named.is_empty()
@@ -147,8 +148,8 @@ impl CallParams {
         Some(list)
     }
 
-    /// As a script is given them: a scalar that is piped is its `content`, the
-    /// fields of an object are its own; what is written wins.
+    /// Returns the input for a script. A piped scalar becomes `content`, and a piped object
+    /// contributes its fields; explicit arguments override both.
     pub(crate) fn for_script(&self) -> ScriptInput {
         let named = match &self.piped {
             Some(piped) => with_piped(piped, &self.named),
@@ -169,7 +170,7 @@ impl CallParams {
     }
 }
 
-/// Values by place as `0`, `1`, …, beside those by name.
+/// Merges positional values, named `0`, `1`, …, with the named ones.
 fn mixed(positional: &[Option<Value>], named: &Map) -> Map {
     let places = positional.iter().enumerate();
     let places =

@@ -1,4 +1,4 @@
-//! Expressions that a run has parsed.
+//! Cache of the expressions that a run has parsed.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -6,11 +6,11 @@ use std::sync::Mutex;
 use crate::expression::{Expression, ParsedExpression};
 use quillet_core::lock::lock;
 
-/// Most parsed expressions that are cached; a script has fewer, a program that builds them is no
-/// reason to keep more.
+/// Maximum number of cached expressions. A script has fewer; the limit is for programs that
+/// generate them.
 const KEPT: usize = 10_000;
 
-/// Parsed expressions of a run, by their text.
+/// Parsed expressions of a run by their text.
 #[derive(Debug, Default)]
 pub(crate) struct Expressions(Mutex<HashMap<Box<str>, ParsedExpression>>);
 

@@ -1,8 +1,8 @@
-//! Values as text.
+//! Formats values as text.
 
 use quillet_core::Value;
 
-/// A value as text: texts as they are, nothing for `null` and `undefined`, else JSON.
+/// Formats a value: strings unchanged, `null` and `undefined` as an empty text, others as JSON.
 pub(crate) fn print(value: Option<&Value>) -> String {
     match value {
         None | Some(Value::Null) => String::new(),

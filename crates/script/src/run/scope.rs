@@ -1,5 +1,5 @@
-//! Lexical scopes: loops, branches, callbacks and links of a chain bind names for their content.
-//! A scope is immutable, so a message can keep the scope in which it was written.
+//! Lexical scopes. Loops, branches, callbacks and steps of a chain bind names for their content. A
+//! scope is immutable, so a message can store the scope in which it was written.
 
 use std::sync::Arc;
 
@@ -7,10 +7,10 @@ use quillet_core::Value;
 
 use crate::syntax::ScriptSource;
 
-/// Bound names, with those of the outer scopes.
+/// Bound names, including those of the outer scopes.
 #[derive(Clone, Debug)]
 pub(crate) struct NameScope {
-    /// The source of the running text, to which diagnostics refer.
+    /// The source that is being executed, to which diagnostics refer.
     pub(crate) source: Arc<ScriptSource>,
     /// Depth of nested function calls.
     pub(crate) calls: u8,
@@ -24,7 +24,7 @@ struct ScopeNames {
 }
 
 impl NameScope {
-    /// The outermost scope of a script's body.
+    /// Creates the outermost scope of a script's body.
     pub(crate) fn of(source: &Arc<ScriptSource>) -> Self {
         NameScope {
             source: source.clone(),
@@ -46,17 +46,18 @@ impl NameScope {
         }
     }
 
-    /// Returns this scope at a depth of function calls.
+    /// Returns this scope with another function call depth.
     pub(crate) fn after(mut self, calls: u8) -> Self {
         self.calls = calls;
         self
     }
 
-    /// Returns the value of a bound name; the inner `None` is `undefined`.
+    /// Returns the value of a bound name. The inner `None` means `undefined`.
     pub(crate) fn get(&self, name: &str) -> Option<Option<&Value>> {
         let mut at = self.names.as_deref();
         while let Some(names) = at {
-            // From the end: a later binding of the same scope hides an earlier one.
+            // Searched from the end, because a later binding in the same scope hides an earlier
+            // one.
             if let Some((_, value)) = names.bound.iter().rev().find(|(key, _)| &**key == name) {
                 return Some(value.as_ref());
             }
@@ -65,8 +66,8 @@ impl NameScope {
         None
     }
 
-    /// Returns all bound names with their values, outermost first, so that inner ones replace outer
-    /// ones in a table.
+    /// Returns all bound names with their values, outermost first, so that inner values replace
+    /// outer ones when inserted into a map.
     pub(crate) fn bound(&self) -> Vec<(Arc<str>, Value)> {
         let mut layers = Vec::new();
         let mut at = self.names.as_deref();

@@ -38,7 +38,7 @@ const PROTECTED: [&str; 12] = [
 ];
 
 impl Instance {
-    /// Runs the script: everything before its body, the body, and what comes of itself at its end.
+    /// Runs the script: setup, body, and the automatic final answer.
     pub(crate) async fn run(
         self: &Arc<Self>,
         input: ScriptInput,
@@ -51,7 +51,7 @@ impl Instance {
         }
     }
 
-    /// Variables, functions, imports, messages of the front matter.
+    /// Sets up variables, functions, imports and the messages of the front matter.
     pub(crate) async fn start(self: &Arc<Self>, input: ScriptInput) -> Result<(), ScriptError> {
         let scope = self.root();
         let messages = self.configure();
@@ -70,7 +70,7 @@ impl Instance {
         self.put_configured(&messages, &scope).await
     }
 
-    /// The front matter as variables, `prompt` and `parameters`; gives `prompt.messages`.
+    /// Stores the front matter as variables, `prompt` and `parameters`. Returns `prompt.messages`.
     fn configure(&self) -> Vec<Value> {
         let config = &self.resolved.config;
         let mut state = self.state();
@@ -93,7 +93,8 @@ impl Instance {
         }
     }
 
-    /// `parameters` of the front matter: a name that is nearly a setting would do nothing.
+    /// Warns about misspelled settings in the `parameters` of the front matter, which would have no
+    /// effect.
     fn check_parameters(&self, scope: &NameScope) -> Result<(), ScriptError> {
         let written = self.resolved.script.config.get("parameters");
         for entry in written.and_then(Node::entries).unwrap_or_default() {
@@ -102,7 +103,8 @@ impl Instance {
         Ok(())
     }
 
-    /// Messages of `prompt.messages`: with the marks, templates and holes of those in the body.
+    /// Adds the messages of `prompt.messages`, with marks, templates and holes like those in the
+    /// body.
     async fn put_configured(
         self: &Arc<Self>,
         messages: &[Value],
@@ -113,7 +115,8 @@ impl Instance {
             let mut entry = configured_message(message, scope, at);
             match std::mem::take(&mut entry.content) {
                 Value::Str(text) => {
-                    // Boxed, because it is recursive: the recipient role may have such messages too.
+                    // Boxed, because the call is recursive: the recipient role may have such
+                    // messages too.
                     let taken = self.take_text(entry, &text, TextPosition::Argument);
                     Box::pin(taken).await?;
                 }
@@ -127,7 +130,7 @@ impl Instance {
         Ok(())
     }
 
-    /// Gives the inputs their values; what is no input of the script is left over.
+    /// Assigns the arguments to the inputs. Stores an argument that matches no input.
     fn bind_input(
         &self,
         input: ScriptInput,
@@ -159,7 +162,7 @@ impl Instance {
             .map(|field| Arc::from(field.name.as_str()));
         state.undefined.extend(names);
         state.arguments = bound.values.clone();
-        // An argument without an input becomes a user message; templates can read it as `content`.
+        // An argument without an input becomes a user message. Templates can read it as `content`.
         if bound.rest.is_some() || left.is_some() {
             state.undefined.insert("content".into());
         }
@@ -181,8 +184,7 @@ impl Instance {
         Ok(bound.rest.or(left))
     }
 
-    /// Arguments that do not fit, reported where the input is declared: in this script or in a
-    /// parent.
+    /// Reports invalid arguments where the input is declared: in this script or in a parent.
     fn input_error(&self, problems: Vec<InputProblem>, scope: &NameScope, at: Span) -> ScriptError {
         let first = problems.first().map(|problem| problem.field.clone());
         let name = first.unwrap_or_default();
@@ -203,7 +205,7 @@ impl Instance {
         input_error(&scope.source, at, problems)
     }
 
-    /// Protected keys that the author lets callers set.
+    /// Returns the protected keys that the author allows callers to set.
     fn unprotected(&self) -> Vec<String> {
         let Some(Value::List(narrowed)) = self.setting("ProtectedStartup") else {
             return Vec::new();
@@ -221,7 +223,7 @@ impl Instance {
             .collect()
     }
 
-    /// Does the bodies, parents first, then what the end of a script does automatically.
+    /// Runs the bodies, parents first, then requests the automatic final answer.
     pub(crate) async fn body(self: &Arc<Self>) -> Result<(), ScriptError> {
         let returned = self.bodies().await?;
         self.render_messages().await?;
@@ -238,7 +240,7 @@ impl Instance {
         Ok(())
     }
 
-    /// Does the bodies; whether one of them returned.
+    /// Runs the bodies. Returns whether one of them returned.
     pub(crate) async fn bodies(self: &Arc<Self>) -> Result<bool, ScriptError> {
         for (index, script) in self.resolved.bodies.iter().enumerate() {
             let scope = NameScope::of(&script.source);
@@ -258,7 +260,7 @@ impl Instance {
         Ok(false)
     }
 
-    /// A text that no input took is what the user says, after everything that the script says.
+    /// Adds an argument that matches no input as a user message after all messages of the script.
     async fn push_user_argument(self: &Arc<Self>) -> Result<(), ScriptError> {
         let Some(given) = self.state().given.take() else {
             return Ok(());
@@ -270,8 +272,8 @@ impl Instance {
         Ok(())
     }
 
-    /// Whether the model is asked again at the end: there are messages,
-    /// and no model was asked yet or the user has the last word.
+    /// Returns whether the model must be called at the end: there are messages, and either no model
+    /// was called yet or the last message is from the user.
     fn needs_final_answer(&self) -> bool {
         if self.flag("autoRunLLMIfPromptAvailable") == Some(false) {
             return false;
@@ -285,7 +287,7 @@ impl Instance {
         last.role == "user" || (!asked && !self.world.talks)
     }
 
-    /// Finds a script by the name that this one gives it.
+    /// Finds a script by the name that this script uses for it.
     pub(crate) async fn find(
         self: &Arc<Self>,
         name: &str,
@@ -304,7 +306,7 @@ impl Instance {
         })
     }
 
-    /// Runs another script, and gives its result.
+    /// Runs another script and returns its result.
     pub(crate) fn run_script<'a>(
         self: &'a Arc<Self>,
         script: Arc<Script>,
@@ -339,7 +341,8 @@ impl Instance {
         })
     }
 
-    /// Runs another script as a call wrote its arguments. What a chain hands on may have any names.
+    /// Runs another script with the arguments as written. Values passed on by a chain may have any
+    /// names.
     pub(crate) async fn call_script(
         self: &Arc<Self>,
         script: Arc<Script>,
@@ -352,7 +355,7 @@ impl Instance {
             .await
     }
 
-    /// Refuses a name that is nearly an input of the script that is called.
+    /// Rejects an argument name that resembles an input of the called script.
     pub(crate) async fn check_names(
         &self,
         script: &Arc<Script>,
@@ -381,7 +384,8 @@ impl Instance {
         }
     }
 
-    /// Moves an error in a built-in script to its call, because users do not have the built-in file.
+    /// Moves an error in a built-in script to the call, because users do not have the built-in
+    /// file.
     fn of_caller(&self, error: &mut ScriptError, scope: &NameScope, at: Span) {
         if let Some(first) = error.diagnostics.first_mut()
             && first.source.starts_with("builtin/")
@@ -392,7 +396,7 @@ impl Instance {
         }
     }
 
-    /// Another script, ready to start.
+    /// Creates an instance of another script, ready to start.
     pub(crate) async fn inner(
         self: &Arc<Self>,
         script: Arc<Script>,
@@ -400,7 +404,7 @@ impl Instance {
         at: Span,
     ) -> Result<Arc<Instance>, ScriptError> {
         let most = self.world.budget.limits().depth;
-        // Checked before the script is resolved, so endless recursion stops cheaply.
+        // Checked before the script is resolved, so that endless recursion stops cheaply.
         if self.chain.len() >= most {
             let mut chain = self.chain.clone();
             chain.push(crate::library::id(&script).to_owned());
@@ -415,7 +419,7 @@ impl Instance {
         Instance::of(self.world.clone(), resolved, Some(self.clone()))
     }
 
-    /// An instance of a script, with what it allows models to call.
+    /// Creates an instance of a script with its tool permissions.
     pub(crate) fn of(
         world: Arc<super::instance::RunShared>,
         resolved: ResolvedScript,
@@ -441,7 +445,7 @@ impl Instance {
         self.caller.is_some()
     }
 
-    /// Gives a failure its place, if it has none in a script yet.
+    /// Adds a location to an error that has none.
     pub(crate) fn locate(&self, error: &mut ScriptError, scope: &NameScope, at: Span) {
         if let Some(first) = error.diagnostics.first_mut()
             && first.span.is_none()
@@ -453,13 +457,14 @@ impl Instance {
     }
 }
 
-/// `$break` or `$continue` that no loop is around.
+/// Returns the error for `$break` or `$continue` outside of a loop.
 fn no_loop(scope: &NameScope, at: Span) -> ScriptError {
     let message = "use `$break` and `$continue` in the `do` of a loop";
     refuse(scope, at, message)
 }
 
-/// A message of `prompt.messages`: `{role, content}`, or in short `{role: text}` or a text.
+/// Reads a message of `prompt.messages`: `{role, content}`, or the short forms `{role: text}` and
+/// plain text.
 fn configured_message(message: &Value, scope: &NameScope, at: Span) -> DialogueEntry {
     let map = message.as_map();
     let text = |key: &str| map.and_then(|map| map.get(key)).and_then(Value::as_str);
@@ -475,8 +480,8 @@ fn configured_message(message: &Value, scope: &NameScope, at: Span) -> DialogueE
     entry
 }
 
-/// Arguments by place beside others by name: `0` is the input of index 0, and wins over what a
-/// chain passes on under its name. What has no input is left over, as a text alone is.
+/// Assigns positional arguments: `0` is the input with index 0 and overrides the value that a chain
+/// passes on for it. An argument without an input is returned separately, like a single text.
 fn placed(input: ScriptInput, inputs: &Inputs) -> (ScriptInput, Option<Value>) {
     let ScriptInput::Named(map) = input else {
         return (input, None);
@@ -504,7 +509,7 @@ fn placed(input: ScriptInput, inputs: &Inputs) -> (ScriptInput, Option<Value>) {
     (ScriptInput::Named(Map::new(table)), rest)
 }
 
-/// A chain of scripts, without the middle where it is long.
+/// Formats a chain of scripts and leaves out the middle of a long one.
 fn shortened(chain: &[String]) -> String {
     match chain {
         [first, second, .., last] if chain.len() > 6 => format!("{first} → {second} → … → {last}"),
@@ -512,7 +517,7 @@ fn shortened(chain: &[String]) -> String {
     }
 }
 
-/// The span of a key of the front matter, or the beginning of the file.
+/// Returns the span of a front matter key, or the start of the file.
 pub(crate) fn config_place(config: &Node, key: &str) -> Span {
     config
         .get(key)

@@ -1,4 +1,4 @@
-//! A dialogue that continues after its script has ended, as in a terminal.
+//! A dialogue that continues after its script has ended, for example in a terminal.
 
 use std::sync::Arc;
 
@@ -19,19 +19,19 @@ use crate::syntax::ScriptSource;
 /// Source name of typed text in diagnostics.
 const TYPED: &str = "what was typed";
 
-/// A script that has run, with its variables and its dialogue.
+/// A finished script with its variables and its dialogue.
 #[derive(Debug)]
 pub struct ScriptSession {
     instance: Arc<Instance>,
 }
 
 impl ScriptEngine {
-    /// Runs a script to its end and keeps its state. No model is called automatically after the last
-    /// message, because the user answers it. Dropping the future cancels everything that the run
-    /// started.
+    /// Runs a script to its end and stores its state. No model is called automatically after the
+    /// last message, because the user answers it. Dropping the future cancels all work that the run
+    /// has started.
     ///
     /// # Errors
-    /// As [`ScriptEngine::run`].
+    /// Returns the same errors as [`ScriptEngine::run`].
     pub async fn open(
         &self,
         job: ScriptRun,
@@ -61,8 +61,8 @@ impl ScriptEngine {
         instance.remember(job.history);
         let value = instance.run(job.arguments).await.map_err(|mut error| {
             if error.chain.is_empty() {
-                // Errors before the first instruction have no chain yet; callers always show at
-                // least the script.
+                // Errors before the first instruction have no chain yet, but callers always display
+                // at least the script.
                 error.chain = vec![instance.id.clone()];
             }
             error
@@ -73,11 +73,11 @@ impl ScriptEngine {
 }
 
 impl ScriptSession {
-    /// Sends a user message and returns the answer. The text is never read as a template. A message
-    /// without an answer is removed again, also if the future is dropped.
+    /// Sends a user message and returns the answer. The text is never read as a template. If there
+    /// is no answer or the future is dropped, the message is removed.
     ///
     /// # Errors
-    /// As [`ScriptEngine::run`].
+    /// Returns the same errors as [`ScriptEngine::run`].
     pub async fn send_message(&self, text: &str) -> Result<ScriptOutcome, ScriptError> {
         let draft = MessageDraft::new(&self.instance);
         let entry = DialogueEntry::done(
@@ -94,7 +94,7 @@ impl ScriptSession {
     /// Calls the model with the current dialogue.
     ///
     /// # Errors
-    /// As [`ScriptEngine::run`].
+    /// Returns the same errors as [`ScriptEngine::run`].
     pub async fn continue_dialogue(&self) -> Result<ScriptOutcome, ScriptError> {
         self.answer(MessageDraft::new(&self.instance)).await
     }
@@ -104,7 +104,7 @@ impl ScriptSession {
         let end = Span::default();
         let asker = ModelClient::new(&self.instance, &scope, end);
         let value = asker.next_message(Map::default()).await?;
-        // Before anything that can fail: the answer was paid for and stays in the dialogue.
+        // Done before anything that can fail, because the answer is already paid for.
         draft.keep();
         self.instance.finish(Some(value));
         self.instance.saved(&scope, end).await?;
@@ -114,7 +114,7 @@ impl ScriptSession {
     /// Executes an instruction, such as `$echo(1)`.
     ///
     /// # Errors
-    /// It is not an instruction, or it failed.
+    /// The text is not an instruction, or the instruction failed.
     pub async fn call(&self, text: &str) -> Result<ScriptOutcome, ScriptError> {
         self.instance.finish(None);
         self.instruction(text).await?;
@@ -122,7 +122,7 @@ impl ScriptSession {
         Ok(self.outcome())
     }
 
-    /// The value of a variable or of a path into one; `None` is JavaScript's `undefined`.
+    /// Returns the value of a variable or of a path into one. `None` is JavaScript's `undefined`.
     ///
     /// # Errors
     /// The name is unknown, or the path cannot be read.
@@ -168,7 +168,7 @@ fn full_span(text: &str) -> Span {
     }
 }
 
-/// Removes new messages on drop, unless they are kept.
+/// Removes new messages on drop, unless `keep` was called.
 struct MessageDraft<'a> {
     instance: &'a Instance,
     before: usize,
@@ -193,7 +193,7 @@ impl<'a> MessageDraft<'a> {
 impl Drop for MessageDraft<'_> {
     fn drop(&mut self) {
         if !self.kept {
-            // On drop, so that a cancelled answer does not leave a question that the next request
+            // Done on drop, so that a cancelled answer leaves no question that the next request
             // would repeat.
             self.instance.dialogue().truncate(self.before);
         }

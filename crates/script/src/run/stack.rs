@@ -1,12 +1,12 @@
-//! Futures kept off the stack.
+//! Boxed futures, to limit stack use.
 //!
-//! What a script nests, the interpreter's functions nest: each level is polled inside of the one
-//! around it. A frame has room for every future that its function can wait for, side by side, so
-//! that one level of a script took more than 100 KiB. Futures in boxes take a pointer each.
+//! Nested instructions of a script become nested calls of the interpreter, each polled within the
+//! outer one. A frame has room for every future that its function may await, so one level of a
+//! script took more than 100 KiB. A boxed future takes only a pointer.
 
 use std::pin::Pin;
 
-/// Makes a future where it stays, so that the caller's frame need not hold it.
+/// Creates a future directly on the heap, so that it takes no space in the caller's frame.
 #[inline(never)]
 pub(super) fn boxed<F>(make: impl FnOnce() -> F) -> Pin<Box<F>> {
     Box::pin(make())

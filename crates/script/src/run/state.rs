@@ -12,44 +12,47 @@ use crate::call::OUTSIDE_PARAMETERS;
 use crate::js::{JsTarget, Wasm};
 use crate::syntax::Script;
 
-/// The variables and functions of one running script. Its messages are in its dialogue.
+/// Variables and functions of a running script. Its messages are in
+/// [`Dialogue`](super::dialogue::Dialogue).
 #[derive(Debug, Default)]
 pub(crate) struct ScriptState {
-    /// Front matter, arguments and what `$set` wrote.
+    /// Values of the front matter, arguments, and values set by `$set`.
     pub(crate) variables: MapTable,
-    /// The `prompt` object without its messages: answers of `[[X]]` and what templates prefer.
+    /// The `prompt` object without its messages: answers to `[[X]]` and the preferred variables of
+    /// templates.
     pub(crate) prompt: MapTable,
     /// The `parameters` object.
     pub(crate) parameters: MapTable,
     /// Variables that were set to `undefined`: they exist without a value.
     pub(crate) undefined: HashSet<Arc<str>>,
-    /// Variables whose text is the author's and may be a template itself.
+    /// Variables with text by the author, which may be a template.
     pub(crate) authored: HashSet<Arc<str>>,
-    /// Names in `prompt` that a model answered: they are not parameters of the next call.
+    /// Names in `prompt` that hold a model's answer. They are not parameters of the next call.
     pub(crate) answered: HashSet<Arc<str>>,
     /// `LatestResult`.
     pub(crate) last: Option<Value>,
-    /// The value that a chain passes on if it is not `last`: the answer without the text around it.
+    /// The value that a chain passes on, if it differs from `last`: the answer without the text
+    /// around it.
     pub(crate) answer: Option<Value>,
-    /// Functions by the name that they are called by, without `$`.
+    /// Functions by name, without `$`.
     pub(crate) functions: HashMap<Arc<str>, Callable>,
     /// Functions that templates may call.
     pub(crate) template_functions: HashMap<Arc<str>, Callable>,
-    /// Listeners by event, in the order in which they came.
+    /// Listeners by event, in the order of registration.
     pub(crate) listeners: HashMap<String, Vec<Listener>>,
-    /// Variables that called scripts store here (`$ctx`), by their ids.
+    /// Variables that called scripts store here (`$ctx`), by script id.
     pub(crate) contexts: HashMap<String, MapTable>,
-    /// Scripts of this dialogue, by their role.
+    /// Scripts that take part in this dialogue, by role.
     pub(crate) partners: HashMap<String, Partner>,
     /// Arguments of the script, by name.
     pub(crate) arguments: Map,
-    /// The argument of the caller that no input takes.
+    /// The caller's argument that matches no input.
     pub(crate) given: Option<Value>,
-    /// Depth of events whose listeners caused further events.
+    /// Nesting depth of events.
     pub(crate) events: usize,
-    /// Whether the next call takes the last result (`$pipe`, `|`).
+    /// Whether the next call receives the last result (`$pipe`, `|`).
     pub(crate) pipes: bool,
-    /// Whether the next answer of the model is the last thing of the script.
+    /// Whether the next model answer is the last action of the script.
     pub(crate) closing: bool,
     /// Whether a model was called.
     pub(crate) asked: bool,
@@ -57,28 +60,28 @@ pub(crate) struct ScriptState {
     pub(crate) ready: bool,
     /// Fields next to `last` that are not part of it (`keepOriginal`, `keepThinking`).
     pub(crate) hidden: Map,
-    /// The same for the result that becomes `last` next.
+    /// Hidden fields of the result that becomes `last` next.
     pub(crate) coming: Map,
-    /// Whether `last` is what `$print` has just written.
+    /// Whether `last` is the line that `$print` has just written.
     pub(crate) printed: bool,
 }
 
 /// Target of a `$name` call that is not a directive.
 #[derive(Clone, Debug)]
 pub(crate) enum Callable {
-    /// A function of the run's JavaScript.
+    /// A function in the run's JavaScript.
     JavaScript(JsTarget),
     /// Another script.
     Script(Arc<Script>),
     /// `.interact` of another script.
     Interact(Arc<Script>),
-    /// A function in Python.
+    /// A Python function.
     Python(Arc<InPython>),
     /// An export of a wasm module.
     Wasm(Arc<Wasm>, String),
-    /// A wasm module under its own name.
+    /// A wasm module itself, under its name.
     WasmModule(Arc<Wasm>),
-    /// A function of another script, called as that script.
+    /// A function of another script, called in the context of that script.
     Foreign(Arc<Instance>, Box<Callable>),
 }
 
@@ -87,7 +90,7 @@ pub(crate) enum Callable {
 pub(crate) struct Listener {
     pub(super) callback: Callback,
     pub(super) once: bool,
-    /// Whether the script continues if it fails (`onError: ignore`).
+    /// Whether the script continues if the listener fails (`onError: ignore`).
     pub(super) lenient: bool,
     /// Identifies the listener, for `$once`.
     pub(super) number: u64,
@@ -96,7 +99,7 @@ pub(crate) struct Listener {
 /// Callback of a listener.
 #[derive(Clone, Debug)]
 pub(crate) enum Callback {
-    /// A function of the script by its name: can be removed by name.
+    /// A function of the script by name. It can be removed by name.
     Named(String),
     /// A function without a name.
     Function(Callable),
@@ -108,7 +111,7 @@ pub(crate) enum Callback {
 #[derive(Clone, Debug)]
 pub(crate) struct Partner {
     pub(super) instance: Arc<Instance>,
-    /// Number of messages it started with.
+    /// Number of messages that it started with.
     pub(super) own: usize,
 }
 
@@ -117,12 +120,12 @@ impl ScriptState {
     pub(crate) fn finish(&mut self, value: Option<Value>, answer: Option<Value>) {
         self.last = value;
         self.answer = answer;
-        // Hidden fields belong to exactly one result; the next result drops them.
+        // Hidden fields belong to a single result; the next result drops them.
         self.hidden = std::mem::take(&mut self.coming);
         self.printed = false;
     }
 
-    /// Returns `LatestResult` for a text, with the hidden fields that the text names. They are not
+    /// Returns `LatestResult` with the hidden fields that an expression text names. They are not
     /// part of the result, so other readers do not see them.
     pub(crate) fn latest(&self, text: &str) -> Option<Value> {
         let last = self.last.clone()?;
@@ -145,16 +148,17 @@ impl ScriptState {
         }
     }
 
-    /// The `prompt` object as scripts see it.
+    /// Returns the `prompt` object as scripts see it.
     pub(crate) fn prompt_value(&self, messages: Value) -> Value {
         let mut table = self.prompt.clone();
         table.insert("messages".into(), messages);
         Value::Map(Map::new(table))
     }
 
-    /// Sets a variable in `prompt` if it is there, else in the script's variables.
+    /// Sets a variable in `prompt` if it exists there, otherwise in the script's variables.
     pub(crate) fn assign(&mut self, name: &str, value: Option<Value>) {
-        // Computed text must never be rendered as a template: it may come from a user or a model.
+        // Computed text may come from a user or a model, so it must never be rendered as a
+        // template.
         self.authored.remove(name);
         let table = if self.prompt.contains_key(name) {
             &mut self.prompt
@@ -175,7 +179,8 @@ impl ScriptState {
         self.functions.remove(name);
     }
 
-    /// Stores a model's answer under a name of `prompt`, as data even if the name held a template.
+    /// Stores a model's answer under a name in `prompt`. It is data, even if the name held a
+    /// template.
     pub(crate) fn answer(&mut self, name: &str, value: Value) {
         let name: Arc<str> = name.into();
         self.authored.remove(&name);
@@ -183,7 +188,7 @@ impl ScriptState {
         self.prompt.insert(name, value);
     }
 
-    /// Stores an argument of the caller; it replaces the script's own value.
+    /// Stores an argument of the caller, which replaces the script's own value.
     pub(crate) fn give(&mut self, name: &Arc<str>, value: &Value) {
         self.authored.remove(name);
         if self.prompt.contains_key(name) {
@@ -202,13 +207,13 @@ impl ScriptState {
         self.prompt = prompt;
     }
 
-    /// A setting of the front matter, of `$set` or of the prompt.
+    /// Returns a setting from the front matter, `$set` or the prompt.
     pub(crate) fn setting(&self, name: &str) -> Option<&Value> {
         self.prompt.get(name).or_else(|| self.variables.get(name))
     }
 
-    /// The parameters of a call of a model by their rank: its own, `prompt`, `parameters`; those of
-    /// the caller of the run take precedence.
+    /// Merges the parameters of a model call. The precedence, highest first: parameters set by the
+    /// caller of the run, those of the call itself, `prompt`, `parameters`.
     pub(crate) fn call_parameters(&self, own: &Map, outside: &Map, stream: bool) -> Map {
         let mut table = MapTable::default();
         for name in OUTSIDE_PARAMETERS {
@@ -222,11 +227,11 @@ impl ScriptState {
         let pair = |(key, value): (&Arc<str>, &Value)| (key.clone(), value.clone());
         table.extend(self.parameters.iter().map(pair));
         let prompt = self.prompt.iter();
-        // Without this filter an answer named `temperature` would change the next request.
+        // Without this filter, an answer named `temperature` would change the next request.
         let prompt = prompt.filter(|(name, _)| !self.answered.contains(*name));
         table.extend(prompt.map(pair));
         table.extend(own.iter().map(pair));
-        // Later entries replace earlier ones, so the order of these lines is the precedence.
+        // Later entries replace earlier ones, so the order of these lines defines the precedence.
         table.extend(outside.iter().map(pair));
         table.entry("stream".into()).or_insert(Value::Bool(stream));
         Map::new(table)

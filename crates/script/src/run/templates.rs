@@ -1,4 +1,4 @@
-//! Templates of a script: what they see of it, and the functions that they call.
+//! Templates of a script: the variables they see and the functions they call.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -17,14 +17,14 @@ use crate::library::FileSpot;
 use crate::syntax::ScriptText;
 use crate::text::template::{TemplateError, TemplateJob};
 
-/// What a template can call: functions declared with `!fn#`, and those imported for templates.
+/// Functions that a template can call: those declared with `!fn#` or imported for templates.
 #[derive(Debug)]
 pub(crate) struct TemplateFunctions {
     instance: Arc<Instance>,
     scope: NameScope,
     at: Span,
     names: Vec<Arc<str>>,
-    /// The lane of the render, where calls are kept.
+    /// The call sequence of the render, in which calls are recorded.
     lane: Option<Arc<CallSequence>>,
 }
 
@@ -84,7 +84,7 @@ impl FunctionHost for TemplateFunctions {
             if !arguments.named.is_empty() {
                 given.push(Some(Value::Map(arguments.named)));
             }
-            // Calls of one template run concurrently, so their position is derived from name and
+            // Calls in one template run concurrently, so their position is derived from name and
             // arguments instead of the order.
             let lane = self.lane.as_ref().and_then(|_| {
                 let name = format!("{name}{given:?}");
@@ -102,7 +102,7 @@ impl FunctionHost for TemplateFunctions {
 }
 
 impl Instance {
-    /// Renders a template where it stands as a value.
+    /// Renders a template that is used as a value.
     pub(crate) async fn render(
         self: &Arc<Self>,
         text: &str,
@@ -129,7 +129,7 @@ impl Instance {
         .await
     }
 
-    /// Renders a text in a format, the script's where none is named; `data` wins.
+    /// Renders a text in a format, by default the script's. `data` overrides other variables.
     pub(crate) async fn render_template(
         self: &Arc<Self>,
         text: &str,
@@ -143,13 +143,13 @@ impl Instance {
             .or(own.as_ref().and_then(Value::as_str))
             .unwrap_or("hf");
         let templates = &self.world.templates;
-        // Most texts have no template, and building the variables copies all tables.
+        // Most texts contain no template, and building the variables copies all tables.
         if !templates.needs_rendering(text, format) {
             return Ok(text.to_owned());
         }
         let variables = self.template_variables(text, data, scope);
         let functions = TemplateFunctions::new(self.clone(), scope.clone(), at);
-        // A value that hides an author's template of the same name is data and is not rendered.
+        // A name whose value hides the author's template is data and is not rendered.
         let covered = |name: &str| {
             data.is_some_and(|data| data.get(name).is_some()) || scope.get(name).is_some()
         };
@@ -168,10 +168,10 @@ impl Instance {
         rendered.map_err(|problem| self.template_error(problem, text, scope, at))
     }
 
-    /// Everything that a template can name.
+    /// Returns all variables that a template can use.
     fn template_variables(&self, text: &str, data: Option<&Map>, scope: &NameScope) -> Map {
         let state = self.state();
-        // The environment comes first, so every name of the script overrides it.
+        // The environment comes first, so that any name in the script overrides it.
         let environment = &self.world.environment;
         let mut table = environment.to_table();
         table.insert("ENV".into(), Value::Map(environment.clone()));
@@ -202,7 +202,7 @@ impl Instance {
             "parameters".into(),
             Value::Map(Map::new(state.parameters.clone())),
         );
-        // The lookups below lock the state again; the mutex is not reentrant.
+        // The lookups below lock the state again, and the mutex is not reentrant.
         drop(state);
         if text.contains("output") {
             self.describe_output(&mut table);
@@ -221,7 +221,7 @@ impl Instance {
         Map::new(table)
     }
 
-    /// `{{output}}` is the schema in words, unless `naturalOutput` is false.
+    /// Sets `{{output}}` to a description of the schema, unless `naturalOutput` is false.
     fn describe_output(&self, table: &mut MapTable) {
         let natural = self.state().parameters.get("naturalOutput").cloned();
         if natural == Some(Value::Bool(false)) {
@@ -236,8 +236,8 @@ impl Instance {
         }
     }
 
-    /// A failed template with its place in the script: in the text where that is in the file as
-    /// it is, or else the text itself.
+    /// Converts a template error to a script error. It points into the template if that can be
+    /// located in the file, otherwise to the whole text.
     fn template_error(
         &self,
         problem: TemplateError,
@@ -264,8 +264,8 @@ impl Instance {
     }
 }
 
-/// The place of a part of a text that is in the file in another way, such as indented. A text
-/// in which holes were marked is none of the file's.
+/// Locates a part of a text that the file contains in another form, such as indented. Returns
+/// `None` if markers replaced holes in the text, because their positions then differ.
 fn within(scope: &NameScope, text: &str, at: Span, part: Span) -> Option<Span> {
     if text.contains('\u{f8ff}') {
         return None;
@@ -277,7 +277,7 @@ fn within(scope: &NameScope, text: &str, at: Span, part: Span) -> Option<Span> {
     Some(FileSpot::new(&text, part.start..part.end).span(&scope.source))
 }
 
-/// The place of a part of a text, where the text is in the file as it is.
+/// Locates a part of a text that the file contains verbatim.
 fn part_of(scope: &NameScope, text: &str, at: Span, part: Span) -> Option<Span> {
     let written = scope.source.text.get(at.start..at.end)?;
     let start = at.start + written.find(text)?;

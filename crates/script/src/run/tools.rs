@@ -1,4 +1,4 @@
-//! Tools that a script lets its model call, and who may call what.
+//! Tools that a script offers to its model, and the permissions for calling them.
 
 use std::fmt;
 use std::sync::Arc;
@@ -19,15 +19,15 @@ use crate::host::{FETCH, Network};
 use crate::library::permissions::{asks, permissions};
 use crate::syntax::Script;
 
-/// A tool as the front matter names it.
+/// A tool as referenced in the front matter.
 struct ToolReference {
     id: String,
     title: Option<String>,
 }
 
 impl Instance {
-    /// Reads `ask` and `permissions.ai.call` of the script and of those that it inherits from: with those of
-    /// all scripts around it they say what models may call here.
+    /// Reads `ask` and `permissions.ai.call` of the script and its parents. Together with those of
+    /// its callers, they determine which tools models may call here.
     pub(super) fn read_permissions(&mut self) -> Result<(), ScriptError> {
         let wrong = |diagnostics| ScriptError {
             diagnostics,
@@ -44,7 +44,8 @@ impl Instance {
         let Some(merged) = config.get("permissions") else {
             return Ok(());
         };
-        // Each is well formed by itself; so is what they make together, or nothing is allowed.
+        // Each list was validated above. If the merged list is invalid nevertheless, it allows
+        // nothing.
         let patterns = match merged.get_path(&["ai", "call"]) {
             Some(Value::List(list)) => list.as_slice().to_vec(),
             Some(one) => vec![one.clone()],
@@ -56,7 +57,7 @@ impl Instance {
         Ok(())
     }
 
-    /// A tool from outside of scripts, as it may be called here.
+    /// Returns a tool from outside the script, with this script's approval rules applied.
     pub(super) fn outer(&self, name: &str) -> Option<Arc<dyn Tool>> {
         let tools = &self.world.engine.tools;
         let tool = tools.tool(name)?;
@@ -71,7 +72,7 @@ impl Instance {
         Some(tool)
     }
 
-    /// The way out for `$fetch`, as it may be used here.
+    /// Returns the network access of `$fetch`, with this script's approval rules applied.
     pub(super) fn network(&self) -> Option<Arc<dyn Network>> {
         let tools = &self.world.engine.tools;
         if self.asks.iter().any(|asks| asks.allows(FETCH)) {
@@ -80,15 +81,14 @@ impl Instance {
         tools.network()
     }
 
-    /// Checks before anything of the script is done that its tools may be called
-    /// (`MethodNotAllowed`).
+    /// Checks that models may call the declared tools (`MethodNotAllowed`), before the script runs.
     pub(super) fn check_permissions(&self, scope: &NameScope) -> Result<(), ScriptError> {
         let at = config_place(&self.resolved.script.config, "tools");
         let mut wanted = self.wanted_tools().into_iter();
         wanted.try_for_each(|wanted| self.allow(&wanted.id, scope, at))
     }
 
-    /// Checks before the body that its tools are there; imports may have brought them.
+    /// Checks that the declared tools exist. Runs after the imports, which may add tools.
     pub(super) async fn check_tools(
         self: &Arc<Self>,
         scope: &NameScope,
@@ -111,7 +111,7 @@ impl Instance {
         }
         let plain = name.trim_start_matches('$');
         let function = tool_name(name);
-        // What the script itself calls so hides a tool of that name.
+        // A function or script with this name hides the tool.
         let tool = match self.callable(plain) {
             Some(_) => None,
             None => self.world.engine.tools.tool(name),
@@ -167,7 +167,7 @@ impl Instance {
         }
     }
 
-    /// The tools that a model is offered.
+    /// Returns the tools that are offered to the model.
     pub(super) async fn tools(
         self: &Arc<Self>,
         scope: &NameScope,
@@ -219,7 +219,7 @@ impl Instance {
         })
     }
 
-    /// A function as a tool: its parameters by name, where they are known.
+    /// Describes a function as a tool, with its parameters by name if they are known.
     fn function_spec(&self, function: &Callable, wanted: ToolReference) -> ToolSpec {
         let mut properties = serde_json::Map::new();
         let mut required = Vec::new();
@@ -248,10 +248,10 @@ impl Instance {
     }
 }
 
-/// A script as a tool: its `title`, or else its `description`, and its `input`.
+/// Describes a script as a tool: its `title`, or else its `description`, and its `input`.
 ///
 /// # Errors
-/// That its `input` declares nothing that can be read.
+/// The declaration in `input` is invalid.
 pub fn script_spec(script: &Script, id: &str) -> Result<ToolSpec, String> {
     let text = |key: &str| {
         script
@@ -281,7 +281,7 @@ pub fn script_spec(script: &Script, id: &str) -> Result<ToolSpec, String> {
     })
 }
 
-/// An id as providers take it for a tool's name: letters, digits, `_` and `-`.
+/// Converts an id to a tool name that providers accept: letters, digits, `_` and `-`.
 fn tool_name(id: &str) -> String {
     let plain = id.trim_start_matches('$');
     let letter = |c: char| {
@@ -294,7 +294,7 @@ fn tool_name(id: &str) -> String {
     plain.chars().map(letter).collect()
 }
 
-/// A script or a function that a model may call.
+/// A script or a function as a tool for the model.
 struct CallableTool {
     spec: ToolSpec,
     instance: Arc<Instance>,
@@ -336,7 +336,7 @@ impl Tool for CallableTool {
     }
 }
 
-/// A failure of a script as its caller's model reads it.
+/// Converts a script error to a tool error for the calling model.
 fn for_model(error: &ScriptError) -> ToolError {
     let kind = match error.kind {
         ErrorKind::Input => ToolErrorKind::Arguments,

@@ -1,4 +1,4 @@
-//! What a node or a text of a script means where it is used as a value.
+//! Evaluates nodes and texts that are used as values.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::text::prefix::{self, FormatTime, TextPosition};
 use crate::text::template::UNKNOWN_NAME;
 
 impl Instance {
-    /// The value of a node: expressions are evaluated and templates rendered, at every depth.
+    /// Evaluates a node: its expressions and templates are evaluated at every depth.
     pub(crate) fn node<'a>(
         self: &'a Arc<Self>,
         node: &'a Node,
@@ -32,8 +32,8 @@ impl Instance {
                     }
                     _ => Ok(Some(scalar.value.clone())),
                 },
-                // One after the other: values may call functions with effects, whose order must be
-                // the author's.
+                // Sequential, because values may call functions with side effects, in the author's
+                // order.
                 NodeData::List(items) => {
                     let mut list = Vec::with_capacity(items.len());
                     for item in items {
@@ -54,7 +54,7 @@ impl Instance {
         })
     }
 
-    /// The value of a text where a value stands: by its prefix, with templates and calls in it.
+    /// Evaluates a text by its prefix, including its templates and calls.
     pub(crate) fn text_value<'a>(
         self: &'a Arc<Self>,
         text: &'a str,
@@ -80,7 +80,8 @@ impl Instance {
         })
     }
 
-    /// The value of an argument string: `f(…)`. `piped` is `content` and `result` inside of it.
+    /// Evaluates an argument string: `f(…)`. The arguments can read `piped` as `content` and
+    /// `result`.
     pub(crate) async fn arguments(
         self: &Arc<Self>,
         text: &ScriptText,
@@ -130,7 +131,7 @@ impl Instance {
         };
         for item in &read.items {
             let value = match self.argument(item, scope).await {
-                // `[[@file(notes.txt)]]`: a name that nothing has is what it says.
+                // An unknown name is used as text, as in `[[@file(notes.txt)]]`.
                 Err(error) if words == BareWordPolicy::Text && is_word(item, &error) => {
                     Some(Value::from(&*item.text))
                 }
@@ -170,7 +171,7 @@ impl Instance {
         }
     }
 
-    /// What can be chosen, evaluated.
+    /// Evaluates the options of a choice.
     fn options<'a>(
         self: &'a Arc<Self>,
         choice: &'a argument::ArgumentChoice,
@@ -193,7 +194,7 @@ impl Instance {
         })
     }
 
-    /// A choice for a model.
+    /// Evaluates a choice for a model.
     pub(super) async fn choice(
         self: &Arc<Self>,
         choice: &argument::ArgumentChoice,
@@ -219,8 +220,8 @@ impl Instance {
         Ok(made)
     }
 
-    /// A text with its templates rendered and its calls made. A text that is one call alone is
-    /// that call's value, not its text.
+    /// Renders the templates of a text and makes its calls. A text that is a single call evaluates
+    /// to the value of that call.
     async fn filled(
         self: &Arc<Self>,
         text: &str,
@@ -233,7 +234,7 @@ impl Instance {
         self.fill_text(text, at, scope).await.map(Some)
     }
 
-    /// A value that looks like a call is a text, and was hardly meant as one.
+    /// Warns about a text that looks like a call, because it was probably meant as one.
     fn check_call_in_text(
         &self,
         text: &str,
@@ -244,7 +245,7 @@ impl Instance {
             return Ok(());
         };
         let root = name.split('.').next().unwrap_or(name);
-        // A call of an unknown name is certainly a mistake; of a known one it may be meant as text.
+        // A call of an unknown name is always an error. A known name may be intended as text.
         if !self.can_call(root) {
             return Err(self.unknown_call(&format!("${name}"), scope, at));
         }
@@ -269,7 +270,7 @@ impl Instance {
     }
 }
 
-/// Whether an argument is a word that failed because it names nothing.
+/// Returns whether an argument is a bare word that failed as an unknown name.
 fn is_word(item: &Argument, error: &ScriptError) -> bool {
     let unknown = error
         .diagnostics
@@ -278,12 +279,12 @@ fn is_word(item: &Argument, error: &ScriptError) -> bool {
     unknown && matches!(item.slot(), ArgumentSlot::PlaceAndName(_))
 }
 
-/// Whether a node declares a function.
+/// Returns whether a node declares a function.
 pub(crate) fn is_function(node: &Node) -> bool {
     matches!(node.tag.as_deref(), Some("fn" | "fn#"))
 }
 
-/// What `content` means in the arguments of a link.
+/// Returns the value of `content` in the arguments of a chained call.
 fn content_of(value: &Value) -> Value {
     match value.as_map().and_then(|map| map.get("content")) {
         Some(content) => content.clone(),

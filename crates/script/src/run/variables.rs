@@ -1,4 +1,4 @@
-//! Directives about variables: `$set`, `$get`, `$unset`, `$push`, `$ctx`.
+//! Variable directives: `$set`, `$get`, `$unset`, `$push`, `$ctx`.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::expression::NameValue;
 use crate::expression::path::{self, PathSegment};
 
 impl Instance {
-    /// `$set` as it was written: functions are functions, everything else is evaluated.
+    /// `$set` as written: functions are stored as functions, all other values are evaluated.
     pub(super) async fn set(
         self: &Arc<Self>,
         params: &CallParams,
@@ -77,7 +77,7 @@ impl Instance {
         Ok(last)
     }
 
-    /// Gives what a key path leads to a value.
+    /// Sets the value at a key path.
     fn set_path(
         &self,
         name: &str,
@@ -111,7 +111,7 @@ impl Instance {
         self.assign(first, Some(new), scope, at)
     }
 
-    /// Gives a name a value; `prompt` and `parameters` are taken apart.
+    /// Sets a variable. The fields of `prompt` and `parameters` are set one by one.
     pub(super) fn assign(
         &self,
         name: &str,
@@ -139,7 +139,7 @@ impl Instance {
         Ok(())
     }
 
-    /// The messages that a script wrote: complete as they are.
+    /// Replaces the messages of the dialogue with those that a script wrote, as complete messages.
     fn set_messages(
         &self,
         messages: &Value,
@@ -149,7 +149,7 @@ impl Instance {
         let Value::List(list) = messages else {
             return Ok(());
         };
-        // Before they are looked at: each of them takes more room as a message.
+        // Checked before the conversion, because each value needs more memory as a message.
         let mut dialogue = self.dialogue();
         dialogue.check_room(list.len(), scope, at)?;
         if *messages == dialogue::values(dialogue.messages()) {
@@ -161,8 +161,8 @@ impl Instance {
         Ok(())
     }
 
-    /// `$get`: one path gives its value, several an object of them. A function gives what it
-    /// returns for its name.
+    /// `$get`: returns the value of one path, or an object with the values of several. A function
+    /// is called with its name and its result returned.
     pub(super) async fn get(
         self: &Arc<Self>,
         params: &CallParams,
@@ -217,7 +217,7 @@ impl Instance {
         Ok(Some(Value::Map(Map::new(found))))
     }
 
-    /// What a key path leads to; nothing where it leads nowhere.
+    /// Returns the value at a key path, or `None` if there is none.
     pub(super) fn get_path(&self, name: &str, scope: &NameScope, at: Span) -> DirectiveResult {
         let steps = path::parse(name).map_err(|problem| refuse(scope, at, problem.to_string()))?;
         let Some((PathSegment::Key(first), more)) = steps.split_first() else {
@@ -245,7 +245,7 @@ impl Instance {
         Ok(None)
     }
 
-    /// `$push`: adds to a list, and makes it where there is none.
+    /// `$push`: appends to a list, and creates it if it does not exist.
     pub(super) fn push_value(
         &self,
         params: &CallParams,
@@ -280,7 +280,7 @@ impl Instance {
         Ok(Some(list))
     }
 
-    /// A setting of a model that is nearly one, and no variable of the script either.
+    /// Rejects a name that resembles a model setting and is not a variable.
     pub(super) fn refuse_misspelt<'n>(
         &self,
         names: impl Iterator<Item = &'n str>,
@@ -298,7 +298,7 @@ impl Instance {
         Ok(())
     }
 
-    /// `$ctx`: what this script keeps with whoever called it.
+    /// `$ctx`: accesses the variables that this script stores with its caller.
     pub(super) fn context(&self, params: &CallParams) -> DirectiveResult {
         let root = params.named.get("rootScope") == Some(&Value::Bool(true));
         let mut holder = self.caller.as_deref().unwrap_or(self);
@@ -327,7 +327,7 @@ impl Instance {
     }
 }
 
-/// The paths that `$get` and `$unset` are given.
+/// Returns the path arguments of `$get` and `$unset`.
 fn get_paths(params: &CallParams) -> Vec<String> {
     let mut paths = Vec::new();
     let given = params

@@ -1,4 +1,4 @@
-//! `$fetch`, and what JavaScript's `fetch` stands on. Nothing is fetched that nobody granted.
+//! `$fetch` and the requests of JavaScript's `fetch`. Both need the network permission.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use super::scope::NameScope;
 use crate::error::{ErrorKind, ScriptError};
 
 impl Instance {
-    /// `$fetch`: an object of the status and the text that came.
+    /// `$fetch`: returns an object with the status and the text of the response.
     pub(super) async fn fetch(
         self: &Arc<Self>,
         params: &CallParams,
@@ -33,7 +33,7 @@ impl Instance {
         if let Some(withheld) = &self.world.withheld {
             let what = format!("`{url}` was not fetched");
             withheld.note(&what, "--allow-net (scripts.allow_net)");
-            // A successful empty response lets the dry run continue to later requests.
+            // A successful empty response lets the dry run continue to the following requests.
             let nothing = WebAnswer {
                 status: 200,
                 url: url.to_owned(),
@@ -67,7 +67,7 @@ impl Instance {
             let finding = scope.source.error(ErrorKind::Tool.code(), message, at);
             ScriptError::new(ErrorKind::Tool, finding)
         })?;
-        // Counted immediately, so a loop of large responses reaches the memory limit.
+        // Counted immediately, so that a loop of large responses reaches the memory limit.
         self.world.kept.add(fetched.body.len());
         Ok(Some(answer(fetched, binary)))
     }
@@ -108,7 +108,7 @@ fn headers(given: Option<&Value>) -> Vec<(String, String)> {
         .collect()
 }
 
-/// A text as it is, bytes in base64, anything else as JSON.
+/// Encodes a request body: text unchanged, binary data from base64, any other value as JSON.
 fn body(given: Option<&Value>, binary: bool) -> Result<Option<Vec<u8>>, String> {
     match given {
         None | Some(Value::Null) => Ok(None),

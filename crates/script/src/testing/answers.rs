@@ -1,4 +1,4 @@
-//! `replies:` of a fixture: what the model is to say.
+//! `replies:` of a fixture: the answers of the scripted model.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ const FINISHES: [(&str, FinishReason); 4] = [
     ("content_filter", FinishReason::ContentFilter),
 ];
 
-/// Reads answers: a list, or one.
+/// Reads a list of answers, or a single one.
 pub(super) fn read(
     source: &ScriptSource,
     node: &Node,
@@ -51,7 +51,8 @@ impl ReplyReader<'_> {
         self.found.push(found);
     }
 
-    /// A text, an object with keys of its own, or any other value, which is answered as JSON.
+    /// Reads an answer: a text, an object with the keys of a reply, or any other value, which is
+    /// sent as JSON.
     fn reply(&mut self, node: &Node) -> Reply {
         let entries = node.entries().unwrap_or_default();
         let is_described = entries.iter().any(|entry| KEYS.contains(&entry.name()));
@@ -124,7 +125,8 @@ impl ReplyReader<'_> {
         }
         let arguments = node.get("args").or_else(|| node.get("arguments"));
         let arguments = match arguments.map(Node::value) {
-            // Arguments are a JSON object for every tool, so a call without any has an empty one.
+            // Tool arguments are always a JSON object, so a call without arguments has an empty
+            // one.
             None | Some(Value::Null) => "{}".to_owned(),
             Some(Value::Str(text)) => text.to_string(),
             Some(value) => json::to_string(&value),

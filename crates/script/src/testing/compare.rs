@@ -1,4 +1,4 @@
-//! Whether a value is as wanted, and if not, where the two part.
+//! Compares a value with an expectation and reports where they differ.
 
 use std::sync::Arc;
 
@@ -11,24 +11,24 @@ use super::expected_value::{
 use super::pattern::TextPattern;
 use super::report::Mismatch;
 
-/// Most differences that are reported for one value; the others are counted.
+/// Maximum number of differences that are reported for one value; any others are only counted.
 const MOST_TOLD: usize = 20;
-/// Most problems that are reported for one value that breaks its schema.
+/// Maximum number of schema violations that are reported for one value.
 const MOST_PROBLEMS: usize = 5;
 
-/// Decides about `$expr`: the expression, and the value that it calls `actual`.
+/// Evaluates `$expr` with a value named `actual`.
 pub(super) type Evaluate<'a> = &'a dyn Fn(&str, Option<&Value>) -> Result<bool, String>;
 
-/// How values are compared.
+/// Options of a comparison.
 #[derive(Clone, Copy)]
 pub(super) struct Compare<'a> {
-    /// Whether objects have no other fields, and white space around texts counts.
+    /// Whether additional fields and white space around texts are differences.
     pub(super) strict: bool,
     pub(super) evaluate: Evaluate<'a>,
 }
 
 impl Compare<'_> {
-    /// Everything in which a value is not as wanted; `None` is a value that is not there.
+    /// Returns all differences. `None` is a missing value.
     pub(super) fn check(
         self,
         wanted: &ExpectedValue,
@@ -86,7 +86,7 @@ impl Compare<'_> {
         }
     }
 
-    /// Rules that only lists keep.
+    /// Checks the rules that apply only to lists.
     fn items(self, rule: &Rule, items: &[Value], at: ComparedValue<'_>) -> Vec<Mismatch> {
         match rule {
             Rule::List(rules) => self.list(rules, items, at),
@@ -112,7 +112,7 @@ impl Compare<'_> {
             (Value::Str(wanted), Some(Value::Str(actual))) if !self.strict => {
                 wanted.trim() == actual.trim()
             }
-            // A fixture cannot write a missing value, so `null` also accepts that.
+            // A fixture cannot express a missing value, so `null` also accepts one.
             (Value::Null, None) => !self.strict,
             (wanted, Some(actual)) => is_same(wanted, actual),
             (_, None) => false,
@@ -177,7 +177,7 @@ impl Compare<'_> {
         found
     }
 
-    /// Of the fields with such a name, one has to be as wanted.
+    /// Checks that at least one field with a matching name meets the expectation.
     fn some_field(
         self,
         pattern: &TextPattern,
@@ -187,7 +187,7 @@ impl Compare<'_> {
         at: ComparedValue<'_>,
     ) -> Vec<Mismatch> {
         let is_meant = |(key, _): &(&Arc<str>, &Value)| pattern.is_found(key) == Ok(true);
-        // `$exists: false` holds where no field has such a name.
+        // `$exists: false` is met if no field has a matching name.
         let mut fits = self.fits(wanted, None);
         for (key, value) in map.iter().filter(is_meant) {
             meant.push(key.to_string());
@@ -211,7 +211,8 @@ impl Compare<'_> {
                 Rule::Equal(part) => text.contains(&text_of(part)),
                 _ => self.fits(wanted, actual),
             },
-            // `$contains` asks for a part of an object, so other fields are allowed even if strict.
+            // `$contains` compares a part of an object, so other fields are allowed even in strict
+            // mode.
             _ => Compare {
                 strict: false,
                 ..self
@@ -250,7 +251,7 @@ impl Compare<'_> {
         at: ComparedValue<'_>,
     ) -> Vec<Mismatch> {
         let mut rest = items.iter();
-        // `any` consumes the items up to its match, so each rule searches behind the one before.
+        // `any` consumes the items up to its match, so each rule starts after the previous match.
         let is_missing = |rule: &&ExpectedValue| !rest.any(|item| self.fits(rule, Some(item)));
         let Some(rule) = rules.iter().find(is_missing) else {
             return Vec::new();
@@ -266,7 +267,7 @@ impl Compare<'_> {
     }
 }
 
-/// A value, where it is in the run, and where the fixture speaks of it.
+/// A value, its path in the run, and the location of its expectation in the fixture.
 #[derive(Clone, Copy)]
 struct ComparedValue<'a> {
     actual: Option<&'a Value>,
@@ -289,7 +290,7 @@ impl ComparedValue<'_> {
 }
 
 fn matched(pattern: &TextPattern, at: ComparedValue<'_>) -> Vec<Mismatch> {
-    // Scalars only: the JSON of a list or an object would match by accident.
+    // Scalars only, because the JSON of a list or an object could match by accident.
     let text = at.actual.filter(|value| value.depth() == 0).map(text_of);
     match text.map(|text| pattern.is_found(&text)) {
         Some(Ok(true)) => Vec::new(),
@@ -320,7 +321,7 @@ fn schema_problems(schema: &SchemaExpectation, at: ComparedValue<'_>) -> Vec<Mis
     told.collect()
 }
 
-/// Fields that nobody meant.
+/// Reports fields without an expectation.
 fn others(map: &Map, meant: &[String], at: ComparedValue<'_>) -> Vec<Mismatch> {
     let is_other = |(key, _): &(&Arc<str>, &Value)| !meant.iter().any(|name| **name == ***key);
     let told = map.iter().filter(is_other).map(|(key, value)| {
@@ -330,10 +331,11 @@ fn others(map: &Map, meant: &[String], at: ComparedValue<'_>) -> Vec<Mismatch> {
     told.collect()
 }
 
-/// The value under a name, or else at the end of a path, and the key that it begins with.
+/// Returns the value of a field, or else the value at a path, together with the first key of the
+/// path.
 fn named<'v, 'n>(actual: Option<&'v Value>, name: &'n str) -> (Option<&'v Value>, Option<&'n str>) {
     let map = actual.and_then(Value::as_map);
-    // A field whose own name contains a dot wins over a path.
+    // A field whose own name contains a dot takes precedence over a path.
     if let Some(value) = map.and_then(|map| map.get(name)) {
         return (Some(value), Some(name));
     }
@@ -341,7 +343,7 @@ fn named<'v, 'n>(actual: Option<&'v Value>, name: &'n str) -> (Option<&'v Value>
     (value_at_path(actual, name), first)
 }
 
-/// The value at the end of a path as `a.b[0].c`; the empty path is the value itself.
+/// Returns the value at a path such as `a.b[0].c`. The empty path is the value itself.
 pub(super) fn value_at_path<'v>(value: Option<&'v Value>, path: &str) -> Option<&'v Value> {
     let steps = path
         .split(['.', '['])
@@ -361,7 +363,7 @@ pub(super) fn value_at_path<'v>(value: Option<&'v Value>, path: &str) -> Option<
 fn nth(index: i64, length: usize) -> Option<usize> {
     match usize::try_from(index) {
         Ok(index) => Some(index),
-        // Negative, so from the end. Before the first item there is nothing.
+        // A negative index counts from the end. `None` if it is before the first item.
         Err(_) => length.checked_sub(usize::try_from(index.unsigned_abs()).ok()?),
     }
 }
@@ -376,7 +378,7 @@ fn length(value: &Value) -> Option<Value> {
     i64::try_from(length).ok().map(Value::Int)
 }
 
-/// Equal as data: `1` and `1.0` are the same number.
+/// Returns whether two values are equal as data: `1` and `1.0` are the same number.
 fn is_same(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::List(one), Value::List(other)) => {
@@ -436,7 +438,7 @@ fn joined(path: &str, name: &str) -> String {
     }
 }
 
-/// A JSON pointer as a path of this module.
+/// Converts a JSON pointer to a path of this module.
 fn dotted(pointer: &str) -> String {
     let steps = pointer.split('/').skip(1);
     let step = |step: &str| match step.parse::<usize>() {

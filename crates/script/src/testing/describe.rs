@@ -1,27 +1,27 @@
-//! What is wanted, as reports say it.
+//! Describes expectations in reports.
 
 use quillet_core::Value;
 
 use super::expected_value::{ExpectedValue, FieldExpectation, FieldKey, Rule};
 
-/// A value as JSON.
+/// Formats a value as JSON.
 pub(super) fn json(value: &Value) -> String {
     quillet_core::json::to_string(value)
 }
 
-/// Values as JSON, with commas between.
+/// Formats values as JSON, separated by commas.
 pub(super) fn list(values: &[Value]) -> String {
     let shown: Vec<String> = values.iter().map(json).collect();
     shown.join(", ")
 }
 
-/// Several expectations with a word between.
+/// Joins the descriptions of several expectations with a word.
 pub(super) fn joined(rules: &[ExpectedValue], between: &str) -> String {
     let shown: Vec<String> = rules.iter().map(shown).collect();
     shown.join(between)
 }
 
-/// What is wanted, in a few words.
+/// Describes an expectation in a few words.
 pub(super) fn shown(wanted: &ExpectedValue) -> String {
     match &wanted.rule {
         Rule::Equal(value) => json(value),

@@ -1,4 +1,4 @@
-//! `output:` and `expect:` of a test: what has to be so.
+//! Reads the expectations of a test: `output:` and `expect:`.
 
 use quillet_core::{Diagnostic, Span, Value, nearest};
 use quillet_yaml::{MapEntry, Node, NodeData};
@@ -10,7 +10,7 @@ use super::fixture::{Expectation, RunAspect};
 use super::pattern::TextPattern;
 use crate::syntax::ScriptSource;
 
-/// What `expect:` knows; `-` may stand for `_`.
+/// Keys of `expect:`. A key may use `-` instead of `_`.
 pub(super) const KEYS: [&str; 17] = [
     "contains",
     "equals",
@@ -35,7 +35,7 @@ pub(super) const KEYS: [&str; 17] = [
 #[derive(Debug)]
 pub(super) struct Expectations<'a> {
     source: &'a ScriptSource,
-    /// The test's number, which names its snapshot.
+    /// The number of the test, which is part of its snapshot's name.
     number: usize,
     pub(super) expectations: Vec<Expectation>,
     pub(super) found: Vec<Diagnostic>,
@@ -51,7 +51,7 @@ impl<'a> Expectations<'a> {
         }
     }
 
-    /// `output:`; with `not: true`, what it must not be.
+    /// Reads `output:`. With `not: true`, the output must not match it.
     pub(super) fn output(&mut self, node: &Node, is_negated: bool) {
         let wanted = self.wanted(node);
         let wanted = if is_negated {
@@ -65,7 +65,7 @@ impl<'a> Expectations<'a> {
         self.aspect(RunAspect::Output, wanted);
     }
 
-    /// `outputSchema:`.
+    /// Reads `outputSchema:`.
     pub(super) fn schema(&mut self, node: &Node) {
         let mut reader = ExpectationReader::new(self.source);
         let schema = reader.schema(node);
@@ -74,7 +74,7 @@ impl<'a> Expectations<'a> {
         self.expectations.extend(expectation);
     }
 
-    /// All of `expect:`.
+    /// Reads `expect:`.
     pub(super) fn all(&mut self, node: &Node) {
         let Some(entries) = node.entries() else {
             let message = format!("expect must be an object, not {}", node.kind());
@@ -163,8 +163,8 @@ impl<'a> Expectations<'a> {
         self.aspect(RunAspect::Output, ExpectedValue { span, rule });
     }
 
-    /// A name, a call, or a list of both: each was called, in any order. With an operator, what
-    /// that says of the list of calls.
+    /// Reads a tool name, a call, or a list of both: each must have been called, in any order. An
+    /// operator instead applies to the list of calls.
     fn tools(&mut self, node: &Node) {
         let calls = calls(node);
         let entries = calls.entries().unwrap_or_default();
@@ -179,7 +179,7 @@ impl<'a> Expectations<'a> {
         self.aspect(RunAspect::Tools, ExpectedValue { span, rule });
     }
 
-    /// `name`, `[name, …]`, or `{name: arguments}`.
+    /// Reads `name`, `[name, …]`, or `{name: arguments}`.
     fn tool_called(&mut self, node: &Node) {
         let Some(entries) = node.entries().filter(|_| node.get("name").is_none()) else {
             return self.tools(node);
@@ -195,7 +195,7 @@ impl<'a> Expectations<'a> {
         self.tools(&calls);
     }
 
-    /// A number is a bound on all tokens; an object says more.
+    /// Reads a limit on tokens: a number for the total, or an object for details.
     fn tokens(&mut self, node: &Node) {
         let wanted = match node.value() {
             most @ (Value::Int(_) | Value::Float(_)) => {
@@ -213,7 +213,7 @@ impl<'a> Expectations<'a> {
         self.aspect(RunAspect::Tokens, wanted);
     }
 
-    /// `true`; a text that is the code or a part of the message; or an object.
+    /// Reads `true`, a text that is the code or a part of the message, or an object.
     fn failure(&mut self, node: &Node) {
         let span = node.span;
         let field = |name: &str, rule: Rule| {
@@ -242,7 +242,7 @@ impl<'a> Expectations<'a> {
         self.aspect(RunAspect::Error, ExpectedValue { span, rule });
     }
 
-    /// `true`, or a name.
+    /// Reads `true`, or a snapshot name.
     fn snapshot(&mut self, node: &Node) {
         let name = match node.value() {
             Value::Bool(false) | Value::Null => return,
@@ -258,7 +258,7 @@ impl<'a> Expectations<'a> {
         self.expectations.push(expectation);
     }
 
-    /// A rubric, or a list of them.
+    /// Reads a rubric, or a list of them.
     fn judged(&mut self, node: &Node) {
         let rubrics = match node.items() {
             Some(items) => items,
@@ -296,8 +296,7 @@ fn named(name: &str, value: &Node) -> MapEntry {
     }
 }
 
-/// The node with names of tools written out: `weather` becomes `{name: weather}`, in lists and
-/// operators too.
+/// Expands tool names: `weather` becomes `{name: weather}`, also in lists and operators.
 fn calls(node: &Node) -> Node {
     let data = match &node.data {
         NodeData::Scalar(_) => NodeData::Map(vec![named("name", node)]),

@@ -1,7 +1,8 @@
-//! What a fixture wants a value to be like: read from YAML once, before anything runs.
+//! Expectations for values. They are parsed from YAML once, before any test runs.
 //!
-//! Scalars are equal, `/re/flags` and `!re` are searched for, lists fit item by item, objects are a
-//! part of the actual object. Keys that begin with `$` are operators.
+//! Scalars must be equal, `/re/flags` and `!re` must match a part of a text, lists must match item
+//! by item, and objects must be a part of the actual object. Keys that begin with `$` are
+//! operators.
 
 use quillet_core::{Diagnostic, Map, Span, Value, nearest};
 use quillet_schema::{Rules, Validator};
@@ -10,41 +11,41 @@ use quillet_yaml::{MapEntry, Node, NodeData};
 use super::pattern::TextPattern;
 use crate::syntax::ScriptSource;
 
-/// A rule and where it is in the fixture.
+/// A rule and its location in the fixture.
 #[derive(Clone, Debug)]
 pub(super) struct ExpectedValue {
     pub(super) span: Span,
     pub(super) rule: Rule,
 }
 
-/// What a value has to be like.
+/// A rule for a value.
 #[derive(Clone, Debug)]
 pub(super) enum Rule {
-    /// This scalar.
+    /// Equal to this scalar.
     Equal(Value),
-    /// A text in which this is found.
+    /// A text that contains a match.
     Pattern(TextPattern),
-    /// A list of as many items, each as wanted.
+    /// A list of the same length whose items match.
     List(Vec<ExpectedValue>),
-    /// An object with these fields.
+    /// An object with matching fields.
     Fields(Vec<FieldExpectation>),
-    /// `$and`, and an object with operators and fields.
+    /// `$and`, or an object with both operators and fields.
     All(Vec<ExpectedValue>),
     /// `$or`.
     Any(Vec<ExpectedValue>),
     /// `$not`.
     Not(Box<ExpectedValue>),
-    /// `$contains`: each of these is somewhere in it.
+    /// `$contains`: contains each of these.
     Contains(Vec<ExpectedValue>),
-    /// `$all`: a list in which each of these is, in any order.
+    /// `$all`: a list that contains each of these, in any order.
     Members(Vec<ExpectedValue>),
-    /// `$each`: a list of which every item is so.
+    /// `$each`: a list whose items all match.
     Each(Box<ExpectedValue>),
-    /// `$sequence`: a list in which these are in this order, with others between.
+    /// `$sequence`: a list that contains these in this order, possibly with others in between.
     Sequence(Vec<ExpectedValue>),
-    /// `$exists`; `strict` takes a field that is `null` for there.
+    /// `$exists`. With `strict`, a field that is `null` counts as existing.
     Exists { there: bool, strict: bool },
-    /// `$eq`, `$gt` and so on.
+    /// `$eq`, `$gt` and other comparisons.
     Compared(ScalarComparison, Value),
     /// `$in`.
     In(Vec<Value>),
@@ -52,31 +53,31 @@ pub(super) enum Rule {
     NotIn(Vec<Value>),
     /// `$length`.
     Length(Box<ExpectedValue>),
-    /// `$first`, `$last`, `$nth`: the item of this index, from the end if negative.
+    /// `$first`, `$last`, `$nth`: the item at this index, counted from the end if negative.
     Nth(i64, Box<ExpectedValue>),
     /// `$schema`.
     Schema(SchemaExpectation),
-    /// `$expr`: an expression over `actual` and the variables that is true.
+    /// `$expr`: an expression over `actual` and the variables that must be true.
     Expression(String),
 }
 
-/// A field of an object.
+/// An expected field of an object.
 #[derive(Clone, Debug)]
 pub(super) struct FieldExpectation {
     pub(super) key: FieldKey,
     pub(super) wanted: ExpectedValue,
 }
 
-/// How a field is found.
+/// Selects a field.
 #[derive(Clone, Debug)]
 pub(super) enum FieldKey {
-    /// By its name, or else by a path as `a.b[0]`.
+    /// By name, or else by a path such as `a.b[0]`.
     Name(String),
-    /// Any whose name has this in it.
+    /// Any field whose name contains a match.
     Pattern(TextPattern),
 }
 
-/// How two scalars are compared.
+/// A comparison of two scalars.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ScalarComparison {
     Equal,
@@ -88,7 +89,7 @@ pub(super) enum ScalarComparison {
 }
 
 impl ScalarComparison {
-    /// Its operator.
+    /// Returns its operator.
     pub(super) fn sign(self) -> &'static str {
         match self {
             ScalarComparison::Equal => "equal to",
@@ -101,11 +102,11 @@ impl ScalarComparison {
     }
 }
 
-/// A JSON Schema that compiled.
+/// A compiled JSON Schema.
 #[derive(Clone, Debug)]
 pub(super) struct SchemaExpectation(pub(super) std::sync::Arc<Validator>);
 
-/// Reads what is wanted, and collects everything that is wrong on the way.
+/// Parses expectations and collects all errors.
 #[derive(Debug)]
 pub(super) struct ExpectationReader<'a> {
     source: &'a ScriptSource,
@@ -141,7 +142,7 @@ const OPERATORS: [&str; 26] = [
     "$regex",
 ];
 
-/// Keys that weigh and compare in ways that are not supported.
+/// Keys for weighted scores, which are not supported.
 const SCORING: [&str; 9] = [
     "$by",
     "$critical",
@@ -167,7 +168,7 @@ impl<'a> ExpectationReader<'a> {
         self.found.push(found);
     }
 
-    /// Reads a node.
+    /// Parses a node.
     pub(super) fn read(&mut self, node: &Node) -> ExpectedValue {
         let rule = match &node.data {
             NodeData::Scalar(_) => self.scalar(node),
@@ -197,7 +198,7 @@ impl<'a> ExpectationReader<'a> {
             Some(Ok(pattern)) => Rule::Pattern(pattern),
             Some(Err(why)) => {
                 self.error(why, node.span);
-                // Reading goes on, so that one run reports every mistake of the fixture.
+                // Parsing continues, so that one run reports all errors in the fixture.
                 Rule::Equal(node.value())
             }
         }
@@ -373,7 +374,7 @@ impl<'a> ExpectationReader<'a> {
         }
     }
 
-    /// `true`, `false`, or `{$value: …, strict: …}`.
+    /// Parses `true`, `false`, or `{$value: …, strict: …}`.
     fn exists(&mut self, node: &Node) -> Option<Rule> {
         let flag = |node: Option<&Node>| match node.map(Node::value) {
             Some(Value::Bool(flag)) => Some(flag),
@@ -390,7 +391,7 @@ impl<'a> ExpectationReader<'a> {
         })
     }
 
-    /// `{$index: 1, …}`: what stands beside the index is wanted of the item.
+    /// Parses `{$index: 1, …}`. The other keys are the expectation for the item.
     fn nth(&mut self, entry: &MapEntry) -> Option<Rule> {
         let node = &entry.value;
         let Some(Value::Int(index)) = node.get("$index").map(Node::value) else {
@@ -404,14 +405,14 @@ impl<'a> ExpectationReader<'a> {
         rest.retain(|entry| entry.name() != "$index");
         let value = rest.iter().position(|entry| entry.name() == "$value");
         let wanted = match value {
-            // The order of `rest` does not matter, because the others are dropped.
+            // The order of `rest` does not matter, because the other entries are dropped.
             Some(place) => rest.swap_remove(place).value,
             None => Node::new(node.span, NodeData::Map(rest)),
         };
         Some(Rule::Nth(index, Box::new(self.read(&wanted))))
     }
 
-    /// Compiles a JSON Schema. Nothing is fetched for it.
+    /// Compiles a JSON Schema without resolving remote references.
     pub(super) fn schema(&mut self, node: &Node) -> Option<SchemaExpectation> {
         let written = serde_json::to_value(node.value()).unwrap_or_default();
         let rules = Rules {
@@ -429,7 +430,7 @@ impl<'a> ExpectationReader<'a> {
     }
 }
 
-/// A node without a place of its own, for values that come from variables.
+/// Creates a node from a value, such as that of a variable. All its parts have the same span.
 pub(super) fn node_of(value: &Value, span: Span) -> Node {
     use quillet_yaml::{Scalar, ScalarFormat};
     let data = match value {
@@ -454,7 +455,7 @@ fn entries_of(map: &Map, span: Span) -> Vec<MapEntry> {
     map.iter().map(entry).collect()
 }
 
-/// A text as it is, anything else as JSON.
+/// Returns a text unchanged, any other value as JSON.
 pub(super) fn text_of(value: &Value) -> String {
     match value {
         Value::Str(text) => text.to_string(),

@@ -1,18 +1,19 @@
-//! `$expr`: an expression about a value, in the subset of JavaScript that needs no engine.
+//! `$expr`: an expression about a value, in the subset of JavaScript that does not need an engine.
 
 use quillet_core::value::MapTable;
 use quillet_core::{Map, Value};
 
 use crate::expression::{Expression, ParsedExpression, truthy};
 
-/// What an expression may name besides `actual`.
+/// Names that an expression can use besides `actual`.
 #[derive(Clone, Debug)]
 pub(super) struct TestNames {
     table: MapTable,
 }
 
 impl TestNames {
-    /// The variables of a test under their names and in `data`, over the parts of its run.
+    /// Combines the parts of a run with the variables of a test, which take precedence. `data`
+    /// contains all variables.
     pub(super) fn new(
         variables: &Map,
         parts: impl IntoIterator<Item = (&'static str, Value)>,
@@ -28,10 +29,10 @@ impl TestNames {
         TestNames { table }
     }
 
-    /// Whether the expression is true of the value.
+    /// Returns whether the expression is true for a value.
     ///
     /// # Errors
-    /// It is not an expression, uses an unknown name, or needs more than this subset.
+    /// The text is not an expression, uses an unknown name, or needs the JavaScript engine.
     pub(super) fn is_true(&self, text: &str, actual: Option<&Value>) -> Result<bool, String> {
         let expression = match Expression::parse(text) {
             ParsedExpression::Native(expression) => expression,

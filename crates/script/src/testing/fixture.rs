@@ -1,4 +1,4 @@
-//! A fixture file that was read: tests, and what each gives and wants.
+//! A parsed fixture file with its tests.
 
 use std::sync::Arc;
 
@@ -13,13 +13,13 @@ use crate::syntax::{Script, ScriptSource};
 /// A fixture file.
 #[derive(Clone, Debug)]
 pub struct Fixture {
-    /// Where it came from.
+    /// Its source.
     pub source: Arc<ScriptSource>,
-    /// Scripts that it names; empty for those beside it that have its name.
+    /// Scripts that it tests. If empty, those next to it with the same name.
     pub scripts: Vec<String>,
     /// Its tests in order.
     pub cases: Vec<TestCase>,
-    /// What its author should know.
+    /// Warnings for the author.
     pub warnings: Vec<Diagnostic>,
 }
 
@@ -28,77 +28,76 @@ pub struct Fixture {
 pub struct TestCase {
     /// Its number in the fixture, from 1.
     pub number: usize,
-    /// Its title, or its input in short.
+    /// Its title, or a short form of its input.
     pub title: String,
-    /// Its bytes in the fixture.
+    /// Its span in the fixture.
     pub span: Span,
-    /// The script that it names instead of the fixture's.
+    /// The script to test instead of the fixture's.
     pub script: Option<String>,
-    /// Not to be run.
+    /// Whether the test is skipped.
     pub skip: bool,
-    /// Others are not to be run.
+    /// Whether only tests with this flag are run.
     pub only: bool,
-    /// What the script is given.
+    /// Input of the script.
     pub input: ScriptInput,
-    /// Parameters of models that win over those of the script.
+    /// Model parameters that override those of the script.
     pub parameters: Map,
-    /// Where random choices start from.
+    /// Seed of random choices.
     pub seed: Option<u64>,
     /// The source of answers.
     pub answers: Answers,
-    /// The answers that the test itself lists, each of which has to be asked for; those of the
-    /// front matter are for all tests.
+    /// Location of the test's own replies, all of which must be used. Replies in the front matter
+    /// are shared by all tests.
     pub(super) own_replies: Option<Span>,
-    /// Whether the fixture says what the output has to be like.
+    /// Whether the fixture has an expectation for the output.
     pub wants_output: bool,
-    /// How values are compared: whether objects have no other fields, and white space around
-    /// texts counts.
+    /// Whether additional fields and white space around texts are differences.
     pub strict: bool,
     pub(super) expectations: Vec<Expectation>,
-    /// What templates and `$expr` see.
+    /// Variables for templates and `$expr`.
     pub(super) variables: Map,
 }
 
-/// What answers instead of a model.
+/// Source of answers in place of a model.
 #[derive(Clone, Debug, Default)]
 pub enum Answers {
-    /// Nothing: the model of whoever runs the test.
+    /// None: the model configured by the caller.
     #[default]
     Model,
-    /// What the fixture says.
+    /// The replies in the fixture.
     Replies(Arc<[Reply]>),
     /// A folder of recordings, relative to the fixture.
     Cassette(String),
 }
 
-/// An answer of the scripted model.
+/// A reply of the scripted model.
 #[derive(Clone, Debug, Default)]
 pub struct Reply {
-    /// Answers only requests in which this is found, and is never used up. Without it, answers
-    /// follow each other.
+    /// Pattern for the request. A reply with a pattern can be used any number of times; replies
+    /// without one are used in order.
     pub(super) when: Option<TextPattern>,
     pub(super) text: String,
     pub(super) thinking: String,
     pub(super) tool_calls: Vec<ToolCall>,
     pub(super) finish: Option<FinishReason>,
-    /// In place of an answer, a failure with this message.
+    /// Error message to return instead of an answer.
     pub(super) error: Option<String>,
 }
 
-/// Something that has to be so.
+/// An expectation about a run.
 #[derive(Clone, Debug)]
 pub(super) enum Expectation {
-    /// A part of the run is as wanted.
+    /// A part of the run matches.
     Aspect(RunAspect, ExpectedValue),
-    /// The output follows a JSON Schema.
+    /// The output is valid for a JSON Schema.
     Schema(SchemaExpectation, Span),
-    /// The requests are those of the snapshot.
+    /// The requests equal a snapshot.
     Snapshot(String, Span),
-    /// A model says that the output is as this text says.
+    /// A model confirms that the output meets a rubric.
     Judged(String, Span),
 }
 
-/// A part of a run that can be looked at.
+/// A part of a run that expectations can check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RunAspect {
     Output,
@@ -111,7 +110,7 @@ pub(super) enum RunAspect {
 }
 
 impl RunAspect {
-    /// Its name in fixtures and in paths.
+    /// Returns its name in fixtures and in paths.
     pub(super) fn name(self) -> &'static str {
         match self {
             RunAspect::Output => "output",
@@ -125,17 +124,17 @@ impl RunAspect {
     }
 }
 
-/// What a script says about tests automatically: `test: {skip, only}` in its front matter.
+/// Test options in the front matter of a script: `test: {skip, only}`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TestFilter {
-    /// Not to be tested.
+    /// Whether the script is not tested.
     pub skip: bool,
-    /// Other scripts of the fixture are not to be tested.
+    /// Whether only scripts with this flag are tested.
     pub only: bool,
 }
 
 impl TestFilter {
-    /// Of a script.
+    /// Reads the options of a script.
     #[must_use]
     pub fn of(script: &Script) -> Self {
         let test = script.config.get("test");
@@ -151,7 +150,7 @@ impl TestFilter {
 }
 
 impl TestCase {
-    /// Whether the fixture expects the script to fail.
+    /// Returns whether the fixture expects the script to fail.
     pub(super) fn wants_failure(&self) -> bool {
         let is_error = |expectation: &Expectation| {
             matches!(expectation, Expectation::Aspect(RunAspect::Error, _))
@@ -159,14 +158,14 @@ impl TestCase {
         self.expectations.iter().any(is_error)
     }
 
-    /// What it is called where it has no title.
+    /// Returns the title of a test without one.
     pub(super) fn title_of(input: &ScriptInput) -> String {
         let text = match input {
             ScriptInput::None => return "without input".to_owned(),
             ScriptInput::Single(value) => super::expected_value::text_of(value),
             ScriptInput::Named(map) => quillet_core::json::to_string(&Value::Map(map.clone())),
         };
-        // A title is one line of a report, so line breaks of the input become blanks.
+        // A title is a single line in a report, so line breaks in the input become spaces.
         let line: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
         match line.char_indices().nth(60) {
             Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),

@@ -1,12 +1,11 @@
 //! Tests of scripts: `name.fixture.yaml` beside `name.ai.yaml`.
 //!
-//! A fixture is read once, with everything that is wrong in it reported at once ([`read`]). A
-//! [`TestHarness`] runs its tests of a [`TestTarget`] (a script, or what else asks models) and says in which
-//! places a run was not as wanted. Files, recordings, the judge's model, and what people see of a
-//! report are the caller's.
+//! [`read`] parses a fixture once and reports all errors in it together. A [`TestHarness`] runs its
+//! tests against a [`TestTarget`] (a script or another subject that calls models) and reports the
+//! differences. Files, recordings, the judge model and the display of reports are up to the caller.
 //!
-//! Expectations are data: `variables` fills templates in, `wanted` and `expect` read what is
-//! left, `compare` holds a value against it. None of them knows how a script runs.
+//! Expectations are data: `variables` fills in templates, `expected_value` and `expect` parse the
+//! result, and `compare` applies it to a value. None of these modules depends on how scripts run.
 
 mod answers;
 mod compare;
@@ -46,10 +45,10 @@ pub use snapshot::Snapshots;
 pub use split::{appended, script_names};
 pub use target::{ScriptSubject, TestRequest, TestTarget};
 
-/// Reads a fixture file.
+/// Parses a fixture file.
 ///
 /// # Errors
-/// Everything that is wrong with it, with places.
+/// Returns all errors in it, with locations.
 pub async fn read(
     source: Arc<ScriptSource>,
     templates: &TemplateFactory,

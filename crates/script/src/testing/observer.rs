@@ -1,4 +1,4 @@
-//! What a run did, written down for the expectations.
+//! Records a run for its expectations.
 
 use std::sync::{Mutex, MutexGuard};
 
@@ -8,22 +8,22 @@ use quillet_core::{Map, Value};
 use crate::call::request_map;
 use crate::host::{Observer, RunEvent};
 
-/// Remembers what a run asked, called and printed.
+/// Records the requests, calls and output of a run.
 #[derive(Debug, Default)]
 pub(super) struct RunObserver(Mutex<ObservedRun>);
 
-/// What was seen.
+/// The recorded events of a run.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ObservedRun {
     /// Requests to models, in order.
     pub(super) requests: Vec<Map>,
-    /// Calls of tools, in order: name, arguments, result or failure.
+    /// Tool calls in order, with name, arguments, and result or error.
     pub(super) calls: Vec<ObservedCall>,
     /// Lines for standard output.
     pub(super) printed: Vec<String>,
 }
 
-/// A call of a tool.
+/// A tool call.
 #[derive(Clone, Debug)]
 pub(super) struct ObservedCall {
     name: String,
@@ -36,7 +36,7 @@ impl RunObserver {
         lock(&self.0)
     }
 
-    /// What was seen until now.
+    /// Returns the events recorded so far.
     pub(super) fn to_run(&self) -> ObservedRun {
         self.seen().clone()
     }
@@ -54,7 +54,7 @@ impl Observer for RunObserver {
                 result: None,
             }),
             RunEvent::ToolResult { name, result } => {
-                // A result carries no id, so it belongs to the oldest open call of its name.
+                // A result has no id, so it is assigned to the oldest open call of the same name.
                 let open = |call: &&mut ObservedCall| call.name == name && call.result.is_none();
                 if let Some(call) = seen.calls.iter_mut().find(open) {
                     call.result = Some(result);
@@ -69,7 +69,7 @@ impl Observer for RunObserver {
 }
 
 impl ObservedCall {
-    /// As fixtures see it: `{name, args, result}`, or `error` instead of a result.
+    /// Returns the value that fixtures see: `{name, args, result}`, or `error` instead of a result.
     pub(super) fn value(&self) -> Value {
         let mut entries = vec![
             ("name", Value::from(self.name.as_str())),

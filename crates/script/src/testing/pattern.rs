@@ -2,25 +2,25 @@
 
 use crate::pattern::Regex;
 
-/// The flags of JavaScript.
+/// Flags of JavaScript regular expressions.
 const FLAGS: &str = "dgimsuvy";
 
-/// A regular expression that is searched for in a text.
+/// A regular expression that must match a part of a text.
 #[derive(Clone, Debug)]
 pub(super) struct TextPattern {
-    /// As it was written, with its slashes and flags.
+    /// Its text as written, with slashes and flags.
     pub(super) written: String,
     regex: Regex,
 }
 
 impl TextPattern {
-    /// Takes a text for a regular expression if it is written as `/…/flags`.
+    /// Compiles a text of the form `/…/flags`. Returns `None` for any other text.
     pub(super) fn literal(text: &str) -> Option<Result<Self, String>> {
         let (body, flags) = parts(text)?;
         Some(TextPattern::new(text, body, flags))
     }
 
-    /// The expression of a `!re` tag: with slashes and flags, or bare.
+    /// Compiles the pattern of a `!re` tag, with or without slashes and flags.
     pub(super) fn tagged(text: &str) -> Result<Self, String> {
         match parts(text) {
             Some((body, flags)) => TextPattern::new(text, body, flags),
@@ -28,7 +28,7 @@ impl TextPattern {
         }
     }
 
-    /// The expression of a rule over requests, in which a dot is a new line too.
+    /// Compiles the pattern of a request rule, in which a dot also matches line breaks.
     pub(super) fn dotted(text: &str) -> Result<Self, String> {
         match parts(text) {
             Some((body, flags)) => TextPattern::new(text, body, &format!("{flags}s")),
@@ -44,14 +44,14 @@ impl TextPattern {
         })
     }
 
-    /// Whether it is found somewhere in the text.
+    /// Returns whether it matches a part of a text.
     pub(super) fn is_found(&self, text: &str) -> Result<bool, String> {
         self.regex.is_match(text).map_err(|error| error.to_string())
     }
 }
 
-/// Body and flags of `/body/flags`. The last slash ends the body, since slashes inside
-/// are often left as they are.
+/// Splits `/body/flags`. The last slash ends the body, because slashes inside are often not
+/// escaped.
 fn parts(text: &str) -> Option<(&str, &str)> {
     let (body, flags) = text.strip_prefix('/')?.rsplit_once('/')?;
     let is_flag = |flag| FLAGS.contains(flag);

@@ -1,4 +1,4 @@
-//! From the nodes of a fixture file to its tests.
+//! Converts the nodes of a fixture file to tests.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use super::variables::Variables;
 use crate::run::ScriptInput;
 use crate::syntax::ScriptSource;
 
-/// Keys of a test and of the front matter. All others are variables.
+/// Keys of a test and of the front matter. Any other key is a variable.
 pub(super) const KEYS: [&str; 16] = [
     "cassette",
     "checkSchema",
@@ -34,7 +34,7 @@ pub(super) const KEYS: [&str; 16] = [
     "title",
 ];
 
-/// Keys of the reference's fixtures that are not supported.
+/// Keys of the reference implementation's fixtures that are not supported.
 const UNSUPPORTED: [&str; 13] = [
     "allowOperatorOverride",
     "autoConfidence",
@@ -51,10 +51,10 @@ const UNSUPPORTED: [&str; 13] = [
     "unassignedWeight",
 ];
 
-/// Reads the tests of a fixture out of its nodes.
+/// Parses the tests of a fixture.
 ///
 /// # Errors
-/// Everything that is wrong with it, with places.
+/// Returns all errors in it, with locations.
 pub(super) async fn fixture(
     source: Arc<ScriptSource>,
     front: Option<Node>,
@@ -112,7 +112,7 @@ impl<'a> FixtureReader<'a> {
         self.look_at_keys(self.front);
     }
 
-    /// Says of keys that are nobody's that they are not what they look like.
+    /// Warns about unsupported keys and probable misspellings.
     fn look_at_keys(&mut self, entries: &[MapEntry]) {
         for entry in entries {
             let name = entry.name();
@@ -122,7 +122,7 @@ impl<'a> FixtureReader<'a> {
                 let found = self.source.warning("test.unsupported", message, at);
                 self.found.push(found);
             } else if !KEYS.contains(&name)
-                // Short names are close to too many keys to call them typos.
+                // Short names resemble too many keys to count as typos.
                 && name.chars().count() > 3
                 && let Some(near) = nearest(name, KEYS)
             {
@@ -163,7 +163,7 @@ impl<'a> FixtureReader<'a> {
     }
 
     async fn case(&mut self, number: usize, item: &Node) -> TestCase {
-        // A test that is nothing but its input needs no key for it.
+        // A test that consists only of its input needs no key for it.
         let entries = item.entries().unwrap_or_default();
         self.look_at_keys(entries);
         let fields = TestFields {
@@ -239,7 +239,7 @@ impl<'a> FixtureReader<'a> {
         variables.fill(node, &mut self.found).await
     }
 
-    /// Keys that mean nothing else, of the front matter and over it of the test.
+    /// Returns the variables of the front matter, overridden by those of the test.
     async fn variables(&mut self, fields: TestFields<'_>) -> Map {
         let mut table = MapTable::default();
         for entry in fields.front.iter().chain(fields.entries) {
@@ -247,7 +247,7 @@ impl<'a> FixtureReader<'a> {
             if KEYS.contains(&name) || UNSUPPORTED.contains(&name) {
                 continue;
             }
-            // A variable may use those above it, so each is filled with what came before.
+            // A variable may use previous ones, so each is rendered with those.
             let so_far = Map::new(table.clone());
             let value = self.fill(&entry.value, &so_far).await.value();
             table.insert(name.into(), value);
@@ -316,7 +316,7 @@ impl<'a> FixtureReader<'a> {
     }
 }
 
-/// The keys of a test over those of the front matter.
+/// The keys of a test, with those of the front matter as defaults.
 #[derive(Clone, Copy)]
 struct TestFields<'a> {
     front: &'a [MapEntry],
@@ -338,7 +338,7 @@ impl<'a> TestFields<'a> {
         self.own(name).or_else(|| self.default(name))
     }
 
-    /// The default of `name`, unless the test itself says `other`.
+    /// Returns the default of `name`, unless the test has its own key `other`.
     fn unless_own(self, other: &str, name: &str) -> Option<&'a Node> {
         match self.own(other) {
             Some(_) => None,
@@ -346,7 +346,7 @@ impl<'a> TestFields<'a> {
         }
     }
 
-    /// Both the default and the test's own.
+    /// Returns both the default and the test's own value.
     fn all(self, name: &str) -> impl Iterator<Item = &'a MapEntry> {
         let entries = self.front.iter().chain(self.entries);
         entries.filter(move |entry| entry.name() == name)
@@ -361,7 +361,8 @@ fn input_of(node: &Node) -> ScriptInput {
     }
 }
 
-/// The variables, the input under its name, and its fields where no variable has their name.
+/// Returns the variables, the input under its name, and the fields of the input that no variable
+/// hides.
 fn with_input(own: &Map, input: &ScriptInput) -> Map {
     let mut table = MapTable::default();
     match input {
@@ -374,7 +375,7 @@ fn with_input(own: &Map, input: &ScriptInput) -> Map {
             table.insert("input".into(), value.clone());
         }
     }
-    // Last, so that a variable wins over a field of the input with the same name.
+    // Added last, so that a variable overrides an input field with the same name.
     table.extend(own.iter().map(|(key, value)| (key.clone(), value.clone())));
     Map::new(table)
 }

@@ -1,4 +1,4 @@
-//! A model that answers what a fixture says: tests need no key and no network.
+//! A model with the answers of a fixture, so that tests need no API key or network.
 
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,16 +15,16 @@ use quillet_core::{BoxFuture, Message};
 use super::fixture::Reply;
 use crate::host::{ModelCapabilities, ModelHandle, ModelSource};
 
-/// Characters of the last message that a missing answer is explained with.
+/// Maximum number of characters of the last message in the error for a missing answer.
 const MOST_SHOWN: usize = 120;
 
-/// Models of every name that all answer from one list.
+/// Models that answer from a shared list, for any model name.
 #[derive(Debug)]
 pub(super) struct ScriptedModels {
     replies: Arc<[Reply]>,
-    /// How many answers were used up.
+    /// Number of replies that were used.
     used: AtomicUsize,
-    /// Why the list did not answer, the first time.
+    /// The first error because of a missing reply.
     missed: Mutex<Option<String>>,
 }
 
@@ -37,7 +37,7 @@ impl ScriptedModels {
         })
     }
 
-    /// The answer to a request, by rules first, then in order.
+    /// Returns the reply to a request: by pattern first, then in order.
     fn reply(&self, request: &ChatRequest) -> Result<&Reply, String> {
         let text = joined(&request.messages);
         for reply in self.replies.iter() {
@@ -47,7 +47,8 @@ impl ScriptedModels {
                 return Ok(reply);
             }
         }
-        // Relaxed is enough: only the number counts, and every request gets another one.
+        // Relaxed is enough, because only the number matters, and each request gets a different
+        // one.
         let used = self.used.fetch_add(1, Ordering::Relaxed);
         let mut in_order = self.replies.iter().filter(|reply| reply.when.is_none());
         in_order.nth(used).ok_or_else(|| self.missing(request))
@@ -69,7 +70,7 @@ impl ScriptedModels {
     fn answer(&self, request: &ChatRequest) -> Result<Vec<ChatEvent>, ModelError> {
         let reply = self.reply(request).map_err(|why| {
             let mut missed = lock(&self.missed);
-            // The first miss is the cause; what the script asks after it only follows from that.
+            // Only the first missing reply is stored, because later requests depend on its answer.
             missed.get_or_insert_with(|| why.clone());
             ModelError::new(ModelErrorKind::Configuration, why)
         })?;
@@ -79,18 +80,18 @@ impl ScriptedModels {
         }
     }
 
-    /// How many answers, of those that come in order, nobody asked for.
+    /// Returns the number of ordered replies that were not used.
     pub(super) fn unused(&self) -> usize {
         let in_order = self.replies.iter().filter(|reply| reply.when.is_none());
         in_order
             .count()
-            // Requests beyond the list are counted too, so there may be more of them than answers.
+            // Requests beyond the list are counted too, so the counter may exceed its length.
             .saturating_sub(self.used.load(Ordering::Relaxed))
     }
 
-    /// Why the list did not answer, if it once did not.
+    /// Returns the first error because of a missing reply.
     pub(super) fn missed(&self) -> Option<String> {
-        // A poisoned lock is harmless: the value is only ever set as a whole.
+        // A poisoned lock is harmless, because the value is only replaced as a whole.
         let missed = lock(&self.missed);
         missed.clone()
     }
@@ -114,7 +115,7 @@ impl ModelSource for Arc<ScriptedModels> {
     }
 }
 
-/// One of them.
+/// A model that answers from the shared list.
 struct ScriptedModel(Arc<ScriptedModels>);
 
 impl fmt::Debug for ScriptedModel {
@@ -137,7 +138,7 @@ impl ChatModel for ScriptedModel {
     }
 }
 
-/// All messages, as rules see them: `role: content` lines.
+/// Joins all messages as `role: content` lines, for patterns.
 fn joined(messages: &[Message]) -> String {
     let line = |message: &Message| format!("{}: {}", message.role.as_str(), message.content);
     messages.iter().map(line).collect::<Vec<_>>().join("\n")
@@ -148,14 +149,14 @@ fn events(reply: &Reply, request: &ChatRequest) -> Vec<ChatEvent> {
     let mut events = vec![ChatEvent::Start {
         id: "fixture".to_owned(),
         model: request.model.clone().unwrap_or_else(|| "fixture".into()),
-        // No clock, so that a test gives the same every time.
+        // A constant instead of the clock, so that a test always gives the same result.
         created: 0,
     }];
     if !reply.thinking.is_empty() {
         let text = reply.thinking.clone();
         events.push(ChatEvent::Reasoning { choice, text });
     }
-    // Several pieces, so that the script under test sees a stream and not one text.
+    // Sent in several chunks, so that the tested script receives a stream.
     let pieces = reply.text.split_inclusive(' ').map(str::to_owned);
     events.extend(pieces.map(|text| ChatEvent::Text { choice, text }));
     for (index, call) in (0..).zip(&reply.tool_calls) {

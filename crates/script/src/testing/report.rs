@@ -1,4 +1,4 @@
-//! What became of tests, for whoever shows it.
+//! Results of tests.
 
 use std::time::Duration;
 
@@ -8,16 +8,16 @@ use quillet_core::{Span, Value};
 use super::fixture::TestCase;
 use crate::error::ScriptError;
 
-/// One place in which a run was not as its fixture wants it.
+/// A difference between a run and its expectation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mismatch {
-    /// Where in the run: `output.items[2].name`, `requests[0].messages[1].content`.
+    /// Path in the run: `output.items[2].name`, `requests[0].messages[1].content`.
     pub path: String,
-    /// What was wanted: a text or value as JSON, or words.
+    /// The expected value as text or JSON, or a description.
     pub expected: String,
-    /// What was there, as JSON; `None` where there was nothing.
+    /// The actual value as JSON; `None` if it is missing.
     pub actual: Option<String>,
-    /// Where the fixture says so, in bytes of its file.
+    /// Span of the expectation in the fixture.
     pub span: Span,
 }
 
@@ -40,19 +40,18 @@ impl Mismatch {
 /// The verdict of one test.
 #[derive(Clone, Debug)]
 pub enum TestVerdict {
-    /// Everything was as wanted.
+    /// All expectations were met.
     Passed,
-    /// It was not run: `skip`, another's `only`, or the choice of whoever runs tests.
+    /// Not run, because of `skip`, another test's `only`, or a filter of the caller.
     Skipped,
-    /// Something was not as wanted; never empty.
+    /// Some expectations were not met. The list is never empty.
     Failed(Vec<Mismatch>),
-    /// It could not be decided: the script failed where no failure was wanted, or there is no
-    /// model to judge.
+    /// No verdict: the script failed unexpectedly, or there is no judge model.
     Broken(Box<ScriptError>),
 }
 
 impl TestVerdict {
-    /// The same, with one thing more that is not as wanted.
+    /// Returns the verdict with one more difference.
     pub(super) fn and(self, mismatch: Mismatch) -> Self {
         match self {
             TestVerdict::Passed => TestVerdict::Failed(vec![mismatch]),
@@ -65,33 +64,33 @@ impl TestVerdict {
     }
 }
 
-/// One test of one subject.
+/// Result of one test of one subject.
 #[derive(Clone, Debug)]
 pub struct CaseReport {
-    /// The name of the script, or of what else was tested.
+    /// Name of the script or other subject.
     pub script: String,
-    /// The model that was asked instead of the subject's own.
+    /// The model that replaced the subject's own.
     pub model: Option<String>,
     /// The test's number in its fixture, from 1.
     pub number: usize,
-    /// Its title, or its input in short.
+    /// Its title, or a short form of its input.
     pub title: String,
-    /// How it ended; of several runs, how the first that did not pass ended.
+    /// The verdict. With several runs, that of the first run that did not pass.
     pub verdict: TestVerdict,
-    /// How often it ran.
+    /// Number of runs.
     pub runs: u32,
-    /// How many of the runs passed. Neither none nor all: it is flaky.
+    /// Number of runs that passed. The test is flaky if this is neither zero nor all.
     pub passed: u32,
-    /// How long all runs took.
+    /// Total time of all runs.
     pub took: Duration,
     /// Tokens of all runs.
     pub usage: Usage,
-    /// What the script gave last, for authors of expectations.
+    /// Output of the last run, for writing expectations.
     pub output: Option<Value>,
 }
 
 impl CaseReport {
-    /// Of a test that is not run.
+    /// Creates the report of a skipped test.
     #[must_use]
     pub fn skipped(case: &TestCase, subject: &str) -> Self {
         CaseReport {
@@ -100,7 +99,7 @@ impl CaseReport {
         }
     }
 
-    /// Of a test that did not run yet.
+    /// Creates the report of a test before its first run.
     pub(super) fn new(case: &TestCase, subject: &str) -> Self {
         CaseReport {
             script: subject.to_owned(),
@@ -116,7 +115,7 @@ impl CaseReport {
         }
     }
 
-    /// Whether some runs passed and some did not.
+    /// Returns whether some runs passed and others did not.
     #[must_use]
     pub fn is_flaky(&self) -> bool {
         self.passed > 0 && self.passed < self.runs
@@ -126,15 +125,15 @@ impl CaseReport {
 /// The number of tests by verdict.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TestCounts {
-    /// As wanted.
+    /// Tests that passed.
     pub passed: usize,
-    /// Not as wanted.
+    /// Tests with differences.
     pub failed: usize,
-    /// Not decided.
+    /// Tests without a verdict.
     pub broken: usize,
-    /// Not run.
+    /// Tests that were not run.
     pub skipped: usize,
-    /// Of the failed and broken ones: those that pass sometimes.
+    /// Failed or broken tests that passed in some runs.
     pub flaky: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Runs one test and decides about it.
+//! Runs a test and determines its verdict.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -20,24 +20,24 @@ use crate::error::{ErrorKind, ScriptError};
 use crate::host::{ModelHandle, ModelSource};
 use crate::run::ScriptOutcome;
 
-/// The parts that all tests of a program share.
+/// The environment that all tests of a program share.
 #[derive(Clone, Debug)]
 pub struct TestHarness {
-    /// The models, where a fixture says nothing else.
+    /// The models, unless the fixture provides answers.
     pub models: Arc<dyn ModelSource>,
-    /// The model that is asked instead of a subject's own.
+    /// The model to use instead of a subject's own.
     pub model: Option<String>,
-    /// The model that decides about `judge:`.
+    /// The model that evaluates `judge:`.
     pub judge: Option<ModelHandle>,
-    /// Where snapshots are stored.
+    /// Storage for snapshots.
     pub snapshots: Arc<dyn Snapshots>,
-    /// How often each test runs; all runs have to pass.
+    /// Number of runs per test, all of which must pass.
     pub repeats: u32,
-    /// Whether answers stream.
+    /// Whether answers are streamed.
     pub stream: bool,
 }
 
-/// What one run gave.
+/// Result of one run.
 struct TestRun {
     verdict: TestVerdict,
     usage: Usage,
@@ -45,7 +45,7 @@ struct TestRun {
 }
 
 impl TestHarness {
-    /// Runs a test of a subject. `models` are in for those of the bench, where the test has
+    /// Runs a test of a subject. `models` replaces the models of the harness if the test has
     /// recordings.
     pub async fn run(
         &self,
@@ -57,7 +57,7 @@ impl TestHarness {
         let begun = Instant::now();
         let mut report = CaseReport::new(case, subject.name());
         report.model.clone_from(&self.model);
-        // Zero repeats would report a test that never ran as passed.
+        // Zero repeats would report a test as passed that never ran.
         for _ in 0..self.repeats.max(1) {
             let ran = self.once(fixture, case, subject, models.clone()).await;
             report.runs += 1;
@@ -65,7 +65,7 @@ impl TestHarness {
             report.output = ran.output;
             match ran.verdict {
                 TestVerdict::Passed => report.passed += 1,
-                // The first failure is kept: a later repeat must not hide it.
+                // The first failure is reported; a later repeat must not hide it.
                 other if matches!(report.verdict, TestVerdict::Passed) => report.verdict = other,
                 _ => {}
             }
@@ -86,7 +86,7 @@ impl TestHarness {
             Answers::Replies(replies) => Some(ScriptedModels::new(replies.clone())),
             Answers::Model | Answers::Cassette(_) => None,
         };
-        // Replies of the test win over recordings, and recordings over real models.
+        // Replies of the test take precedence over recordings, and recordings over real models.
         let models: Arc<dyn ModelSource> = match (&scripted, models) {
             (Some(model), _) => Arc::new(model.clone()),
             (None, Some(models)) => models,
@@ -97,13 +97,13 @@ impl TestHarness {
             parameters: self.parameters(case),
             models,
             stream: self.stream,
-            // A test is the same test every time.
+            // A fixed default makes all runs of a test the same.
             seed: case.seed.unwrap_or(0),
             observer: witness.clone(),
         };
         let ran = subject.run(trial).await;
         let unused = scripted.as_ref().map_or(0, |model| model.unused());
-        // Before the error of the run, which only follows from the missing reply.
+        // Checked before the error of the run, which is only a consequence of the missing reply.
         if let Some(why) = scripted.and_then(|model| model.missed()) {
             return broken(ScriptError::plain(
                 ErrorKind::Model,
@@ -116,7 +116,7 @@ impl TestHarness {
             ran => FinishedRun::new(ran, witness.to_run()),
         };
         let mut verdict = self.decide(fixture, case, subject, &found).await;
-        // A failure that was wanted ends the script before its last question.
+        // An expected failure ends the script before it uses all replies.
         if let (Some(span), 1.., None) = (case.own_replies, unused, &found.error) {
             verdict = verdict.and(left_over(unused, span));
         }
@@ -127,7 +127,7 @@ impl TestHarness {
         }
     }
 
-    /// What the test says of models, under the name of the model that everything is to be asked of.
+    /// Returns the model parameters of the test, with the model that replaces all others.
     fn parameters(&self, case: &TestCase) -> Map {
         let Some(model) = &self.model else {
             return case.parameters.clone();
@@ -224,7 +224,7 @@ impl TestHarness {
     }
 }
 
-/// That a script asked less often than its test has answers.
+/// Reports unused replies: the script made fewer requests than the test has answers.
 fn left_over(unused: usize, span: Span) -> Mismatch {
     let wanted = match unused {
         1 => "one more request: the last reply was not used".to_owned(),
@@ -241,7 +241,7 @@ fn broken(error: ScriptError) -> TestRun {
     }
 }
 
-/// A run that ended, as expectations look at it.
+/// A finished run as expectations see it.
 struct FinishedRun {
     output: Option<Value>,
     error: Option<Value>,
@@ -270,7 +270,7 @@ impl FinishedRun {
         }
     }
 
-    /// What `$expr` may name.
+    /// Returns the names that `$expr` can use.
     fn names(&self, case: &TestCase) -> TestNames {
         const PARTS: [RunAspect; 6] = [
             RunAspect::Output,
@@ -341,7 +341,7 @@ fn tokens(usage: &Usage) -> Value {
     Value::Map(entries.into_iter().collect::<Map>())
 }
 
-/// The name of a script without folders and ending; any other name without folders.
+/// Returns a script name without folders and extension, or any other name without folders.
 fn stem(name: &str) -> &str {
     let file = name.rsplit(['/', '\\']).next().unwrap_or(name);
     let short = file.strip_suffix(".yaml").or(file.strip_suffix(".yml"));

@@ -1,4 +1,4 @@
-//! `schemas/fixture.schema.json` says what the readers of fixtures know.
+//! Checks that `schemas/fixture.schema.json` matches the fixture parser.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -19,7 +19,7 @@ fn schema() -> Json {
     serde_json::from_str(&text).unwrap()
 }
 
-/// Front matter and body as JSON.
+/// Returns the front matter and the body as JSON.
 fn documents(text: &str) -> Vec<Json> {
     let options = Options {
         tags: Tags::Keep,

@@ -1,4 +1,4 @@
-//! Requests as a text that people read and compare: the messages as they went to the model.
+//! Snapshots: requests in a readable text form, with the messages as sent to the model.
 
 use std::fmt;
 use std::fmt::Write as _;
@@ -8,21 +8,21 @@ use quillet_core::{Map, Span, Value};
 use super::expected_value::text_of;
 use super::report::Mismatch;
 
-/// The storage of snapshots.
+/// Storage for snapshots.
 pub trait Snapshots: Send + Sync + fmt::Debug {
-    /// The text that was saved under a name; `None` for none. Whoever updates snapshots keeps
-    /// `text` instead and gives it back.
+    /// Returns the text that is stored under a name, or `None`. An implementation that updates
+    /// snapshots stores `text` and returns it.
     ///
     /// # Errors
-    /// It cannot be read or written.
+    /// The snapshot cannot be read or written.
     fn compare_or_write(&self, name: &str, text: &str) -> Result<Option<String>, String>;
 }
 
-// Without `stream`, a snapshot is the same whether answers stream or not.
-/// Fields of a request that are written as prose.
+// Request fields that are not listed as settings. `messages` is formatted separately, and `stream`
+// is left out so that it does not affect the snapshot.
 const TOLD: [&str; 2] = ["messages", "stream"];
 
-/// All requests of a run.
+/// Formats all requests of a run.
 pub(super) fn rendered(requests: &[Map]) -> String {
     let mut text = String::new();
     for (number, request) in (1..).zip(requests) {
@@ -50,7 +50,7 @@ fn add(text: &mut String, message: &Value) {
     }
 }
 
-/// The number of the first line that differs, from 1.
+/// Returns the number of the first different line, from 1.
 fn first_difference(one: &str, other: &str) -> usize {
     let same = one
         .lines()
@@ -59,7 +59,7 @@ fn first_difference(one: &str, other: &str) -> usize {
     same.count() + 1
 }
 
-/// The difference between the requests and those that were saved.
+/// Compares the requests with the stored snapshot.
 pub(super) fn differences(kept: Option<&str>, text: &str, span: Span) -> Vec<Mismatch> {
     let Some(kept) = kept else {
         let expected = "a snapshot to compare with; --update writes it";

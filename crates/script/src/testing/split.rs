@@ -1,5 +1,5 @@
-//! The text of a fixture as a text: its front matter, the scripts beside it, and writing an
-//! expectation into it.
+//! Text operations on a fixture: splits off its front matter, finds its scripts, and inserts
+//! expectations.
 
 use quillet_core::{Span, Value};
 
@@ -8,7 +8,7 @@ use crate::reader;
 
 const ENDINGS: [&str; 2] = [".fixture.yaml", ".fixture.yml"];
 
-/// Front matter, if there is any, and everything behind it, as in scripts.
+/// Splits a text into front matter (if any) and body, as in scripts.
 pub(super) fn split(text: &str) -> (Option<Span>, Span) {
     let front = reader::split(text).front;
     let mark = front.map_or(0, |front| front.end);
@@ -22,9 +22,9 @@ pub(super) fn split(text: &str) -> (Option<Span>, Span) {
     (front, Span { start, end })
 }
 
-/// Of the names of files, those of the scripts that belong to a fixture: `name.ai.yaml` and
-/// `name.VARIANT.ai.yaml` for `name.fixture.yaml`, sorted. `None` if the file is no
-/// fixture by its name.
+/// Selects the scripts that belong to a fixture from a list of file names: `name.ai.yaml` and
+/// `name.VARIANT.ai.yaml` for `name.fixture.yaml`, sorted. Returns `None` if the file name is not
+/// that of a fixture.
 #[must_use]
 pub fn script_names<'a>(
     fixture: &str,
@@ -39,21 +39,21 @@ pub fn script_names<'a>(
             .strip_suffix(".ai.yaml")
             .or(file.strip_suffix(".ai.yml"));
         file.and_then(|file| file.strip_prefix(name))
-            // The name must end at a point: `ab.ai.yaml` does not belong to `a.fixture.yaml`.
+            // The name must end at a dot: `ab.ai.yaml` does not belong to `a.fixture.yaml`.
             .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
     };
     let mut scripts: Vec<&str> = files.into_iter().filter(belongs).collect();
-    // Folders list files in any order, and reports should not.
+    // The order of files in a folder is arbitrary, but reports should have a fixed order.
     scripts.sort_unstable();
     Some(scripts)
 }
 
-/// The text of a fixture with outputs written behind tests that want none yet. Outputs are in
-/// JSON, which is YAML.
+/// Returns the text of a fixture with outputs added to tests that do not expect one yet. Outputs
+/// are JSON, which is valid YAML.
 #[must_use]
 pub fn appended(fixture: &Fixture, outputs: &[(usize, Value)]) -> String {
     let mut text = fixture.source.text.to_string();
-    // From the end, so that places before stay right.
+    // In reverse order, so that earlier offsets stay valid.
     for case in fixture.cases.iter().rev() {
         let output = outputs.iter().find(|(number, _)| *number == case.number);
         if let Some((_, output)) = output {
@@ -71,7 +71,7 @@ fn insert(text: &mut String, case: &TestCase, output: &Value) {
         .get(line..start)
         .map_or(0, |before| before.chars().count());
     let body = text.get(..case.span.end).unwrap_or(text).trim_end().len();
-    // A comment may stand behind the last value.
+    // The last value may be followed by a comment.
     let rest = text.get(body..).unwrap_or_default();
     let end = body + rest.find('\n').unwrap_or(rest.len());
     let output = quillet_core::json::to_string(output);

@@ -1,4 +1,4 @@
-//! What tests run: a script, or whatever else asks a model and gives a result.
+//! Subjects of tests: scripts, and other things that call a model and return a result.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,58 +11,58 @@ use crate::host::{Grants, ModelSource, Observer, RunAccess, RunEvent};
 use crate::run::{ScriptEngine, ScriptInput, ScriptOutcome, ScriptRun};
 use crate::syntax::Script;
 
-/// The subject of a test. A script is one ([`ScriptSubject`]); a program may have others, such as
-/// prompts, which are rendered and sent.
+/// The subject of a test. [`ScriptSubject`] is a script. A program may define others, such as
+/// prompts that are rendered and sent.
 pub trait TestTarget: Send + Sync {
-    /// What reports call it: a file, or an id.
+    /// Returns the name for reports: a file name or an id.
     fn name(&self) -> &str;
 
-    /// Runs it once, with the models of the trial and no others.
+    /// Runs the subject once. It may use only the models of the request.
     ///
     /// # Errors
-    /// Why it gave no result. A test may want that.
+    /// Returns the reason why there is no result. A test may expect that.
     fn run(&self, trial: TestRequest) -> BoxFuture<'_, Result<ScriptOutcome, ScriptError>>;
 }
 
 /// One run of a test.
 #[derive(Clone, Debug)]
 pub struct TestRequest {
-    /// What the subject is given.
+    /// Input of the subject.
     pub input: ScriptInput,
-    /// Parameters of models that win over the subject's own; `model` among them is a name.
+    /// Model parameters that override the subject's own. A `model` among them is a name.
     pub parameters: Map,
-    /// Where models come from.
+    /// Provides the models.
     pub models: Arc<dyn ModelSource>,
-    /// Whether answers stream.
+    /// Whether answers are streamed.
     pub stream: bool,
-    /// Where random choices start from.
+    /// Seed of random choices.
     pub seed: u64,
     /// The observer.
     pub observer: Arc<dyn Observer>,
 }
 
 impl TestRequest {
-    /// Has expectations see a request. Scripts report theirs by themselves.
+    /// Reports a request to the expectations. Scripts report theirs automatically.
     pub fn asks(&self, request: &ChatRequest) {
         let request = Box::new(request.clone());
         self.observer.event(RunEvent::Request(request));
     }
 
-    /// Has expectations see that the model wants a tool called.
+    /// Reports a tool call of the model to the expectations.
     pub fn calls(&self, name: &str, arguments: Value) {
         let name = name.to_owned();
         self.observer.event(RunEvent::ToolCall { name, arguments });
     }
 }
 
-/// A script, and what it runs over.
+/// A script and the engine that runs it.
 #[derive(Clone, Debug)]
 pub struct ScriptSubject {
-    /// Runs it; its models are replaced by those of a trial.
+    /// Runs the script. Its models are replaced by those of a test.
     pub engine: ScriptEngine,
     /// The script.
     pub script: Arc<Script>,
-    /// What it may do outside automatically.
+    /// Permissions of the script.
     pub grants: Grants,
 }
 

@@ -1,4 +1,4 @@
-//! Expectations against values, and fixtures against their authors.
+//! Tests of comparisons and of fixture errors.
 
 use std::sync::Arc;
 
@@ -42,7 +42,7 @@ fn wanted(text: &str) -> Result<ExpectedValue, Vec<String>> {
     }
 }
 
-/// The places where a value in JSON (`-` for none) is not as wanted.
+/// Returns the paths at which a JSON value (`-` for a missing one) does not match.
 fn places(expected: &str, actual: &str, strict: bool) -> Vec<String> {
     let names = TestNames::new(&Map::default(), []);
     let evaluate = |text: &str, actual: Option<&Value>| names.is_true(text, actual);

@@ -1,4 +1,4 @@
-//! `{{…}}` in fixtures: filled in before a test is read further. A text that is nothing but
+//! Renders `{{…}}` in fixtures before a test is parsed further. A text that consists only of
 //! `{{name}}` becomes the value itself, whatever its type.
 
 use quillet_core::{BoxFuture, Diagnostic, Map, Span, Value, nearest};
@@ -12,7 +12,7 @@ use super::compare::value_at_path;
 use super::expected_value::node_of;
 use crate::syntax::ScriptSource;
 
-/// The format of templates in fixtures: that of scripts.
+/// The template format of fixtures, which is the default of scripts.
 const FORMAT: &str = "hf";
 const HELP: &str = "variables are the keys of the test and of the front matter, and its input";
 
@@ -25,7 +25,7 @@ pub(super) struct Variables<'a> {
 }
 
 impl Variables<'_> {
-    /// The node with its texts filled in.
+    /// Renders the texts of a node.
     pub(super) fn fill<'f>(
         self,
         node: &'f Node,
@@ -131,7 +131,7 @@ fn is_template(text: &str) -> bool {
     text.contains("{{") || text.contains("{%")
 }
 
-/// The path of a text that is nothing but `{{path}}`.
+/// Returns the path in a text that consists only of `{{path}}`.
 fn placeholder(text: &str) -> Option<&str> {
     let inner = text.trim().strip_prefix("{{")?.strip_suffix("}}")?.trim();
     let is_path = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '[' | ']' | '$');

@@ -1,38 +1,38 @@
 //! `((text:bias))` and `((!text:bias))`.
 //!
-//! The marks never reach a model, whether its provider can shift probabilities or not.
+//! The marks are never sent to a model, even if its provider does not support biases.
 
 use crate::text::spacing::splice;
 
-/// Text whose probability is to change.
+/// Text whose probability is changed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bias {
     /// The text.
     pub text: String,
-    /// By how much.
+    /// The size of the change.
     pub amount: Amount,
 }
 
-/// A change of probability.
+/// A change of a probability.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Amount {
     /// Added to the logits.
     Add(f64),
-    /// In percent of the probability as it was: 20 makes it 1.2 times that.
+    /// Percentage of the original probability: 20 multiplies it by 1.2.
     Percent(f64),
     /// `false`: never generated.
     Never,
 }
 
-/// The text as a model may read it, and the biases in it, in order.
-/// `((text:…))` leaves its text, `((!text:…))` nothing.
+/// Removes the marks from a text and returns their biases in order. `((text:…))` leaves its text,
+/// `((!text:…))` leaves nothing.
 #[must_use]
 pub fn strip(text: &str) -> (String, Vec<Bias>) {
     let mut out = String::with_capacity(text.len());
     let mut found = Vec::new();
     let mut rest = text;
     while let Some((before, inside, after)) = next(rest) {
-        // Ordinary double parentheses stay as the author wrote them.
+        // Ordinary double parentheses are not changed.
         let Some((bias, hidden)) = bias_of(inside) else {
             let kept = rest.len() - after.len();
             out.push_str(rest.get(..kept).unwrap_or_default());
@@ -41,7 +41,7 @@ pub fn strip(text: &str) -> (String, Vec<Bias>) {
         };
         out.push_str(before);
         if hidden {
-            // One of the two blanks around it goes with it.
+            // The hidden mark is removed together with one of the two spaces around it.
             let gap = after.len() - after.trim_start_matches(' ').len();
             splice(&mut out, "", after.get(..gap).unwrap_or_default());
             rest = after.get(gap..).unwrap_or_default();
@@ -58,11 +58,12 @@ pub fn strip(text: &str) -> (String, Vec<Bias>) {
     (out, found)
 }
 
-/// The first `))`, and the last `((` before it: what comes before, between and after them.
+/// Finds the first `))` and the last `((` before it. Returns the text before, between and after
+/// them.
 fn next(text: &str) -> Option<(&str, &str, &str)> {
     let mut from = text.find("((")?;
     let close = from + text.get(from..)?.find("))")?;
-    // The innermost pair: an earlier `((` that nothing closes is text.
+    // The innermost pair is used: an earlier unclosed `((` is text.
     from = text.get(..close)?.rfind("((").unwrap_or(from);
     Some((
         text.get(..from)?,
@@ -76,7 +77,7 @@ fn bias_of(inside: &str) -> Option<(Bias, bool)> {
     let (text, amount) = inside
         .strip_prefix('!')
         .unwrap_or(inside)
-        // The last colon, because the biased text may contain colons.
+        // The last colon is used, because the biased text may contain colons.
         .rsplit_once([':', '：'])?;
     let amount = amount_of(amount.trim())?;
     let text = text.to_owned();
@@ -91,7 +92,7 @@ fn amount_of(text: &str) -> Option<Amount> {
         Some(number) => (number, true),
         None => (text, false),
     };
-    // `inf` and `nan` are numbers to the library and words to an author.
+    // Rust parses `inf` and `nan` as numbers, but in a script they are words.
     let plain = number
         .chars()
         .all(|c| c.is_ascii_digit() || matches!(c, '+' | '-' | '.'));

@@ -1,66 +1,66 @@
 //! `[[…]]` in a message.
 //!
-//! Only the author's text is looked at: what is put into a hole is never read again.
-//! What is no hole stays text: `[[1,2],[3]]`, `[[ "x" ]]`, and what is not closed.
+//! Only text by the author is parsed; an inserted value is never parsed again. Anything that is not
+//! a valid hole stays text: `[[1,2],[3]]`, `[[ "x" ]]`, or an unclosed hole.
 
 use std::ops::Range;
 
-/// A part of a message's text; together the parts are all of it, in order.
+/// A part of a message's text. All parts together, in order, are the whole text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HolePart {
-    /// Text as it is.
+    /// Plain text.
     Text(Range<usize>),
-    /// Something to put in.
+    /// A hole to fill.
     Hole(Hole),
-    /// Begins as a call and is none: nothing that a model should read.
+    /// The start of a call that is invalid. It should not be sent to a model.
     Broken(BrokenHole),
 }
 
 /// `[[…]]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hole {
-    /// Its bytes in the text, brackets and all.
+    /// Its byte range in the text, including the brackets.
     pub range: Range<usize>,
-    /// What is put in.
+    /// Its kind.
     pub kind: HoleKind,
 }
 
-/// The kind of a hole: what is put into it. Ranges are bytes of the message's text.
+/// The kind of a hole. Ranges are byte ranges in the message's text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HoleKind {
-    /// `[[NAME]]`, `[[NAME:parameters]]`: the model's answer, which the variable then has.
+    /// `[[NAME]]`, `[[NAME:parameters]]`: the model's answer, which is stored in the variable.
     Ai {
-        /// The variable; may be CJK, and a path with dots.
+        /// The variable: a name, also with CJK characters, or a dotted path.
         name: String,
-        /// What stands after the colon, raw: `temperature=0.1`, or `|a|b:random`.
+        /// The raw text after the colon: `temperature=0.1`, or `|a|b:random`.
         parameters: Option<Range<usize>>,
     },
     /// `[[@script(arguments)]]` and `[[@$directive]]`.
     Call {
-        /// A script, or else one of the script's own directives.
+        /// Whether it calls a script instead of a directive.
         script: bool,
-        /// Its name without `@` and `$`; may be a path as `a/b.c`.
+        /// Its name without `@` and `$`. A path such as `a/b.c` is allowed.
         name: String,
-        /// What is in its parentheses, raw; `None` without parentheses.
+        /// The raw text in the parentheses; `None` without parentheses.
         arguments: Option<Range<usize>>,
     },
     /// `[[/pattern/flags:VARIABLE:group]]`.
     Regex {
-        /// The pattern as it is written: its slashes may be escaped or not.
+        /// The pattern as written, with or without escaped slashes.
         pattern: Range<usize>,
-        /// `i`, `m`, `s`, `u`, `g`… as in JavaScript.
+        /// Flags as in JavaScript: `i`, `m`, `s`, `u`, `g`…
         flags: String,
         /// The variable whose text is searched.
         variable: String,
-        /// A group's number or name. Without: group 1 where there is one, else all of the match.
+        /// A group number or name. Default: group 1 if it exists, otherwise the whole match.
         group: Option<String>,
     },
 }
 
-/// A call in a text that cannot be parsed.
+/// A call that cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BrokenHole {
-    /// Its bytes in the text, as far as it goes.
+    /// Its byte range in the text.
     pub range: Range<usize>,
     /// The problem.
     pub message: String,
@@ -68,13 +68,13 @@ pub struct BrokenHole {
     pub help: &'static str,
 }
 
-/// Whether a text may have holes: false is certain.
+/// Returns whether a text may have holes. `false` is certain.
 #[must_use]
 pub fn may_have_holes(text: &str) -> bool {
     text.contains("[[")
 }
 
-/// The parts of a text. Linear in its length, whatever is in it.
+/// Splits a text into parts. Linear in the length of any text.
 ///
 /// ```
 /// use quillet_script::text::hole::{HolePart, holes};
@@ -93,7 +93,8 @@ pub fn holes(text: &str) -> Vec<HolePart> {
     while let Some(found) = text.get(from..).and_then(|rest| rest.find("[[")) {
         let open = from + found;
         let Some(piece) = reader.piece(open) else {
-            // One byte further: in `[[[name]]` the hole begins at the second bracket.
+            // Continues at the next byte, because in `[[[name]]` the hole begins at the second
+            // bracket.
             from = open + 1;
             continue;
         };
@@ -118,14 +119,15 @@ fn end_of(piece: &HolePart) -> usize {
     }
 }
 
-/// Reads one hole at a time, and remembers what it looked for in vain.
+/// Parses one hole at a time and remembers failed searches.
 struct HoleReader<'t> {
     text: &'t str,
-    /// Bytes that may still be looked through in vain before quotes and brackets count no more.
+    /// Remaining budget in bytes for failed searches. Once it is used up, quotes and brackets are
+    /// not balanced any more.
     patience: usize,
-    /// No regexp that begins before this closes.
+    /// No regular expression that begins before this offset is closed.
     no_regex_before: usize,
-    /// Where the last `]]` stands: what begins behind it is not looked through.
+    /// Offset of the last `]]`. A hole after it cannot be closed.
     last_close: usize,
 }
 
@@ -133,7 +135,7 @@ impl<'t> HoleReader<'t> {
     fn new(text: &'t str) -> Self {
         HoleReader {
             text,
-            // One budget for all fruitless searches keeps the scan linear on hostile text.
+            // A single budget for all failed searches keeps parsing linear for malicious text.
             patience: 4 * text.len(),
             no_regex_before: 0,
             last_close: text.rfind("]]").unwrap_or(0),
@@ -144,7 +146,7 @@ impl<'t> HoleReader<'t> {
         self.text.get(from..).unwrap_or_default()
     }
 
-    /// What begins with the brackets at `open`, if anything does.
+    /// Parses the hole whose brackets start at `open`, if it is one.
     fn piece(&mut self, open: usize) -> Option<HolePart> {
         let at = skip_blanks(self.text, open + 2);
         match self.rest(at).chars().next()? {
@@ -210,7 +212,7 @@ impl<'t> HoleReader<'t> {
         ))
     }
 
-    /// A call that is closed and wrong; text where it is not even closed.
+    /// Returns a broken hole for a call that is closed but invalid, or `None` if it is not closed.
     fn broken(&self, open: usize, message: String) -> Option<HolePart> {
         let end = self.first_close(open)? + 2;
         Some(HolePart::Broken(BrokenHole {
@@ -220,10 +222,11 @@ impl<'t> HoleReader<'t> {
         }))
     }
 
-    /// The pattern's own `]]` and `/` do not end it: it ends at the first `]]` that has
-    /// `/flags:VARIABLE` before it, on the same line.
+    /// Parses a regular expression, which may contain `]]` and `/`. It ends at the first `]]` on
+    /// its line that follows `/flags:VARIABLE`.
     fn regex(&mut self, open: usize, at: usize) -> Option<HolePart> {
-        // This line was searched in vain before; repeating that at each `[[/` would be quadratic.
+        // The search on this line has already failed. Repeating it at each `[[/` would be
+        // quadratic.
         if open < self.no_regex_before {
             return None;
         }
@@ -241,10 +244,10 @@ impl<'t> HoleReader<'t> {
         None
     }
 
-    /// Where the `]]` stands that closes what begins at `from`: outside of quotes and of
-    /// brackets, or else the first there is.
+    /// Returns the offset of the closing `]]`. This is the first one outside of quotes and brackets,
+    /// or simply the first one if all are inside.
     fn close(&mut self, from: usize) -> Option<usize> {
-        // The cheap test first: without a `]]` behind it there is nothing to balance.
+        // A cheap test first: without any later `]]`, balancing is not needed.
         let first = self.first_close(from)?;
         if self.patience > 0 {
             match balanced(self.rest(from)) {
@@ -277,7 +280,7 @@ fn is_name(c: char) -> bool {
     c.is_alphanumeric() || c == '_' || c == '$'
 }
 
-/// A variable's name or path at the beginning of a text.
+/// Returns the variable name or path at the start of a text.
 fn variable(text: &str) -> Option<&str> {
     let end = text.find(|c| !is_name(c) && c != '.').unwrap_or(text.len());
     let name = text.get(..end)?;
@@ -285,37 +288,37 @@ fn variable(text: &str) -> Option<&str> {
     name.split('.').all(good).then_some(name)
 }
 
-/// A script's or a directive's name at the beginning of a text.
+/// Returns the script or directive name at the start of a text.
 fn callee(text: &str) -> &str {
     let is_part = |c: char| is_name(c) || matches!(c, '.' | '-' | '/' | '#' | ':');
     let end = text.find(|c| !is_part(c)).unwrap_or(text.len());
     text.get(..end).unwrap_or_default()
 }
 
-/// The width of a colon at the beginning of a text.
+/// Returns the byte length of a colon at the start of a text.
 fn colon(text: &str) -> Option<usize> {
     let first = text.chars().next()?;
     matches!(first, ':' | '：').then(|| first.len_utf8())
 }
 
-/// The width of an opening parenthesis at the beginning of a text.
+/// Returns the byte length of an opening parenthesis at the start of a text.
 fn parenthesis(text: &str) -> Option<usize> {
     let first = text.chars().next()?;
     matches!(first, '(' | '（').then(|| first.len_utf8())
 }
 
-// `regex` tries every `]]` of a line; a bounded tail keeps each try cheap.
-/// Bytes of `/flags:VARIABLE:group` at most.
+// Maximum length of `/flags:VARIABLE:group` in bytes. `regex` tries each `]]` of a line, and this
+// limit keeps each try cheap.
 const TAIL: usize = 256;
 
-/// `pattern/flags:VARIABLE` or `pattern/flags:VARIABLE:group`; `at` is where it begins.
+/// Parses `pattern/flags:VARIABLE` or `pattern/flags:VARIABLE:group`, which starts at offset `at`.
 fn regex_of(body: &str, at: usize) -> Option<HoleKind> {
     let mut tail = body.len().saturating_sub(TAIL);
-    // The window may begin inside a character, and a slice from there would fail.
+    // Slicing inside a character would fail, so the offset is moved to a boundary.
     while !body.is_char_boundary(tail) {
         tail += 1;
     }
-    // The last slash, because the pattern may contain slashes without escapes.
+    // The last slash is used, because the pattern may contain unescaped slashes.
     let slash = tail + body.get(tail..)?.rfind('/')?;
     let (pattern, tail) = (body.get(..slash)?, body.get(slash + 1..)?);
     let mut fields = tail.split([':', '：']).map(str::trim);
@@ -336,7 +339,7 @@ fn regex_of(body: &str, at: usize) -> Option<HoleKind> {
     })
 }
 
-/// Where `]]` stands outside of quotes and brackets; else how many bytes were looked at.
+/// Returns the offset of `]]` outside of quotes and brackets, or else the number of scanned bytes.
 fn balanced(text: &str) -> Result<usize, usize> {
     let mut open: Vec<char> = Vec::new();
     let mut before = ' ';
@@ -349,14 +352,14 @@ fn balanced(text: &str) -> Result<usize, usize> {
         match c {
             '"' | '\'' | '`' if opens_quote(before) => match quoted(rest, c) {
                 Ok(length) => at += length - c.len_utf8(),
-                // A quote that nothing closes is a character as any other.
+                // An unclosed quote is an ordinary character.
                 Err(looked) if looked > SHORT => return Err(at + looked),
                 Err(_) => {}
             },
             '(' | '[' | '{' | '（' => open.push(c),
             ')' | '}' | ']' | '）' => match open.pop() {
                 Some(opened) if pairs(opened, c) => {}
-                // The parenthesis of the call itself opens before `text`.
+                // This may close the parenthesis of the call itself, which opens before `text`.
                 None if matches!(c, ')' | '）') => {}
                 _ => return Err(at + 1),
             },
@@ -368,10 +371,10 @@ fn balanced(text: &str) -> Result<usize, usize> {
     Err(text.len())
 }
 
-/// A line without its closing quote may be looked through this often.
+/// Maximum number of bytes that are scanned again after an unclosed quote.
 const SHORT: usize = 256;
 
-/// Whether a quote after this character begins a string: the one in `it's` does not.
+/// Returns whether a quote after this character starts a string. The quote in `it's` does not.
 fn opens_quote(before: char) -> bool {
     before.is_whitespace()
         || matches!(
@@ -388,12 +391,14 @@ fn pairs(open: char, close: char) -> bool {
     }
 }
 
-/// The length of a string with its quotes, on one line; else how many bytes were looked at.
+/// Returns the length of a one-line string including its quotes, or else the number of scanned
+/// bytes.
 fn quoted(text: &str, quote: char) -> Result<usize, usize> {
     let mut escaped = false;
     for (at, c) in text.char_indices().skip(1) {
         match c {
-            // Only a template literal spans lines; any other open quote is an apostrophe.
+            // Only a template literal can contain line breaks. Any other unclosed quote is an
+            // apostrophe.
             '\n' if quote != '`' => return Err(at),
             _ if escaped => escaped = false,
             '\\' => escaped = true,

@@ -1,12 +1,13 @@
-//! Values as Markdown lists, as prompts show them.
+//! Formats values as Markdown lists for prompts.
 
 use quillet_core::{Map, Value, json};
 
-/// Deeper than this a value is printed as JSON.
+/// Maximum depth of lists. Values below it are printed as JSON.
 const DEPTH: usize = 32;
 
-/// A value as a list of Markdown: ``* `key`: value`` for objects, `- value` for lists,
-/// JSON for the rest. `title` names the field whose value heads an object in a list.
+/// Formats a value as a Markdown list: ``* `key`: value`` for objects, `- value` for lists, and
+/// JSON for other values. `title` names the field that is used as the heading of an object in a
+/// list.
 #[must_use]
 pub fn to_markdown(value: &Value, title: Option<&str>) -> String {
     let mut out = String::new();
@@ -65,11 +66,11 @@ impl MarkdownWriter<'_> {
         }
     }
 
-    /// An object in a list: what it is called stands at its head.
+    /// Writes an object in a list, with its title on the line of the bullet.
     fn titled(&mut self, map: &Map, level: usize) {
         let title = self
             .title
-            // A list or an object does not fit on the line of the bullet.
+            // A list or an object does not fit on that line.
             .filter(|title| map.get(title).is_some_and(|value| value.depth() == 0));
         if let Some(value) = title.and_then(|title| map.get(title)) {
             self.out.push(' ');
@@ -98,7 +99,7 @@ enum MarkdownValue<'v> {
     Plain(&'v Value),
 }
 
-/// What is printed over several lines. A list of one item is its item.
+/// Classifies a value for printing. A list of a single scalar is printed as that scalar.
 fn nested(value: &Value, level: usize) -> MarkdownValue<'_> {
     match value {
         _ if level > DEPTH => MarkdownValue::Plain(value),

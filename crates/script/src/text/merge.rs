@@ -1,21 +1,22 @@
-//! What a script has of the scripts that it extends.
+//! Merges the configuration of a script with that of its parents.
 
 use std::sync::Arc;
 
 use indexmap::IndexMap;
 use quillet_core::{Map, Value, ValueList};
 
-/// The key, or the beginning of the text, that says how a list is merged.
+/// Key or prefix of the marker that specifies how a list is merged.
 const MARKER: &str = "@inheritMerge";
 
-/// Objects inside each other that are merged; deeper ones are the child's.
+/// Maximum depth to which objects are merged. Below it, the child's value is used.
 const DEPTH: usize = 100;
 
-/// A configuration with what its parents have, nearest first: the child wins, objects are
-/// merged in depth, and lists are the parents' items and then the child's.
+/// Merges a configuration with those of its parents, nearest first. The child's values take
+/// precedence, objects are merged recursively, and lists contain the parents' items followed by the
+/// child's.
 ///
-/// The first item of a list may say otherwise: `@inheritMerge(.end)` or
-/// `{"@inheritMerge": ".end"}` puts the parents' items behind, `false` takes none of them.
+/// The first item of a list can change this: `@inheritMerge(.end)` or `{"@inheritMerge": ".end"}`
+/// puts the parents' items last, and `false` leaves them out.
 ///
 /// ```
 /// use quillet_core::Value;
@@ -44,7 +45,7 @@ fn merged(child: &Value, parents: &[&Value], level: usize) -> Value {
 fn maps(child: &Map, parents: &[&Value], level: usize) -> Value {
     let mut keys: IndexMap<&Arc<str>, Vec<&Value>> = IndexMap::new();
     let parents = parents.iter().filter_map(|parent| parent.as_map());
-    // The child comes first, so its values win and its keys keep their order.
+    // The child comes first, so its values take precedence and its key order is preserved.
     for map in std::iter::once(child).chain(parents) {
         for (key, value) in map {
             keys.entry(key).or_default().push(value);
@@ -57,7 +58,7 @@ fn maps(child: &Map, parents: &[&Value], level: usize) -> Value {
     Value::Map(merged.collect())
 }
 
-/// Where a parent's items go.
+/// The position of a parent's items.
 #[derive(Clone, Copy, PartialEq)]
 enum MergePosition {
     Before,
@@ -73,24 +74,25 @@ fn lists(child: &ValueList, parents: &[&Value]) -> Value {
     }
     let (mut before, mut behind): (Vec<&[Value]>, Vec<&[Value]>) = (Vec::new(), Vec::new());
     for parent in parents {
-        // A parent with another type has no items to add: the type of the child wins.
+        // A parent value of another type has no items to add, so the child's type is used.
         let Value::List(items) = parent else { continue };
         let (marker, items) = marked(items);
         match mode {
             MergePosition::Behind => behind.push(items),
             _ => before.push(items),
         }
-        // This parent takes nothing from its own parents, so the farther ones do not count.
+        // This parent excludes the items of its own parents, so any farther ones are ignored.
         if marker == Some(MergePosition::Nowhere) {
             break;
         }
     }
-    // Parents come nearest first, but in front of the child the farthest one begins.
+    // Parents are ordered nearest first, but items before the child's start with the farthest
+    // parent.
     let parts = before.into_iter().rev().chain([own]).chain(behind);
     Value::List(parts.flatten().cloned().collect())
 }
 
-/// A list's marker, and its items without it.
+/// Splits a list into its marker and its items.
 fn marked(list: &[Value]) -> (Option<MergePosition>, &[Value]) {
     let found = list
         .split_first()

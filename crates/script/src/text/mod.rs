@@ -1,7 +1,7 @@
-//! What stands inside of a message: prefixes, holes, templates, biases.
+//! Elements of a message text: prefixes, holes, templates, biases.
 //!
-//! Functions from text to data, without a run: none of them calls a model, a script or
-//! JavaScript. Only [`template`] waits, for functions that a template calls.
+//! The functions convert text to data without a run. They do not call models, scripts or
+//! JavaScript. Only [`template`] is asynchronous, because a template may call functions.
 
 pub mod bias;
 pub mod hole;

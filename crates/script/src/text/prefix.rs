@@ -1,8 +1,8 @@
-//! Marks at the beginning of a string.
+//! Marks at the start of a string.
 //!
-//! What has no mark, or one that is not well formed, is plain text.
+//! A string without a valid mark is plain text.
 
-/// The name in a text that is nothing but `$name(…)`, without its sign.
+/// Returns the name in a text that consists only of `$name(…)`, without the `$`.
 ///
 /// ```
 /// use quillet_script::text::prefix::looks_like_call;
@@ -20,74 +20,74 @@ pub fn looks_like_call(text: &str) -> Option<&str> {
     (is_name && rest.ends_with(')')).then_some(name)
 }
 
-/// Where a string stands.
+/// The position of a string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TextPosition {
-    /// It is a message by itself: `:` and `+` need no `#`.
+    /// A complete message, in which `:` and `+` need no `#`.
     Message,
-    /// It is an argument, or what a directive gave.
+    /// An argument, or the result of a directive.
     Argument,
 }
 
-/// When a text is formatted.
+/// When a text is rendered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FormatTime {
-    /// As `formatStringStrategy` says.
+    /// As set by `formatStringStrategy`.
     #[default]
     Default,
     /// `~`: never.
     Raw,
     /// `!`: immediately.
     Immediate,
-    /// `?=`: it is an expression.
+    /// `?=`: evaluated as an expression.
     Expression,
 }
 
-/// Where a message goes.
+/// The placement of a message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MessagePlacement<'t> {
-    /// Behind the others.
+    /// After all others.
     #[default]
     Push,
-    /// `#:[index:role]`: in the place of another.
+    /// `#:[index:role]`: replaces another message.
     Replace {
-        /// From 0, or from the end where negative; the last where it is omitted.
+        /// Index from 0, or from the end if negative. Default: the last message.
         index: Option<i64>,
-        /// Its new role; the old one where it is omitted.
+        /// New role. Default: the role of the replaced message.
         role: Option<&'t str>,
     },
-    /// `#+[index:role]`: before another.
+    /// `#+[index:role]`: inserted before another message.
     Insert {
-        /// From 0, or from the end where negative; behind all where it is omitted.
+        /// Index from 0, or from the end if negative. Default: after all messages.
         index: Option<i64>,
-        /// Its role; `user` where it is omitted.
+        /// Role. Default: `user`.
         role: Option<&'t str>,
     },
 }
 
-/// A string without its marks, and what they say.
+/// A string without its marks, and their meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PrefixedText<'t> {
-    /// Where it goes.
+    /// The placement of the message.
     pub place: MessagePlacement<'t>,
-    /// When it is formatted.
+    /// When it is rendered.
     pub form: FormatTime,
-    /// The rest.
+    /// The text after the marks.
     pub text: &'t str,
-    /// Bytes of the marks before it.
+    /// Length of the marks in bytes.
     pub start: usize,
-    /// What to write instead of a mark that the language gave up in its version 0.9.0.
+    /// Replacement for a mark that was removed from the language in version 0.9.0.
     pub deprecated: Option<&'static str>,
 }
 
-/// Reads the marks of a string.
+/// Parses the marks of a string.
 #[must_use]
 pub fn read(text: &str, position: TextPosition) -> PrefixedText<'_> {
     let read = placed(text, position).or_else(|| formatted(text));
     read.unwrap_or_else(|| plain(text))
 }
 
-/// What an expression gave: `#` (and `!`) at its beginning says to format it immediately.
+/// Parses the result of an expression. A leading `#` or `!` requests immediate rendering.
 #[must_use]
 pub fn expression_result(text: &str) -> (FormatTime, &str) {
     match text.strip_prefix(['#', '!']) {
@@ -106,7 +106,7 @@ fn plain(text: &str) -> PrefixedText<'_> {
     }
 }
 
-/// `~`, `!`, `?=`, and the old `#`.
+/// Parses `~`, `!`, `?=`, and the deprecated `#`.
 fn formatted(text: &str) -> Option<PrefixedText<'_>> {
     let marks = [
         ("~", FormatTime::Raw),
@@ -114,13 +114,14 @@ fn formatted(text: &str) -> Option<PrefixedText<'_>> {
         ("?=", FormatTime::Expression),
     ];
     for (mark, form) in marks {
-        // A mark with nothing behind it is a text: `mark='!'`.
+        // A mark with no text after it is text itself: `mark='!'`.
         if let Some(rest) = text.strip_prefix(mark).filter(|rest| !rest.is_empty()) {
             return Some(without(text, rest, form));
         }
     }
     let rest = text.strip_prefix('#')?;
-    // `# Title` is Markdown and `#1` a number: only what has something to format was meant.
+    // `# Title` is Markdown and `#1` a number, so `#` is a mark only before text with holes or
+    // templates.
     if !rest.contains("{{") && !rest.contains("[[") {
         return None;
     }
@@ -138,11 +139,11 @@ fn without<'t>(text: &'t str, rest: &'t str, form: FormatTime) -> PrefixedText<'
     }
 }
 
-/// `#:`, `#+`; as a message `:`, `+`, and the old `!:`, `!+`.
+/// Parses `#:` and `#+`, and for messages also `:`, `+`, and the deprecated `!:`, `!+`.
 fn placed(text: &str, position: TextPosition) -> Option<PrefixedText<'_>> {
     let (mark, rest) = match text.strip_prefix('#') {
         Some(rest) => ("#", rest),
-        // An argument such as `:smile:` or `+1` is text; only `#` makes a placement there.
+        // In arguments only `#` starts a placement, because `:smile:` or `+1` is text.
         None if position == TextPosition::Argument => return None,
         None => match text.strip_prefix('!') {
             Some(rest) => ("!", rest),
@@ -172,13 +173,13 @@ fn placed(text: &str, position: TextPosition) -> Option<PrefixedText<'_>> {
 
 type BracketParts<'t> = (Option<i64>, Option<&'t str>, &'t str);
 
-/// `[index:role]` with parts omitted, or nothing. `None` where they are not well formed.
+/// Parses `[index:role]`, in which all parts are optional. Returns `None` if it is malformed.
 fn brackets(text: &str) -> Option<BracketParts<'_>> {
     let Some(inside) = text.strip_prefix('[') else {
         return Some((None, None, text));
     };
     if inside.starts_with('[') {
-        // The message begins with a hole.
+        // The brackets are a hole at the start of the message.
         return Some((None, None, text));
     }
     let (inside, rest) = inside.split_once(']')?;

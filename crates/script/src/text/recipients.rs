@@ -1,32 +1,33 @@
-//! Whom a message is for.
+//! Recipients of a message.
 
 use std::ops::Range;
 
-/// The name that means every role.
+/// The name that addresses all roles.
 pub const ALL: &str = "all";
 
-/// One whom a message is for.
+/// A recipient of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recipient {
-    /// The role's name; [`ALL`] for every one.
+    /// The role's name; [`ALL`] for all roles.
     pub name: String,
-    /// Whether it has `PM`, `DM` or `私`: one such makes the whole message private.
+    /// Whether it has `PM`, `DM` or `私`. A single private recipient makes the whole message
+    /// private.
     pub private: bool,
 }
 
-/// A list in brackets that cannot be read.
+/// An error in a bracketed list of recipients.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NoRecipient {
-    /// Its bytes in the list.
+    /// Byte range of the invalid entry in the list.
     pub range: Range<usize>,
-    /// What is wrong and how to fix it.
+    /// The problem and how to fix it.
     pub message: String,
 }
 
-/// The recipients that a message's text begins with, and the rest of it.
+/// Parses the recipients at the start of a message. Returns them and the text after them.
 ///
-/// `@a, @b(PM) text`. Nobody where the text does not begin so; an address as `@a.example` or a mark
-/// that is not known is text. Whether they are roles of the chat is for the caller to check.
+/// The form is `@a, @b(PM) text`. Any other text has no recipients, including an address such as
+/// `@a.example` or an unknown mark. The caller must check that the names are roles.
 ///
 /// ```
 /// use quillet_script::text::recipients::leading;
@@ -48,24 +49,23 @@ pub fn leading(text: &str) -> (Vec<Recipient>, &str) {
         rest = comma.unwrap_or(blank).trim_start();
         next = match comma {
             Some(after) => after.trim_start(),
-            // `@a @b text`: without a comma the second is a part of the text.
+            // `@a @b text`: without a comma, the second name is part of the text.
             None => break,
         };
     }
     (found, rest)
 }
 
-/// The recipients in the brackets of `user[@dobby(私), @other]`, without the brackets. The `@` may
-/// be omitted.
+/// Parses the text in the brackets of `user[@dobby(私), @other]`. The `@` is optional.
 ///
 /// # Errors
-/// The first entry that is no name, with its place in `text`.
+/// The first entry that is not a name, with its range in `text`.
 pub fn bracketed(text: &str) -> Result<Vec<Recipient>, NoRecipient> {
     let mut at = 0;
     let mut found = Vec::new();
     for entry in text.split([',', '，']) {
         let range = at..at + entry.len();
-        // Both commas are one character; the wide one has three bytes.
+        // Either comma is a single character, but the full-width one has three bytes.
         let comma = text.get(range.end..).and_then(|rest| rest.chars().next());
         at = range.end + comma.map_or(0, char::len_utf8);
         found.push(entry_of(entry.trim()).ok_or_else(|| NoRecipient {
@@ -84,16 +84,16 @@ fn entry_of(entry: &str) -> Option<Recipient> {
     rest.is_empty().then_some(recipient)
 }
 
-/// `@name` or `@name(PM)`, and what follows it.
+/// Parses `@name` or `@name(PM)`. Returns the text after it.
 fn one(text: &str) -> Option<(Recipient, &str)> {
     let (recipient, rest) = named(text.strip_prefix('@')?)?;
     let mut chars = rest.chars();
     let ends = match chars.next() {
         None => true,
         Some(',' | '，' | '、' | ':' | '：' | '。' | '！' | '？') => true,
-        // `@a.` ends a sentence, `@a.example` is an address.
+        // `@a.` ends a sentence, but `@a.example` is an address.
         Some('.' | '!' | '?' | ';') => !chars.next().is_some_and(char::is_alphanumeric),
-        // The parenthesis of `@a(PM)` ends the name, so text may follow without a blank.
+        // The parenthesis in `@a(PM)` ends the name, so text may follow without a space.
         Some(c) => c.is_whitespace() || recipient.private,
     };
     ends.then_some((recipient, rest))

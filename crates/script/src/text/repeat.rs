@@ -1,54 +1,55 @@
-//! Answers that go round in circles.
+//! Detects answers that repeat themselves.
 //!
-//! The end of what was written so far is looked at again whenever it has grown by a part of
-//! itself, so that a whole stream costs a constant for each of its bytes.
+//! The end of the text is checked again whenever a fixed fraction of the window is new, so the cost
+//! per byte of a stream is constant.
 
-/// How often the end repeats before an answer is cut, if `minTailRepeatCount` is not set.
+/// Number of repetitions after which an answer is cut, if `minTailRepeatCount` is not set.
 pub const DEFAULT_COUNT: usize = 7;
 
-// A rule or a table in Markdown repeats one mark many times on purpose.
-/// Blanks and rules (`-----`) are meant up to this many.
+// Number of repetitions of white space or rules (`-----`) that is accepted. Markdown rules and
+// tables repeat a mark intentionally.
 const RULES: usize = 120;
 
-/// Newlines are meant up to this many.
+/// Number of repeated newlines that is accepted.
 const NEWLINES: usize = 18;
 
-/// Bytes of the end that are looked at: with the default count a unit may have 2,340.
+/// Number of bytes at the end that are checked. With the default count, a unit may have up to 2,340
+/// bytes.
 const WINDOW: usize = 16 << 10;
 
-/// A look costs the whole window, so it waits for this part of it to be new.
+/// A check costs a whole window, so it waits until this fraction of the window is new.
 const PART: usize = 32;
 
-/// Watches a stream of text for an end that repeats.
+/// Detects a repeated end in a stream of text.
 #[derive(Clone, Debug)]
 pub struct Repeats {
     count: usize,
     /// The end of the text.
     tail: Vec<u8>,
-    /// Bytes since the last look.
+    /// Bytes since the last check.
     fresh: usize,
 }
 
 impl Repeats {
-    /// Watches for this many repetitions; 0 watches for none, and 1 counts as 2.
+    /// Detects this number of repetitions. 0 disables the detection, and 1 counts as 2.
     #[must_use]
     pub fn new(min_count: usize) -> Self {
         Repeats {
-            // Every end stands there once, so a count of 1 would cut every answer.
+            // Every end occurs once, so a count of 1 would cut every answer.
             count: if min_count == 1 { 2 } else { min_count },
             tail: Vec::new(),
             fresh: 0,
         }
     }
 
-    /// Takes the next piece; gives the unit that repeats at the end of all pieces.
+    /// Adds a chunk. Returns the unit that is repeated at the end of the text, if any.
     pub fn push(&mut self, piece: &str) -> Option<String> {
         if self.count == 0 {
             return None;
         }
         self.tail.extend_from_slice(piece.as_bytes());
         self.fresh += piece.len();
-        // Twice the window, so that bytes are moved once per window and not at every piece.
+        // Twice the window, so that bytes are moved once per window instead of for every chunk.
         if self.tail.len() > 2 * WINDOW {
             self.tail.drain(..self.tail.len() - WINDOW);
         }
@@ -59,28 +60,27 @@ impl Repeats {
         self.unit()
     }
 
-    /// The shortest unit that the end repeats often enough.
+    /// Returns the shortest unit that is repeated often enough at the end.
     fn unit(&self) -> Option<String> {
         let window = self.tail.get(self.tail.len().saturating_sub(WINDOW)..)?;
-        // Reversed, because the Z function compares with the beginning and not with the end.
+        // Reversed, because the Z function compares with the start of a text, not its end.
         let reversed: Vec<u8> = window.iter().rev().copied().collect();
         let runs = runs(&reversed);
         let longest = window.len() / self.count;
         (1..=longest).find_map(|length| {
             let run = length + runs.get(length).copied().unwrap_or(0);
-            // Most lengths end here, before anything is looked at.
+            // A cheap test that excludes most lengths.
             if run < self.count.saturating_mul(length) {
                 return None;
             }
-            // A unit that begins inside a character is skipped; the search goes on with longer
-            // ones.
+            // A unit that starts inside a character is skipped, and longer units are tried.
             let unit = std::str::from_utf8(window.get(window.len() - length..)?).ok()?;
             (run >= needed(unit, self.count).saturating_mul(length)).then(|| unit.to_owned())
         })
     }
 }
 
-/// How often this unit has to stand there.
+/// Returns the number of repetitions that a unit needs.
 fn needed(unit: &str, count: usize) -> usize {
     if unit.chars().all(|c| matches!(c, '\n' | '\r')) {
         return count.max(NEWLINES);
@@ -91,7 +91,7 @@ fn needed(unit: &str, count: usize) -> usize {
     count.max(RULES)
 }
 
-/// For each length, how many bytes from there are as those from the beginning (the Z function).
+/// The Z function: for each offset, the length of the common prefix with the whole text.
 fn runs(text: &[u8]) -> Vec<usize> {
     let mut runs = vec![0; text.len()];
     let (mut left, mut right) = (0, 0);

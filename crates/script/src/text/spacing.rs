@@ -1,10 +1,10 @@
-//! Blanks around what is put in the middle of a text. An author leaves one on each side, and the
-//! superfluous ones go (rule 65 of `docs/scripts/language.md`).
+//! White space around inserted values. Authors leave a space on each side, and superfluous ones are
+//! removed (rule 65 of `docs/scripts/language.md`).
 
-/// Puts a value behind the text so far, and the text that follows behind it.
+/// Appends a value and the text after it to a text.
 ///
-/// The blank that an author must leave around `[[@…]]` and `[[/…/:X]]` stays one blank, and goes
-/// where the value brings its own or is empty, and before punctuation.
+/// The space that an author must leave around `[[@…]]` and `[[/…/:X]]` becomes a single space. It
+/// is removed if the value is empty or has its own space there, and before punctuation.
 ///
 /// ```
 /// use quillet_script::text::spacing::splice;
@@ -21,7 +21,7 @@ pub fn splice(out: &mut String, value: &str, after: &str) {
     };
     let spaced = out.is_empty() || out.ends_with(char::is_whitespace);
     if !gap.is_empty() && !spaced && !begins_with_punctuation(rest) {
-        // One byte is one blank, because the gap holds only spaces and tabs.
+        // One byte is one space, because the gap contains only spaces and tabs.
         out.push_str(gap.get(..1).unwrap_or(gap));
     }
     out.push_str(rest);
@@ -39,7 +39,8 @@ fn is_blank(c: char) -> bool {
     c == ' ' || c == '\t'
 }
 
-/// Whether a text begins with a mark that no blank comes before. `.5` and `:name` begin words.
+/// Returns whether a text starts with punctuation that follows without a space. `.5` and `:name`
+/// are words.
 fn begins_with_punctuation(text: &str) -> bool {
     let mut chars = text.chars();
     match chars.next() {

@@ -1,13 +1,13 @@
 //! Structured system messages.
 //!
-//! All system messages of a dialogue become one: they are added in order and printed once.
+//! All system messages of a dialogue are combined: they are added in order and rendered once.
 
 use quillet_core::{Map, Value, nearest};
 
-/// The title of the notes, where `SystemNotesTitle` says nothing else.
+/// Default title of the notes, if `SystemNotesTitle` is not set.
 pub const NOTES_TITLE: &str = "Notes:";
 
-/// The title of the output, where `SystemOutputTitle` is not set or has no `{{type}}`.
+/// Default title of the output, if `SystemOutputTitle` is not set or does not contain `{{type}}`.
 pub const OUTPUT_TITLE: &str = "Output ({{type}}):";
 
 const FIELDS: [&str; 4] = ["background", "content", "output", "notes"];
@@ -17,13 +17,13 @@ const FIELDS: [&str; 4] = ["background", "content", "output", "notes"];
 pub struct Titles<'a> {
     /// `SystemNotesTitle`.
     pub notes: Option<&'a str>,
-    /// `SystemOutputTitle`: must have `{{type}}`, or it counts as not set.
+    /// `SystemOutputTitle`. Ignored if it does not contain `{{type}}`.
     pub output: Option<&'a str>,
-    /// What `{{type}}` stands for: the type of `response_format`; `text` without.
+    /// Value of `{{type}}`: the type of `response_format`, by default `text`.
     pub output_type: Option<&'a str>,
 }
 
-/// The system messages of a dialogue, gathered.
+/// The combined system messages of a dialogue.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct System {
     background: Vec<FieldText>,
@@ -32,22 +32,22 @@ pub struct System {
     notes: Vec<FieldText>,
 }
 
-/// One text of a field.
+/// A text of a field.
 #[derive(Clone, Debug, PartialEq)]
 struct FieldText {
     text: String,
     /// Whether it was an item of a list.
     item: bool,
-    /// Parts of a field are in this order, and those of one order as they came.
+    /// Texts of a field are sorted by this value, and by insertion order if it is equal.
     order: f64,
 }
 
 impl System {
-    /// Adds a message: a text counts as `content`; an object has the four fields, each a
-    /// text, a list of texts, or `{value, order}` with one of these.
+    /// Adds a message. A text is added to `content`. An object has the four fields, each a text, a
+    /// list of texts, or `{value, order}` with one of these.
     ///
     /// # Errors
-    /// What cannot be a system message, in words.
+    /// Returns a message if the value cannot be a system message.
     pub fn add(&mut self, message: &Value) -> Result<(), String> {
         match message {
             Value::Map(fields) => self.add_fields(fields),
@@ -56,14 +56,14 @@ impl System {
         }
     }
 
-    /// Whether there is nothing to print.
+    /// Returns whether there is no text to render.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         let fields = [&self.background, &self.content, &self.output, &self.notes];
         fields.iter().all(|parts| parts.is_empty())
     }
 
-    /// Whether a field of that name says something.
+    /// Returns whether a field has any text.
     #[must_use]
     pub fn has(&self, field: &str) -> bool {
         match field {
@@ -75,8 +75,7 @@ impl System {
         }
     }
 
-    /// The one system message: background, content, output and notes, with a blank line
-    /// between them.
+    /// Renders the system message: background, content, output and notes, separated by blank lines.
     #[must_use]
     pub fn render(&self, titles: &Titles<'_>) -> String {
         let blocks = [
@@ -145,9 +144,9 @@ fn add_value(
     }
 }
 
-/// `{value, order}` in a list.
+/// Adds a list item, which may be `{value, order}`.
 fn add_item(parts: &mut Vec<FieldText>, field: &str, item: &Value) -> Result<(), String> {
-    // `add_value` does not know that it reads a list item, so the new parts are marked below.
+    // `add_value` cannot know that it handles a list item, so the new texts are marked below.
     let before = parts.len();
     add_value(parts, field, item, 0.0)?;
     parts
@@ -176,13 +175,13 @@ fn part(value: &Value, item: bool, order: f64) -> Option<FieldText> {
         Value::Str(text) => text.to_string(),
         other => quillet_core::json::to_string(other),
     };
-    // An empty text would print a title with nothing below it.
+    // An empty text would render a title without content.
     (!text.is_empty()).then_some(FieldText { text, item, order })
 }
 
 fn in_order(parts: &[FieldText]) -> Vec<&FieldText> {
     let mut parts: Vec<&FieldText> = parts.iter().collect();
-    // A stable sort keeps the sequence of texts with equal order. `total_cmp` accepts NaN.
+    // A stable sort preserves the sequence of texts with equal order. `total_cmp` accepts NaN.
     parts.sort_by(|a, b| a.order.total_cmp(&b.order));
     parts
 }
@@ -190,13 +189,13 @@ fn in_order(parts: &[FieldText]) -> Vec<&FieldText> {
 fn joined(parts: &[FieldText]) -> String {
     let texts: Vec<&str> = in_order(parts)
         .into_iter()
-        // A block text of YAML ends with a line feed; kept, it would print a blank line.
+        // A block scalar of YAML ends with a line feed, which would add a blank line.
         .map(|part| part.text.trim_end_matches('\n'))
         .collect();
     texts.join("\n")
 }
 
-/// A title and what stands under it; `all` for marks before single texts too.
+/// Renders a title and its texts. `all` adds bullets to single texts too.
 fn listed(title: &str, parts: &[FieldText], all: bool) -> String {
     if parts.is_empty() {
         return String::new();

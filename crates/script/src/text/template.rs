@@ -1,7 +1,7 @@
 //! Templates in messages.
 //!
-//! Only the author's text is a template. Values are put in as they are, but for values that
-//! the author wrote as templates themselves, in the front matter say: those are rendered first.
+//! Only text by the author is a template. Values are inserted unchanged, except those that the
+//! author wrote as templates, for example in the front matter. These are rendered first.
 
 use std::sync::Arc;
 
@@ -16,23 +16,23 @@ use quillet_template::{
 
 use crate::text::markdown::to_markdown;
 
-/// The format of scripts that name none.
+/// The format of scripts that do not set one.
 pub const DEFAULT_FORMAT: &str = "hf";
 
-/// The function that every template has: a value as a list in Markdown.
+/// A function that all templates have, which formats a value as a Markdown list.
 const TO_MARKDOWN: &str = "toMarkdown";
 
-/// Templates of the author inside each other.
+/// Maximum depth of templates in the values of variables.
 const DEPTH: usize = 16;
 
-// A server sees scripts of many users, so both the number and the bytes are bounded.
-/// Most compiled templates that are cached.
+// Maximum number of cached templates. Both the number and the size are limited, because a server
+// runs scripts of many users.
 const KEPT: usize = 1024;
 
-/// Most bytes of text of those that are cached.
+/// Maximum total size of the cached template texts in bytes.
 const KEPT_BYTES: u64 = 8 << 20;
 
-/// The names that scripts have for formats, and what they are here.
+/// Format names of scripts and the corresponding names of the factory.
 const FORMATS: [(&str, &str); 9] = [
     ("hf", "jinja-script"),
     ("huggingface", "jinja-script"),
@@ -45,54 +45,54 @@ const FORMATS: [(&str, &str); 9] = [
     ("langchain", "f-string"),
 ];
 
-/// The error of a template that was not rendered.
+/// Error for a template that cannot be rendered.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct TemplateError {
-    /// A stable code, as `template.syntax` or `render.limit`.
+    /// A stable code, such as `template.syntax` or `render.limit`.
     pub code: &'static str,
-    /// What is wrong, without the place.
+    /// The problem, without its location.
     pub message: String,
-    /// Where in the text that was given.
+    /// Span in the given text.
     pub span: Option<Span>,
-    /// The variable in whose own template it is, if it is not in the text that was given: then
-    /// `span` is a place in that.
+    /// The variable whose template has the error, if it is not in the given text. `span` then
+    /// refers to the text of that variable.
     pub variable: Option<String>,
     /// How to fix it.
     pub help: Option<String>,
 }
 
-/// What to render.
+/// A text to render and its context.
 #[expect(
     missing_debug_implementations,
     reason = "a bundle of borrowed trait objects"
 )]
 #[derive(Clone, Copy)]
 pub struct TemplateJob<'a> {
-    /// The format's name or alias; [`DEFAULT_FORMAT`] where it is empty.
+    /// Name or alias of the format. [`DEFAULT_FORMAT`] if empty.
     pub format: &'a str,
     /// The author's text.
     pub text: &'a str,
-    /// What it may name.
+    /// Variables of the template.
     pub variables: &'a Map,
-    /// What it may call, besides `toMarkdown`.
+    /// Functions of the template besides `toMarkdown`.
     pub functions: &'a dyn FunctionHost,
-    /// Bounds; `time` counts what functions take too.
+    /// Limits. `time` includes the time spent in functions.
     pub limits: &'a RenderLimits,
-    /// Whether the variable of that name is the author's text, and so a template too.
+    /// Returns whether the value of a variable is text by the author, and therefore a template.
     pub authored: &'a (dyn Fn(&str) -> bool + Sync),
-    /// Whether a name that has no value may be missing: a declared input that was not given, say.
+    /// Returns whether a name may be undefined, such as a declared input without a value.
     pub declared: &'a (dyn Fn(&str) -> bool + Sync),
 }
 
-/// Formats by name, and templates that were compiled before.
+/// Formats by name, and a cache of compiled templates.
 #[derive(Debug)]
 pub struct Templates {
     factory: TemplateFactory,
     compiled: Cache<TemplateKey, Arc<dyn CompiledTemplate>, ByText>,
 }
 
-/// A format and a text.
+/// A format and a text, as the key of the cache.
 type TemplateKey = (&'static str, Arc<str>);
 
 #[derive(Clone, Debug)]
@@ -100,13 +100,13 @@ struct ByText;
 
 impl Weighter<TemplateKey, Arc<dyn CompiledTemplate>> for ByText {
     fn weight(&self, (_, text): &TemplateKey, _: &Arc<dyn CompiledTemplate>) -> u64 {
-        // A flat surcharge, so that many tiny templates are not almost free.
+        // A fixed amount per entry, so that many tiny templates are not almost free.
         text.len() as u64 + 64
     }
 }
 
 impl Templates {
-    /// The formats of a factory, by their own names and by those of scripts.
+    /// Uses the formats of a factory, by their own names and by those of scripts.
     #[must_use]
     pub fn new(factory: Arc<TemplateFactory>) -> Self {
         Templates {
@@ -115,15 +115,15 @@ impl Templates {
         }
     }
 
-    /// Checks that there is a format of that name.
+    /// Checks that a format exists.
     ///
     /// # Errors
-    /// The names there are, and the nearest.
+    /// The format is unknown. The error lists the formats and suggests the most similar one.
     pub fn check_format(&self, format: &str) -> Result<(), TemplateError> {
         self.format(format).map(|_| ())
     }
 
-    /// The places of a text that an editor colours; none where there is no such format.
+    /// Returns the tokens for syntax highlighting in an editor. Empty if the format is unknown.
     pub(crate) fn tokens(&self, text: &str, format: &str) -> Vec<SemanticToken> {
         let format = self.format(format).ok();
         let format = format.and_then(|name| self.factory.format(name));
@@ -133,7 +133,7 @@ impl Templates {
         })
     }
 
-    /// Whether a text has anything to render: false is certain.
+    /// Returns whether a text needs rendering. `false` is certain.
     #[must_use]
     pub fn needs_rendering(&self, text: &str, format: &str) -> bool {
         match self.format(format) {
@@ -142,15 +142,15 @@ impl Templates {
                 ["{{", "{%", "{#"].iter().any(|mark| text.contains(mark))
             }
             Ok(_) => text.contains("{{"),
-            // The render says what is wrong.
+            // Rendering will report the error.
             Err(_) => true,
         }
     }
 
-    /// Compiles a text, or takes what was compiled before.
+    /// Compiles a text, or returns it from the cache.
     ///
     /// # Errors
-    /// There is no such format, or the text is no template of it.
+    /// The format is unknown, or the text is not a valid template.
     pub fn compile(
         &self,
         format: &str,
@@ -169,26 +169,27 @@ impl Templates {
             .factory
             .compile(format, &[TemplateSource::new(ENTRY, text)], &options)
             .map_err(|error| TemplateError::from(error).with_braces(text))?;
-        // Two tasks may compile the same text at once. The results are equal, so no lock is held.
+        // Two tasks may compile the same text concurrently. Their results are equal, so no lock is
+        // needed.
         self.compiled.insert(key, Arc::clone(&compiled));
         Ok(compiled)
     }
 
-    /// The text with its values in it. What a value does not hold prints nothing, and so does a
-    /// name that is declared without a value.
+    /// Renders a text. An undefined field of a value prints nothing, and neither does a declared
+    /// name without a value.
     ///
     /// # Errors
-    /// The text is no template, a function failed, a limit was reached, a template of the
-    /// author's names itself, or it reads a name that nothing has.
+    /// The text is not a valid template, a function fails, a limit is exceeded, a template of the
+    /// author includes itself, or the text reads an unknown name.
     pub async fn render(&self, job: &TemplateJob<'_>) -> Result<String, TemplateError> {
-        // A text without marks skips both the compiler and the cache.
+        // A text without template syntax skips both the compiler and the cache.
         if !self.needs_rendering(job.text, job.format) {
             return Ok(job.text.to_owned());
         }
         self.render_within(*job, Vec::new()).await
     }
 
-    /// Boxed, because a template may need others rendered first.
+    /// Boxed, because rendering is recursive: variables may be templates themselves.
     fn render_within<'a>(
         &'a self,
         job: TemplateJob<'a>,
@@ -219,9 +220,9 @@ impl Templates {
         })
     }
 
-    /// The template again, such that it fails where it reads one of these names. Jinja tells
-    /// where that is, so a branch that is not taken may name what nothing has; the other formats
-    /// read all that they name.
+    /// Compiles the template so that it fails where it reads an unknown name. Jinja reports that
+    /// location only if the branch is executed, so unused branches may contain unknown names. The
+    /// other formats read all their names.
     fn requiring(
         &self,
         job: &TemplateJob<'_>,
@@ -238,19 +239,18 @@ impl Templates {
             ..CompileOptions::default()
         };
         let sources = [TemplateSource::new(ENTRY, job.text)];
-        // Not cached: the required names depend on the variables of this job, not on the text
-        // alone.
+        // Not cached, because the required names depend on the variables of this job.
         Ok(self.factory.compile(format, &sources, &options)?)
     }
 
-    /// The variables, where some of those that the template names are the author's templates.
+    /// Renders the variables that are templates by the author. Returns `None` if there are none.
     async fn expanded<'a>(
         &'a self,
         job: TemplateJob<'a>,
         template: &dyn CompiledTemplate,
         path: &[&'a str],
     ) -> Result<Option<Map>, TemplateError> {
-        // The table is copied only once a value has to be replaced.
+        // The table is copied only if a value must be replaced.
         let mut expanded = None;
         for reference in &template.references().variables {
             if let Some((blank, value)) = trimmed(&job, &reference.path) {
@@ -273,7 +273,7 @@ impl Templates {
         Ok(expanded.map(Map::new))
     }
 
-    /// The name and the text of a variable that is a template of the author's.
+    /// Returns the name and the text of a variable that is a template by the author.
     fn template_of<'j>(
         &self,
         job: &TemplateJob<'j>,
@@ -295,7 +295,7 @@ impl Templates {
         Ok(Some((name, text)))
     }
 
-    /// The factory's name of a format.
+    /// Returns the factory's name of a format.
     fn format(&self, name: &str) -> Result<&'static str, TemplateError> {
         let name = if name.is_empty() {
             DEFAULT_FORMAT
@@ -326,13 +326,13 @@ impl Templates {
     }
 }
 
-/// A name in a template that nothing has.
+/// An unknown name in a template.
 struct UnknownName {
     name: String,
     span: Span,
 }
 
-/// Names that a template reads without asking whether they are there, and that nothing has.
+/// Returns the unknown names that a template reads without testing whether they exist.
 fn unknown(job: &TemplateJob<'_>, references: &References) -> Vec<UnknownName> {
     let mut found: Vec<UnknownName> = Vec::new();
     for reference in references.variables.iter().filter(|known| !known.optional) {
@@ -340,7 +340,7 @@ fn unknown(job: &TemplateJob<'_>, references: &References) -> Vec<UnknownName> {
             continue;
         };
         let has = |name: &str| job.variables.get(name).is_some() || (job.declared)(name);
-        // `{ name }` of an f-string keeps its blanks, so the trimmed name counts too.
+        // `{ name }` in an f-string includes its spaces, so the trimmed name counts too.
         if has(name) || has(name.trim()) || found.iter().any(|known| known.name == *name) {
             continue;
         }
@@ -353,10 +353,10 @@ fn unknown(job: &TemplateJob<'_>, references: &References) -> Vec<UnknownName> {
 }
 
 impl UnknownName {
-    /// Whether a render ended because it read this name.
+    /// Returns whether rendering failed because it read this name.
     fn is_reason_of(&self, error: &RenderError) -> bool {
         error.kind == quillet_template::ErrorKind::MissingVariable
-            // The engine gives the name in its message only, so the message is compared.
+            // The engine reports the name only in its message.
             && error.reason == format!("'{}' is undefined", self.name)
     }
 
@@ -379,10 +379,10 @@ impl UnknownName {
     }
 }
 
-/// The code of a diagnostic about a name that nothing has.
+/// Code of diagnostics about an unknown name.
 pub(crate) const UNKNOWN_NAME: &str = "script.unknown_name";
 
-/// `{ name }` of the format `fstring`: to Python the blanks are a part of the name.
+/// Handles `{ name }` in the format `fstring`, where Python includes the spaces in the name.
 fn trimmed<'v>(job: &TemplateJob<'v>, reference: &'v [String]) -> Option<(&'v str, &'v Value)> {
     let name = reference.first()?;
     let trimmed = name.trim();
@@ -392,7 +392,7 @@ fn trimmed<'v>(job: &TemplateJob<'v>, reference: &'v [String]) -> Option<(&'v st
     Some((name, job.variables.get(trimmed)?))
 }
 
-/// What a message's only source is called. Errors say the message's place instead.
+/// Name of a message's only source. Errors show the location of the message instead.
 const ENTRY: &str = "message";
 
 fn circular(name: &str, path: &[&str]) -> TemplateError {
@@ -407,7 +407,7 @@ fn circular(name: &str, path: &[&str]) -> TemplateError {
 }
 
 impl TemplateError {
-    /// The same; where a third brace is what is invalid, with its place and how to fix it.
+    /// Improves the error of a template with a third brace: adds its location and a fix.
     fn with_braces(self, text: &str) -> Self {
         let end = self.span.map_or(0, |span| span.start);
         let before = text.get(..end).unwrap_or_default();
@@ -424,7 +424,7 @@ impl TemplateError {
         }
     }
 
-    /// The same, in the template that a variable is.
+    /// Attributes an error to the template in a variable.
     fn of(self, variable: &str) -> Self {
         TemplateError {
             variable: self.variable.or_else(|| Some(variable.to_owned())),
@@ -432,7 +432,7 @@ impl TemplateError {
         }
     }
 
-    /// The finding, for a text that was written in one piece.
+    /// Converts the error to a diagnostic about a given source text.
     #[must_use]
     pub fn diagnostic(&self, source: &str, text: &str) -> Diagnostic {
         let found = Diagnostic::error(self.code, source, &self.message);
@@ -474,7 +474,7 @@ impl From<Box<RenderError>> for TemplateError {
     }
 }
 
-/// A script's functions, and those that every template has. The script's own win.
+/// Functions of a script, which take precedence, and those that all templates have.
 struct WithOwn<'a>(&'a dyn FunctionHost);
 
 impl FunctionHost for WithOwn<'_> {
@@ -512,7 +512,7 @@ impl FunctionHost for WithOwn<'_> {
     }
 }
 
-/// `toMarkdown(value, title)`.
+/// Implements `toMarkdown(value, title)`.
 fn markdown(arguments: &CallArguments) -> Value {
     let title = arguments
         .positional

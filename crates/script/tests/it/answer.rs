@@ -1,4 +1,4 @@
-//! Answers of models read in every form, and the words that ask models for the form.
+//! Parsing model answers in every format, and the instructions that request the formats.
 
 use proptest::prelude::*;
 use quillet_core::{Map, Value, json};
@@ -596,7 +596,8 @@ fn what_is_wrong_with_should_think_is_said() {
 }
 
 proptest! {
-    /// Whatever a model writes is read or refused, and thoughts are found wherever it is cut.
+    /// Any model output is either parsed or rejected, and thinking is found however the text is
+    /// split.
     #[test]
     fn nothing_that_a_model_writes_breaks_its_reader(
         pieces in prop::collection::vec(prop::sample::select(&[

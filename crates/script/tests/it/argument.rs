@@ -1,4 +1,4 @@
-//! Argument strings: recorded vectors, and what the vectors do not say.
+//! Argument strings: recorded vectors, and cases that the vectors do not cover.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ fn span_of(text: &str) -> Span {
     }
 }
 
-/// One recorded vector: what was parsed, with which names and which options of that library.
+/// A recorded vector: the parsed text, its names, and the options of the other library.
 struct Vector {
     row: Map,
 }
@@ -58,7 +58,7 @@ impl Vector {
             let present = entries.into_iter().filter_map(|(k, v)| Some((k, v?)));
             return Some(Value::Map(present.collect()));
         }
-        // Other marks than ours are an option of that library, not of the language.
+        // Other delimiters are an option of that library, not of the language.
         let input = match self.option("delimiter") {
             Some(_) => input.replace(';', ",").replace(':', "="),
             None => input.to_owned(),
@@ -74,7 +74,7 @@ impl Vector {
         self.shaped(&bound)
     }
 
-    /// That library can leave names or places out; we always give both.
+    /// That library can omit names or positions; this crate always returns both.
     fn slot(&self, slot: ArgumentSlot) -> ArgumentSlot {
         match slot {
             ArgumentSlot::PlaceAndName(name) if self.is_on("excludeAutoNamedFromPositional") => {
@@ -149,7 +149,7 @@ impl Vector {
         }
     }
 
-    /// These few templates hold expressions that JavaScript's templates know too.
+    /// These few templates contain only expressions that JavaScript template literals support too.
     fn rendered(&self, template: &str) -> Value {
         let script = template
             .replace("{{", "${")
@@ -174,14 +174,14 @@ impl Vector {
                 ArgumentSlot::Place,
                 Some(Value::Str(Arc::clone(&argument.text))),
             ),
-            // That library takes an unknown name for `undefined`; in a run it is an error.
+            // That library evaluates an unknown name to `undefined`; in a run it is an error.
             Err(EvalError::Unknown { .. }) => (argument.slot(), None),
             Err(error) => panic!("{}: {error:?}", argument.text),
         }
     }
 }
 
-/// `undefined` has no form in a value: a field of it is absent, and an item of it is null.
+/// A value cannot represent `undefined`: such a field is omitted, and such an item is null.
 fn plain_value(value: &Value) -> Option<Value> {
     match value {
         Value::Map(map) if map.get("$undefined").is_some() => None,
@@ -332,7 +332,7 @@ fn places_point_into_the_file() {
             end: 117
         }
     );
-    // YAML's escapes: the text is not the file's.
+    // With YAML escapes, the text differs from the file.
     let escaped = parse(text, Span { start: 5, end: 90 }).unwrap();
     assert_eq!(escaped.items[1].span, Span { start: 5, end: 90 });
 }

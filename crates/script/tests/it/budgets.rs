@@ -1,4 +1,4 @@
-//! What models may cost in a run: tokens and money, as the script sees them and as they end it.
+//! Token and cost limits of a run, and how scripts see them.
 
 use serde_json::json;
 
@@ -64,7 +64,7 @@ fn a_run_ends_with_an_error_that_names_the_bound() {
     hold(cases);
 }
 
-/// It makes no difference what asks: a repair, a tool's turn, a script that is called.
+/// The limit applies to every request: a repair, a turn with tools, a called script.
 #[test]
 fn every_request_counts() {
     let table = [
@@ -82,7 +82,7 @@ fn every_request_counts() {
             "run": "main.ai.yaml",
             "llm": [{"match": "", "reply": "neither of them"}],
             "limits": {"tokens": 5},
-            // One answer is more than that; a second is not asked for.
+            // The first answer already exceeds the limit, so there is no second request.
             "expect": {"error_contains": ["(limit of this run: 5)"], "request_count": 1},
         });
         serde_json::from_value(json).unwrap()

@@ -1,4 +1,4 @@
-//! One call of a model, against scripted ones.
+//! Model calls against scripted models.
 
 use std::future::pending;
 use std::sync::{Arc, Mutex};
@@ -15,7 +15,7 @@ use quillet_script::{ErrorKind, ScriptError};
 
 use crate::call_models::{Rule, Scripted};
 
-/// Records the pieces that it gets.
+/// Records the received deltas.
 #[derive(Default)]
 pub(crate) struct Watcher(pub(crate) Mutex<Vec<String>>);
 
@@ -139,7 +139,7 @@ async fn variables_of_a_script_never_reach_a_provider() {
     assert_eq!(sent, expected);
 }
 
-/// Its tokens are characters.
+/// A tokenizer with one token per character.
 #[derive(Debug)]
 struct Characters;
 
@@ -186,7 +186,7 @@ async fn biases_go_to_who_takes_them_and_are_warned_of_else() {
         let answer = ask(asked, &NoCallObserver).await.unwrap();
         let sent = model.asked()[0].options.extra["logit_bias"].clone();
         if effect.is_empty() {
-            // a, b, and what the author gave; never the blank.
+            // a, b, and the author's own entry; never the space.
             let expected = serde_json::json!({"97": 1.2_f64.ln(), "98": -100.0, "7": 1});
             assert_eq!(sent.as_object().unwrap().len(), 3);
             for (id, bias) in expected.as_object().unwrap() {
@@ -201,7 +201,7 @@ async fn biases_go_to_who_takes_them_and_are_warned_of_else() {
     }
 }
 
-/// Says one word, and no more.
+/// A model that sends one word and then nothing.
 #[derive(Debug)]
 struct Silent(bool);
 
@@ -251,7 +251,7 @@ async fn a_model_that_says_nothing_is_waited_for_as_long_as_told() {
     }
 }
 
-/// Ends a call at its first piece.
+/// An observer that ends the call at the first delta.
 struct Stopping;
 
 impl CallObserver for Stopping {

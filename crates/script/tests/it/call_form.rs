@@ -1,4 +1,4 @@
-//! Answers held to their form: choices, schemas, formats, thinking.
+//! Constraints on answers: choices, schemas, formats, thinking.
 
 use quillet_core::{Message, Role, json};
 use quillet_script::answer::ChoiceConstraint;
@@ -77,8 +77,8 @@ async fn a_random_choice_asks_nobody() {
     assert!(model.asked().is_empty());
 }
 
-/// Asks `give` with these settings and output, and rules; gives the value or the error, and
-/// the number of requests.
+/// Calls the scripted model with these settings, output and rules. Returns the value or the error,
+/// and the number of requests.
 async fn form(
     settings: &str,
     output: &str,
@@ -163,7 +163,7 @@ async fn answers_are_read_in_the_form_that_is_asked_for() {
             r#"{"aa":2,"bb":1}"#,
             2,
         ),
-        // Not repaired: kept, or an error.
+        // Not repaired: returned as text, or an error.
         (
             format("json"),
             BOTH,
@@ -376,8 +376,8 @@ fn settings_that_stand_outside_of_parameters_are_read_like_the_others() {
     }
 }
 
-/// A value that was cut may well have its form: a number without its last digits, an option
-/// that is the beginning of another one, an object that some more was to follow.
+/// A truncated answer may still be valid: a number without its last digits, an option that is the
+/// prefix of another, or an object before trailing text.
 #[tokio::test]
 async fn what_did_not_end_by_itself_is_read_as_no_value() {
     use quillet_core::chat::FinishReason::{ContentFilter, Error, Length, Pause, Refusal, Stop};

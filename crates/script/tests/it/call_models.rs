@@ -1,4 +1,4 @@
-//! Models that answer by rules, as the acceptance cases have them.
+//! Models that answer by rules, as in the acceptance cases.
 
 use std::sync::{Arc, Mutex};
 
@@ -11,7 +11,7 @@ use quillet_core::lock::lock;
 use quillet_core::{BoxFuture, Message, MessageContent};
 use quillet_script::host::{ModelCapabilities, ModelHandle};
 
-/// What a model answers to a request whose messages match.
+/// The answer to requests whose messages match.
 #[derive(Clone, Debug)]
 pub(crate) struct Rule {
     pattern: Regex,
@@ -24,7 +24,7 @@ impl Rule {
         Rule::end(pattern, text, FinishReason::Stop)
     }
 
-    /// Answers with this text, which ends for this reason.
+    /// Answers with this text and finish reason.
     pub(crate) fn end(pattern: &str, text: &str, reason: FinishReason) -> Self {
         let characters: Vec<char> = text.chars().collect();
         let pieces = characters.chunks(3).map(String::from_iter);
@@ -58,7 +58,7 @@ pub(crate) struct Scripted {
 }
 
 impl Scripted {
-    /// A model with these rules.
+    /// Creates a model with these rules.
     pub(crate) fn new(rules: impl IntoIterator<Item = Rule>) -> Arc<Self> {
         Arc::new(Scripted {
             rules: rules.into_iter().collect(),
@@ -66,7 +66,7 @@ impl Scripted {
         })
     }
 
-    /// It, with these abilities.
+    /// Returns a handle with these capabilities.
     pub(crate) fn answering(self: &Arc<Self>, abilities: ModelCapabilities) -> ModelHandle {
         ModelHandle {
             model: self.clone(),
@@ -77,13 +77,13 @@ impl Scripted {
         }
     }
 
-    /// What it was asked until now.
+    /// Returns the requests so far.
     pub(crate) fn asked(&self) -> Vec<ChatRequest> {
         let asked = lock(&self.asked);
         asked.clone()
     }
 
-    /// The messages of a request, as lines `role: content`.
+    /// Returns the messages of a request as lines `role: content`.
     pub(crate) fn text_of(&self, request: usize) -> String {
         lines(&self.asked()[request].messages)
     }

@@ -1,4 +1,4 @@
-//! Tools on the way to an answer: by the provider's own calls, and in words.
+//! Tool calls for an answer, both native and in text form.
 
 use std::sync::Arc;
 
@@ -86,7 +86,7 @@ async fn a_model_calls_tools_in_words() {
             "- `@weather(location='O (s)')`",
             r#"sun for {"location":"O (s)"}"#,
         ),
-        // What a model writes is never evaluated.
+        // Model output is never evaluated.
         ("@weather(location=1+1)", r#"sun for {"location":"1+1"}"#),
         (
             "@weather(location=\"{{x}}\")",
@@ -246,6 +246,6 @@ async fn tools_and_forms_go_together() {
     asked.constraint = asked.settings.constraint(Some(&output));
     let answer = ask(asked, &NoCallObserver).await.unwrap();
     assert_eq!(json::to_string(&answer.value.unwrap()), r#"{"degrees":20}"#);
-    // A provider that keeps to a schema could not write a call.
+    // With an enforced schema, the model could not write a tool call.
     assert!(model.asked()[0].options.response_format.is_none());
 }

@@ -1,4 +1,4 @@
-//! The acceptance cases of third parties, whole. They are not part of this repository.
+//! The complete acceptance cases of third parties, which are not part of this repository.
 
 use std::path::PathBuf;
 
@@ -15,7 +15,7 @@ const FILES: [&str; 7] = [
     "parse_spec_blocks",
 ];
 
-/// The report of a file, or `None` where there is no such file.
+/// Runs a file and returns its report, or `None` if the file does not exist.
 fn report(name: &str) -> Option<Report> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/vectors/ppe");
     let path = folder.join(name).with_extension("json");
@@ -33,7 +33,7 @@ fn what_text_and_reference_agree_on_holds_and_nearly_all_of_the_text() {
         let Some(report) = report(name) else {
             return;
         };
-        // What is shown if anything below fails.
+        // The test output shows this if an assertion below fails.
         report.print(false);
         assert_eq!(
             report.unexplained(),

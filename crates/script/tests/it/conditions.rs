@@ -1,12 +1,11 @@
-//! A condition sees the answers of all messages before it, wherever they stand and however it is
-//! written.
+//! A condition sees the answers of all messages before it, in any position and notation.
 
 use serde_json::json;
 
 use crate::cases::case::Case;
 use crate::cases::run_cases;
 
-/// Ways to ask "is `go` yes?".
+/// Ways to test whether `go` is yes.
 const CONDITIONS: [&str; 7] = [
     "\"go == 'yes'\"",
     "\"?=go == 'yes'\"",
@@ -17,7 +16,7 @@ const CONDITIONS: [&str; 7] = [
     "{$echo: \"?=go == 'yes'\"}",
 ];
 
-/// Blocks that end with a message that asks for `go`, each at the indentation of `do`.
+/// Blocks that end with a message that requests `go`, at the indentation of `do`.
 const ENDS: [(&str, &str); 9] = [
     ("alone", "    - assistant: '[[go]]'\n"),
     (
@@ -57,7 +56,7 @@ fn case(id: &str, script: &str, result: &serde_json::Value, requests: usize) -> 
         "id": id,
         "files": {"main.ai.yaml": script},
         "run": "main.ai.yaml",
-        // The first answer goes on, the second ends it; a third is one too many.
+        // The first answer continues the loop, the second ends it. A third request is an error.
         "llm": [
             {"match": "assistant: .*no", "reply": "never asked"},
             {"match": "assistant: .*yes", "reply": "no"},

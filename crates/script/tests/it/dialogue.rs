@@ -1,5 +1,4 @@
-//! The dialogue as a whole: how long it may be, what an earlier one begins with, who hears of
-//! calls.
+//! The dialogue as a whole: its size limit, earlier conversations, and observers of calls.
 
 use serde_json::json;
 
@@ -13,7 +12,7 @@ fn hold(cases: impl Iterator<Item = serde_json::Value>) {
     assert_eq!(report.failed(), 0);
 }
 
-/// Whatever way messages come, their limit holds.
+/// The limit on messages applies to every way of adding them.
 #[test]
 fn no_way_of_making_messages_passes_their_limit() {
     let ways = [
@@ -56,7 +55,7 @@ fn a_greeting_that_was_said_is_not_said_again() {
             &said[..],
             &said[..],
         ),
-        // Another one is new.
+        // A different greeting is added.
         (
             "system: s\n---\nassistant: Welcome back.\n",
             &said[..],
@@ -67,19 +66,19 @@ fn a_greeting_that_was_said_is_not_said_again() {
                 turn("assistant", "Welcome back."),
             ],
         ),
-        // The first time there is nothing to repeat.
+        // In the first conversation, no greeting is a repetition.
         (
             "system: s\n---\nassistant: Hello, I am {{name}}.\n",
             &[],
             &said[..1],
         ),
-        // What the user says is said, however often.
+        // User messages are always added, even repeated ones.
         (
             "system: s\n---\nuser: one\n",
             &said[1..],
             &[said[1].clone(), said[2].clone(), turn("user", "one")],
         ),
-        // Only what the conversation begins with is a greeting.
+        // Only messages at the start of the conversation are greetings.
         (
             "system: s\n---\nassistant: two\n",
             &said[..],
@@ -106,7 +105,7 @@ fn a_greeting_that_was_said_is_not_said_again() {
     hold(cases);
 }
 
-/// `$llm` is `$AI`: a hole that waits is what is asked, with the parameters of the directive.
+/// `$llm` is an alias of `$AI`: it fills a pending hole, with the parameters of the directive.
 #[test]
 fn an_alias_fills_the_hole_that_waits() {
     let cases = ["AI", "llm"].map(|name| {
@@ -124,7 +123,7 @@ fn an_alias_fills_the_hole_that_waits() {
     hold(cases.into_iter());
 }
 
-/// An expression that listens has the arguments by the names that the language page gives them.
+/// Listener expressions can use the argument names of the language reference.
 #[test]
 fn expressions_that_listen_name_their_arguments() {
     let table = [
@@ -144,7 +143,7 @@ fn expressions_that_listen_name_their_arguments() {
             "$on: {event: ready, callback: '?=this.seen = isReady'}\n$ready()\n$ret: '?=seen'",
             json!({"result": true}),
         ),
-        // A failure is reported where the listener stands.
+        // An error is reported at the location of the listener.
         (
             "$on:\n  event: beforeCall\n  callback: '?=nmae'\n$echo: x",
             json!({"error_contains": ["main.ai.yaml:3:13", "`nmae` (did you mean `name`?)"]}),

@@ -1,4 +1,4 @@
-//! `docs/scripts/directives.md`, written out of the code's own tables.
+//! Generates `docs/scripts/directives.md` from the tables in the code.
 
 use std::fmt::Write as _;
 
@@ -33,7 +33,7 @@ precedence.
 |---|---|---|
 ";
 
-/// The whole page.
+/// Returns the whole page.
 pub(crate) fn page() -> String {
     let mut page = HEAD.to_owned();
     for directive in Directive::ALL.iter().map(|known| known.spec()) {
@@ -103,7 +103,7 @@ fn named(name: &str, required: bool, doc: &str) -> String {
     }
 }
 
-/// A text that ends no column.
+/// Escapes a text for a table cell.
 fn cell(text: &str) -> String {
     text.replace('|', "\\|")
 }

@@ -1,4 +1,4 @@
-//! What editors learn about scripts.
+//! Editor features for scripts.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -58,7 +58,7 @@ fn document(text: &str) -> ScriptDocument {
     ScriptDocument::new(Arc::new(ScriptSource { name, path, text }))
 }
 
-/// A byte inside of the first place of these words.
+/// Returns the offset of `inside` in the first occurrence of `words`.
 fn at(text: &str, words: &str, inside: &str) -> usize {
     text.find(words).unwrap() + words.find(inside).unwrap() + 1
 }

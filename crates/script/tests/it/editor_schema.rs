@@ -1,5 +1,5 @@
-//! `schemas/script.schema.json`: says what the table of keys says, and takes every front matter
-//! that runs.
+//! Checks that `schemas/script.schema.json` agrees with the table of keys and accepts the front
+//! matter of every script that runs.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -25,7 +25,7 @@ fn schema() -> Value {
     json(&root().join("schemas/script.schema.json"))
 }
 
-/// Every property of a schema by its path.
+/// Collects the properties of a schema by path.
 fn properties<'s>(schema: &'s Value, above: &str, found: &mut BTreeMap<String, &'s Value>) {
     for (name, schema) in schema["properties"].as_object().into_iter().flatten() {
         let path = format!("{above}{name}");
@@ -57,7 +57,7 @@ fn the_schema_says_what_the_table_of_keys_says() {
     }
 }
 
-/// What a schema offers to choose from.
+/// Returns the values that a schema allows.
 fn choices(schema: &Value) -> Vec<&str> {
     let lists = [
         &schema["enum"],
@@ -95,7 +95,7 @@ fn choices_are_those_that_the_engine_knows() {
     }
 }
 
-/// All scripts in folders of examples and in files of cases, unless a case is there to fail.
+/// Returns all scripts in the example folders and in files of cases, except cases that must fail.
 fn scripts() -> Vec<(String, String)> {
     let mut found = Vec::new();
     examples(&root().join("examples/scripts"), &mut found);
@@ -158,7 +158,7 @@ fn validator(schema: &Value) -> Validator {
     Validator::new(schema, Rules::default()).unwrap()
 }
 
-/// Cases of settings that are wrong, with which a script runs all the same.
+/// Cases whose scripts run despite invalid settings.
 const MISTAKEN: [&str; 2] = ["\"options-wrong-type\"", "\"think-unknown-mode\""];
 
 #[test]

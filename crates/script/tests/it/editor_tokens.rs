@@ -1,4 +1,4 @@
-//! What editors colour in scripts.
+//! Semantic tokens of scripts.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -34,7 +34,7 @@ fn read(text: &str) -> Vec<SemanticToken> {
     found
 }
 
-/// Tokens without the texts of YAML: `variable:name`.
+/// Lists the tokens except YAML texts: `variable:name`.
 fn shown(text: &str) -> String {
     let show = |token: SemanticToken| {
         let written = &text[token.span.start..token.span.end];
@@ -93,7 +93,7 @@ fn each_kind_stands_where_it_is_read() {
     }
 }
 
-/// Every script of the published samples.
+/// Returns all scripts of the published samples.
 fn samples() -> Vec<String> {
     fn texts(value: &serde_json::Value, found: &mut Vec<String>) {
         match value {

@@ -1,4 +1,4 @@
-//! Data as people type it on a command line.
+//! Data literals as typed on a command line.
 
 use std::path::Path;
 
@@ -29,7 +29,7 @@ fn recorded_data_has_the_recorded_value() {
     }
 }
 
-/// The vectors write `undefined` as an object; a field that is undefined is left out here.
+/// The vectors represent `undefined` as an object. Such fields are omitted here.
 fn defined(value: &Value) -> Option<Value> {
     let Value::Map(map) = value else {
         return Some(value.clone());

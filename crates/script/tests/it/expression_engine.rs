@@ -1,4 +1,4 @@
-//! The evaluator and an engine of JavaScript give the same values: over random expressions.
+//! The native evaluator and a JavaScript engine give the same values for random expressions.
 
 use std::cell::Cell;
 
@@ -189,7 +189,7 @@ fn native_values_are_those_of_the_engine() {
         };
         match expression.evaluate(&scope) {
             Err(EvalError::JavaScript) => return Ok(()),
-            // Printed, since NaN is not equal to itself and the order of keys counts.
+            // Compared as text, because NaN is not equal to itself and the order of keys matters.
             Ok(value) => prop_assert_eq!(
                 format!("{:?}", Ok::<_, String>(value)),
                 format!("{:?}", expected),
@@ -235,7 +235,7 @@ proptest! {
         for number in [f64::from_bits(bits), whole as f64, scaled] {
             let scope: Map = [("n", Value::Float(number))].into_iter().collect();
             let ParsedExpression::Native(printed) = Expression::parse("n + ''") else { panic!() };
-            // Seventeen digits say exactly which double it is.
+            // Seventeen digits identify a double exactly.
             let literal = if number.is_finite() { format!("String({number:.17e})") } else { format!("String({})", quillet_script::expression::format_number(number)) };
             prop_assert_eq!(Ok(printed.evaluate(&scope).unwrap()), engine.evaluate(&literal));
         }

@@ -84,7 +84,7 @@ fn a_text_with_errors_is_not_laid_out() {
     assert_eq!(found.len(), 1);
 }
 
-/// The comments of a text, without what stands before them.
+/// Returns the comments of a text, without the code before them.
 fn comments(text: &str) -> Vec<&str> {
     let own = |line: &str| line.trim_start().starts_with('#');
     text.lines()

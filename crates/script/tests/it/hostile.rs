@@ -1,8 +1,9 @@
-//! Scripts that try to break the engine, each in a process of its own and on the stacks of tokio's
-//! workers. The tests hold outcomes and memory, and time with much slack; the example
-//! `hostile_scripts` runs the same code and holds the vectors' own figures.
+//! Scripts that try to break the engine, each in a separate process and on the stack of a tokio
+//! worker. The tests check results and memory, and time with large tolerances. The example
+//! `hostile_scripts` runs the same code with the exact limits of the vectors.
 //!
-//! Ours are `conformance/hostile/scripts.jsonl`. Those of third parties lie beside the repository.
+//! Our own vectors are in `conformance/hostile/scripts.jsonl`. Those of third parties are next to
+//! the repository.
 
 #[path = "hostile_case.rs"]
 mod case;
@@ -23,37 +24,37 @@ use quillet_script::library;
 use quillet_script::run::{ScriptEngine, ScriptInput, ScriptOutcome, ScriptRun};
 use quillet_template::TemplateFactory;
 
-/// Tells a child process which vector to run: `FILE:LINE`, lines from 0.
+/// Environment variable that selects the vector for a child process: `FILE:LINE`, lines from 0.
 const LINE: &str = "QUILLET_HOSTILE_SCRIPT";
 
-/// How a vector went.
+/// Result of a vector.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Right,
-    /// More time or memory than it may take.
+    /// Exceeded its time or memory limit.
     Over(String),
     Crashed(String),
-    /// Another outcome than the file says.
+    /// Ended with another result than the file specifies.
     Wrong(String),
-    /// A script that must work does not.
+    /// A script that must succeed failed.
     ControlWrong(String),
 }
 
-/// One line of a file, and where it stands.
+/// A line of a file and its location.
 pub(crate) struct Vector {
     pub(crate) id: String,
     place: String,
     case: Case,
 }
 
-/// How far beyond its limits a vector may go.
+/// Tolerances on the limits of a vector.
 #[derive(Clone, Copy)]
 pub(crate) struct Slack {
     pub(crate) milliseconds: u64,
     pub(crate) megabytes: u64,
 }
 
-/// All vectors that are here, and the names of files that are not.
+/// Returns all available vectors, and the names of missing files.
 pub(crate) fn vectors() -> (Vec<Vector>, Vec<&'static str>) {
     let (mut vectors, mut missing) = (Vec::new(), Vec::new());
     for file in FILES {
@@ -70,7 +71,7 @@ pub(crate) fn vectors() -> (Vec<Vector>, Vec<&'static str>) {
     (vectors, missing)
 }
 
-/// Runs a case's script in a folder of its own.
+/// Runs the script of a case in a temporary folder.
 async fn run(case: &Case, worker: &WorkerProgram) -> Result<ScriptOutcome, ScriptError> {
     let folder = Folder::with(&case.files);
     let main = folder.0.join("main.ai.yaml");
@@ -96,12 +97,12 @@ async fn run(case: &Case, worker: &WorkerProgram) -> Result<ScriptOutcome, Scrip
         reach: RunAccess::Granted(Grants::default()),
         observer: Arc::new(NoObserver),
     };
-    // On a worker's stack, not on that of the main thread.
+    // Runs on the stack of a worker thread instead of the main thread.
     let task = tokio::spawn(async move { engine.run(job).await });
     task.await.expect("a script never panics")
 }
 
-/// A folder that is gone with its owner.
+/// A temporary folder, deleted on drop.
 struct Folder(std::path::PathBuf);
 
 impl Folder {
@@ -120,12 +121,12 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // Nothing depends on it: the system clears its temporary files.
+        // An error can be ignored, because the system cleans up its temporary files.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
-/// What is wrong with an outcome, if anything.
+/// Returns the problem with a result, if any.
 fn complaint(case: &Case, outcome: &Result<ScriptOutcome, ScriptError>) -> Option<String> {
     let shown: String = match outcome {
         Ok(outcome) => format!("{:?}", outcome.value),
@@ -149,7 +150,7 @@ fn complaint(case: &Case, outcome: &Result<ScriptOutcome, ScriptError>) -> Optio
     found.map(|part| format!("it shows {part}: {short}"))
 }
 
-/// A field of `/proc/self/status` in kilobytes.
+/// Returns a field of `/proc/self/status` in kilobytes.
 fn memory(field: &str) -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find(|line| line.starts_with(field));
@@ -157,8 +158,7 @@ fn memory(field: &str) -> u64 {
     number.and_then(|number| number.parse().ok()).unwrap_or(0)
 }
 
-/// In a child process: runs the vector that the environment names, if it names one, and says how it
-/// went.
+/// In a child process, runs the vector that the environment variable selects and prints its result.
 pub(crate) fn as_child(worker: &WorkerProgram) -> bool {
     let Ok(place) = std::env::var(LINE) else {
         return false;
@@ -178,7 +178,7 @@ pub(crate) fn as_child(worker: &WorkerProgram) -> bool {
     let growth = memory("VmHWM").saturating_sub(before);
     let complaint = complaint(&case, &outcome).unwrap_or_default();
     drop(outcome);
-    // The process serves on.
+    // The process must still work afterwards.
     let control = json::parse(r#"{"files":{"main.ai.yaml":"$echo: ?=1 + 1\n"}}"#);
     let control = Case::of(&control.expect("the control is JSON"));
     let control = runtime.block_on(run(&control, worker));
@@ -190,7 +190,7 @@ pub(crate) fn as_child(worker: &WorkerProgram) -> bool {
     true
 }
 
-/// Runs a vector in a child process, made by `child`.
+/// Runs a vector in the child process that `child` starts.
 pub(crate) fn judge(vector: &Vector, mut child: Command, slack: Slack) -> Verdict {
     let child = child
         .env(LINE, &vector.place)
@@ -246,13 +246,14 @@ mod tests {
     use super::*;
     use crate::js_process::program;
 
-    /// An unoptimised build on a busy machine.
+    /// Tolerances for an unoptimised build on a busy machine.
     const UNOPTIMISED: Slack = Slack {
         milliseconds: 30_000,
         megabytes: 64,
     };
 
-    /// What the processes of the other test run; nothing by itself but the controls.
+    /// Also the entry point of the child processes of the other test. By itself it runs only the
+    /// controls.
     #[test]
     fn controls_succeed() {
         if as_child(&program()) {

@@ -1,4 +1,4 @@
-//! A hostile vector as files of a script, whatever it is about.
+//! Converts a hostile vector of any kind to the files of a script.
 
 use std::path::Path;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use quillet_core::{Map, Value, json};
 use quillet_script::host::ScriptLimits;
 
-/// Ours, then those of third parties.
+/// Our own files, then those of third parties.
 pub(super) const FILES: &[&str] = &[
     "scripts.jsonl",
     "ppe.jsonl",
@@ -15,7 +15,7 @@ pub(super) const FILES: &[&str] = &[
     "js.jsonl",
 ];
 
-/// What must come of a vector.
+/// The expected result of a vector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Expect {
     Refuse,
@@ -23,23 +23,23 @@ pub(super) enum Expect {
     Ok,
 }
 
-/// A package of scripts whose `main` is run, and what it may take.
+/// A package of scripts whose `main` is run, and its limits.
 pub(super) struct Case {
     pub(super) files: Vec<(String, String)>,
     pub(super) expect: Expect,
     pub(super) result: Option<Value>,
-    /// Parts of the failure's text.
+    /// Required parts of the error message.
     pub(super) says: Vec<String>,
-    /// What neither a result nor a failure shows.
+    /// Text that neither a result nor an error may contain.
     pub(super) never: Vec<String>,
     pub(super) milliseconds: u64,
     pub(super) megabytes: u64,
     pub(super) limits: ScriptLimits,
-    /// What the model does.
+    /// Behaviour of the model.
     pub(super) model: Map,
 }
 
-/// The lines of a file of vectors, where it is here.
+/// Returns the lines of a file of vectors, if it is available.
 pub(super) fn lines(file: &str) -> Option<Vec<Value>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let folder = match file {
@@ -63,7 +63,7 @@ fn number(line: &Value, path: &[&str]) -> Option<u64> {
     }
 }
 
-/// The items of a list; none where there is no list.
+/// Returns the items of a list, or none if the value is not a list.
 pub(super) fn items(value: Option<&Value>) -> &[Value] {
     match value {
         Some(Value::List(list)) => list.as_slice(),
@@ -84,7 +84,7 @@ impl Case {
         Case {
             files: files(line),
             expect: match text(line, "expect") {
-                // Such a pattern may as well be matched, if that takes no time.
+                // Matching such a pattern is also accepted, if it takes no time.
                 "refuse" if text(line, "format") == "ppe" && text(line, "class") == "regex" => {
                     Expect::Bounded
                 }
@@ -103,7 +103,7 @@ impl Case {
     }
 }
 
-/// The limits that a host would set that wants to be done in this time.
+/// Returns the limits that a host would set for this time.
 fn limits(line: &Value, milliseconds: u64) -> ScriptLimits {
     let own = number(line, &["engine", "own_time"]).unwrap_or(milliseconds * 3 / 4);
     let count = |name: &str| number(line, &["engine", name]);
@@ -128,7 +128,7 @@ fn model(line: &Value) -> Map {
     given.or(calls).unwrap_or_default()
 }
 
-/// The script of a vector, by what it is about.
+/// Returns the files for a vector, depending on its kind.
 fn files(line: &Value) -> Vec<(String, String)> {
     let main = |text: String| vec![("main.ai.yaml".to_owned(), text)];
     let quoted = |text: &str| serde_json::to_string(text).expect("text is JSON");
@@ -160,7 +160,7 @@ fn files(line: &Value) -> Vec<(String, String)> {
     }
 }
 
-/// A document as a script, or as the front matter of one that gives it back.
+/// Wraps a document as a script, or as the front matter of a script that returns it.
 fn yaml(document: &str, result: Option<&Value>) -> String {
     let Some(map) = result.and_then(Value::as_map) else {
         return document.to_owned();
@@ -175,7 +175,7 @@ fn yaml(document: &str, result: Option<&Value>) -> String {
     )
 }
 
-/// A piece of JavaScript as a function that returns its last value.
+/// Wraps JavaScript code in a function that returns its last value.
 fn javascript(code: &str) -> String {
     let (before, last) = code.split_at(code.rfind(';').map_or(0, |at| at + 1));
     let statement = ["for", "try", "let", "function"]
@@ -189,7 +189,7 @@ fn javascript(code: &str) -> String {
     format!("!fn |-\n  hostile() {{ {body} }}\n---\n$hostile: null\n")
 }
 
-/// Text, or segments to be repeated.
+/// Decodes a text, or segments with repetition counts.
 fn decoded(value: Option<&Value>) -> String {
     match value {
         Some(Value::Str(text)) => text.to_string(),

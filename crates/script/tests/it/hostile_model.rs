@@ -1,4 +1,4 @@
-//! A model that misbehaves as a vector says.
+//! A model that misbehaves as specified by a vector.
 
 use std::sync::Arc;
 
@@ -12,9 +12,8 @@ use quillet_script::host::{ModelCapabilities, ModelHandle, ModelSource};
 
 use super::case::items;
 
-/// Answers every question alike: `say`, `times` over, each piece with its number if it is
-/// `numbered`; with `calls` of tools; `end` is `finish`, `cut`
-/// or `forever`.
+/// Gives the same answer to all requests: `say`, repeated `times` times, with a number in each
+/// chunk if `numbered`, and with tool `calls`. `end` is `finish`, `cut` or `forever`.
 #[derive(Clone, Debug)]
 pub(super) struct Hostile {
     say: String,

@@ -1,4 +1,4 @@
-//! Every numbered feature of the language has tests, or a line that says why not.
+//! Checks that every numbered feature of the language has tests or a reason for having none.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -17,10 +17,10 @@ use crate::cases::run_file;
 struct Feature {
     number: u32,
     what: String,
-    /// Ids of cases, and tests in Rust as `crates/…/file.rs::name`.
+    /// Ids of cases, and Rust tests as `crates/…/file.rs::name`.
     #[serde(default)]
     tests: Vec<String>,
-    /// Why there are none, or what is missing.
+    /// The reason for having no tests, or the missing part.
     not: Option<String>,
 }
 
@@ -142,7 +142,7 @@ fn the_scripts_of_the_documentation_can_be_read() {
         let text = text.expect("the page is there");
         let blocks = text.split("```yaml\n").skip(1);
         let blocks = blocks.filter_map(|rest| rest.split("```").next());
-        // Tests of scripts are no scripts.
+        // A fixture is not a script.
         for block in blocks.filter(|block| !block.starts_with("- title:")) {
             let source = ScriptSource {
                 name: page.to_owned(),

@@ -1,4 +1,4 @@
-//! JavaScript in a thread: expressions, functions, what crosses the border, bounds.
+//! JavaScript in a thread: expressions, functions, conversion of values, limits.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -10,7 +10,7 @@ use quillet_script::js::{
     JsOptions, JsTarget, JsValueRef, LookupResult, Runtime, WorkerLimits,
 };
 
-/// A runtime over a table of variables, with a few directives.
+/// A runtime with a table of variables and a few directives.
 #[derive(Default)]
 pub(crate) struct Names {
     pub(crate) variables: Mutex<BTreeMap<String, JsValueRef>>,

@@ -1,4 +1,4 @@
-//! Modules: files and packages as Node finds them, inside of the roots only.
+//! Modules: files and packages are found as in Node, but only within the roots.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use quillet_script::js::{
 
 use crate::js::{Names, shown};
 
-/// A folder that is removed with its owner.
+/// A temporary folder, deleted on drop.
 pub(crate) struct Folder(pub(crate) PathBuf);
 
 impl Folder {
@@ -52,7 +52,7 @@ impl Drop for Folder {
     }
 }
 
-/// The result of a function in a script of the folder.
+/// Returns the result of a function in a script of the folder.
 async fn run(js: &Js, script: &str, body: &str) -> Result<String, (JsErrorKind, String)> {
     let dirname = Path::new(script)
         .parent()
@@ -359,7 +359,7 @@ async fn imports_list_what_there_is_and_stay_callable() {
             .await
             .unwrap();
         assert_eq!(shown(&value), "\"hello a|hello b|hello c\"");
-        // What was imported is there again after the worker was given up.
+        // Imported modules are available again after the worker was replaced.
         let error = js
             .evaluate(
                 "(() => { let a = []; for (;;) a.push(new Array(1e5).fill(0)) })()",
@@ -461,7 +461,7 @@ async fn files_are_read_and_written_where_it_is_granted() {
         let body = format!("const fs = require('fs'); const root = {root:?}; return {code}");
         let result = run(&js, &script, &body).await;
         match expected {
-            // These read what was only granted for writing.
+            // These read files for which only writing was granted.
             "error" => assert!(
                 matches!(&result, Err((JsErrorKind::Denied, _))),
                 "{code}: {result:?}"

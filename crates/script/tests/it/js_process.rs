@@ -1,4 +1,4 @@
-//! JavaScript in a process of its own, and hostile JavaScript in a process and in a thread.
+//! JavaScript in a separate process, and hostile JavaScript in a process and in a thread.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,7 +12,8 @@ use quillet_script::js::{
 
 use crate::js::{Names, define, shown};
 
-/// This very program as a worker: `worker` below, and nothing else.
+/// Returns the command that starts this test program as a worker, running only the test `worker`
+/// below.
 pub(crate) fn program() -> WorkerProgram {
     WorkerProgram {
         path: std::env::current_exe().unwrap(),
@@ -35,8 +36,7 @@ pub(crate) fn in_process(bounds: WorkerLimits) -> Js {
     })
 }
 
-/// The other side of these tests: serves where it is started as `program` does, and is nothing
-/// otherwise.
+/// The worker process of these tests. Without the environment of `program`, it does nothing.
 #[test]
 fn worker() {
     if std::env::args().any(|argument| argument == "js_process::worker") {
@@ -162,7 +162,8 @@ async fn one_run_sees_nothing_of_another() {
     }
 }
 
-/// A vector's code as an expression, or else as a function's body with or without its last value.
+/// Runs a vector's code as an expression, or else as a function body with or without its last
+/// value.
 async fn hostile(js: &Js, code: &str) -> Result<JsValueRef, (JsErrorKind, String)> {
     let names = Names::default();
     let mut result = js.evaluate(code, &names).await;
@@ -182,7 +183,7 @@ async fn hostile(js: &Js, code: &str) -> Result<JsValueRef, (JsErrorKind, String
     result.map_err(|error| (error.kind, error.message))
 }
 
-/// What a vector asks for, checked: wrong or late answers in words.
+/// Checks a result against the vector. Returns a message for a wrong or late result.
 fn verdict(vector: &Value, result: &Result<JsValueRef, (JsErrorKind, String)>) -> Option<String> {
     let text = |key: &str| {
         vector

@@ -1,4 +1,4 @@
-//! Pieces of JavaScript that wait for the run, for each other and for timers.
+//! JavaScript jobs that wait for the run, for each other and for timers.
 
 use std::future::Future;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,7 +16,7 @@ use crate::js::{Names, define, shown};
 use crate::js_process::program;
 
 /// A runtime whose `$run` evaluates its argument in the same JavaScript, and whose `$meet` waits
-/// until two pieces have called it.
+/// until two jobs have called it.
 struct Nest {
     js: Js,
     variables: Mutex<Vec<(String, JsValueRef)>>,
@@ -132,7 +132,7 @@ async fn a_piece_that_waits_lets_others_run() {
                 "(async () => { try { await this.$fail() } catch (e) { throw e } })()",
                 "Thrown it failed Some(5)",
             ),
-            // Begun and not waited for: its failure is reported, below.
+            // The call is not awaited, so its error is reported below.
             ("[this.$fail(), 1][1]", "1"),
             ("[Promise.reject(new Error('alone')), 2][1]", "2"),
             ("await Promise.reject(new Error('x')).catch(() => 3)", "3"),
@@ -219,7 +219,7 @@ async fn a_piece_that_nobody_waits_for_ends() {
                 .js
                 .evaluate("(() => { this.started = 1; for (;;) {} })()", &*nest);
             let mut spin = Box::pin(spin);
-            // Polled until it runs, then dropped in the middle of its loop.
+            // Polled until it runs, then dropped while its loop is running.
             while nest
                 .variables
                 .lock()

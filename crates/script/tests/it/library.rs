@@ -1,4 +1,4 @@
-//! Where scripts are found.
+//! Finding scripts.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ use quillet_script::text::template::{TemplateJob, Templates};
 use quillet_script::{ErrorKind, ScriptError};
 use quillet_template::{NoFunctions, RenderLimits, TemplateFactory};
 
-/// A folder that is gone when the test ends.
+/// A temporary folder, deleted at the end of the test.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -48,7 +48,7 @@ impl Drop for Folder {
     }
 }
 
-/// A source in a folder, as if it had been read from there.
+/// Creates a source as if it had been read from a folder.
 fn source(path: &Path) -> ScriptSource {
     ScriptSource {
         name: path.display().to_string(),
@@ -302,7 +302,7 @@ async fn nothing_leads_out_of_the_roots() {
         assert_eq!(kind(error), Some(ErrorKind::Denied), "{name:?}");
         let error = library.file(name, None).await.map(|found| found.is_some());
         let kind = kind(error);
-        // As a file `symlink-out` has no extension and so is not there.
+        // The file `symlink-out` has no script extension, so it is not found.
         assert!(
             kind == Some(ErrorKind::Denied) || name == "symlink-out",
             "{name:?} {kind:?}"
@@ -323,8 +323,8 @@ async fn nothing_leads_out_of_the_roots() {
         match (allowed, vector["where"] == "script_id") {
             (true, _) => assert!(matches!(result, Ok(true)), "{name:?} {result:?}"),
             (false, true) => assert_eq!(kind(result), Some(ErrorKind::Denied), "{name:?}"),
-            // Names of prompts and environments have other rules; as names of scripts they give
-            // nothing.
+            // Prompt and environment names follow other rules. As script names they must not be
+            // found.
             (false, false) => assert!(!matches!(result, Ok(true)), "{name:?} {result:?}"),
         }
         run += 1;
@@ -332,7 +332,7 @@ async fn nothing_leads_out_of_the_roots() {
     assert_eq!(run, 15);
 }
 
-/// A host that has no model.
+/// A host without models.
 #[derive(Debug)]
 struct NoModels;
 
@@ -346,7 +346,7 @@ pub(crate) async fn ran(text: &str) -> Result<Option<Value>, ScriptError> {
     ran_beside(&[("main.ai.yaml", text), ("notes.txt", "remember")]).await
 }
 
-/// Runs `main.ai.yaml` among these files.
+/// Runs `main.ai.yaml` together with these files.
 pub(crate) async fn ran_beside(files: &[(&str, &str)]) -> Result<Option<Value>, ScriptError> {
     let folder = Folder::new(files);
     let opened = open(&folder.path("main.ai.yaml").display().to_string(), &[]).await?;
@@ -398,7 +398,7 @@ async fn the_script_file_reads_beside_whoever_calls_it_and_url_wants_a_grant() {
     }
 }
 
-/// Files of hostile scripts: what they name leads nowhere, and whatever they are, an answer comes.
+/// Hostile script files: their names refer to nothing, and every file gets a result.
 #[tokio::test]
 async fn hostile_scripts_are_read_resolved_and_checked_within_limits() {
     let Some(vectors) = vectors("hostile/ppe.jsonl") else {
@@ -427,11 +427,11 @@ async fn hostile_scripts_are_read_resolved_and_checked_within_limits() {
             refused.push(vector["id"].as_str().unwrap().to_owned());
         }
     }
-    // The others are refused by the limits of a run.
+    // The other scripts are rejected by the limits of a run.
     assert_eq!(refused, ["ppe-v-import-abs"]);
 }
 
-/// Every text of a built-in script is a template, and the character's says who it is.
+/// All texts in a built-in script are templates, and the `char` script introduces its character.
 #[tokio::test]
 async fn built_in_scripts_have_no_findings_and_a_character_says_who_it_is() {
     for id in BuiltinLibrary.ids() {
@@ -480,7 +480,7 @@ fn kind<T>(result: Result<T, ScriptError>) -> Option<ErrorKind> {
     result.err().map(|error| error.kind)
 }
 
-/// Third parties' data, if it is there.
+/// Returns third-party data, if it is available.
 pub(crate) fn vectors(name: &str) -> Option<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/vectors");
     let text = fs::read_to_string(root.join(name)).ok();

@@ -1,4 +1,4 @@
-//! What is found without running a script.
+//! Static checks of scripts.
 
 use quillet_core::Severity;
 use quillet_script::host::NoTools;
@@ -21,7 +21,7 @@ async fn findings(files: &[(&str, &str)]) -> Vec<String> {
         .collect()
 }
 
-/// Checks `main` beside some other scripts.
+/// Checks `main` next to several other scripts.
 async fn of_main(main: &str) -> Vec<String> {
     findings(&[
         ("main.ai.yaml", main),
@@ -129,7 +129,7 @@ async fn what_is_wrong_is_told_with_its_place_and_the_mend() {
             "!fn |-\n  onTest() {}\n$on: {event: x, callback: onTst}\n",
             "3:27: unknown listener function $onTst (did you mean $onTest?)",
         ),
-        // What callees need.
+        // Inputs of called scripts.
         (
             "user: \"[[@translator(content='x')]]\"\n",
             "1:8: missing input \"lang\" of translator (write translator(lang=…))",
@@ -146,7 +146,7 @@ async fn what_is_wrong_is_told_with_its_place_and_the_mend() {
             "---\nimport: translator.ai.yaml\n---\n$translator(lang=\"de\")\n",
             "4:2: missing input \"content\" of $translator",
         ),
-        // Flow.
+        // Control flow.
         ("$break\n", "1:2: $break outside of a loop"),
         (
             "- $if: \"1 == 1\"\n  then:\n    - $continue\n",
@@ -273,7 +273,7 @@ async fn so_many_findings_are_told_and_so_many_names_compared() {
     );
 }
 
-/// Scripts that run get no errors: third parties' cases, checked whole.
+/// Scripts that run have no errors: checks all third-party cases.
 #[tokio::test]
 async fn scripts_that_run_have_no_errors() {
     let files = [

@@ -1,4 +1,4 @@
-//! What scripts import, export and give.
+//! Imports and exports of scripts.
 
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ fn planned(import: &str) -> Result<Vec<ImportItem>, Vec<String>> {
     found.map_err(|findings| findings.iter().map(ToString::to_string).collect())
 }
 
-/// An import in one line: kind and name, names, what is left out, initializer.
+/// Formats an import on one line: kind and name, names, exclusions, initializer.
 fn shown(import: &ImportItem) -> String {
     let mut shown = kind_shown(&import.kind);
     match &import.names {
@@ -208,7 +208,7 @@ fn export_shown(export: &ExportItem) -> String {
     }
 }
 
-/// What the first import of `main` gives.
+/// Returns the exports of the first import in `main`.
 async fn given(import: &str, imported: (&str, &str)) -> Result<ScriptExports, Vec<String>> {
     let main = format!("---\nimport: {import}\n---\nuser: x\n");
     let library = Memory::new([("main.ai.yaml", main.as_str()), imported]);

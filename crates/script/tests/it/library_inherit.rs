@@ -1,4 +1,4 @@
-//! What scripts inherit.
+//! Inheritance of scripts.
 
 use std::sync::Arc;
 
@@ -127,7 +127,7 @@ async fn characters_take_the_nearest_type_char_or_ours() {
         resolved(&[main, near]).await.unwrap().bodies[0].source.name,
         "char.ai.yaml"
     );
-    // A script that is called so and is no type is somebody's character.
+    // A script with this name that is not a type is only a character.
     let other = ("char.ai.yaml", "---\ntype: char\n---\nsystem: x\n");
     assert_eq!(
         resolved(&[main, other]).await.unwrap().bodies[0]

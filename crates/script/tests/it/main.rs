@@ -1,6 +1,6 @@
-//! Everything that the script language promises, over real parts.
+//! Tests of the script language in which only the model is scripted.
 
-// A test that unwraps says where it failed.
+// In tests, the panic of a failed `unwrap` shows its location.
 #![allow(clippy::unwrap_used)]
 
 mod answer;

@@ -1,5 +1,5 @@
-//! What is misspelt is reported with its place and the nearest name: by `quillet check`, and by a
-//! run, before a model is asked.
+//! Misspelled names are reported with their location and the most similar name, both by `quillet
+//! check` and by a run before a model is called.
 
 use std::sync::Arc;
 
@@ -36,9 +36,9 @@ const fn slip(
 
 const FRONT: &str = "---\nroles: {dobby: dobby}\nname: guide\n---\n";
 
-/// Below [`FRONT`], whose last line is the fourth.
+/// Lines after [`FRONT`], whose last line is the fourth.
 const SLIPS: &[Slip] = &[
-    // Roles, and what is no role.
+    // Roles and words that are not roles.
     slip(
         "asistant: '[[X]]'",
         "5:1",
@@ -119,7 +119,7 @@ const SLIPS: &[Slip] = &[
         "`$while` takes no `then`",
         "it takes `condition` and `do`",
     ),
-    // Parameters of directives, however they are written.
+    // Parameters of directives, in all notations.
     slip(
         "$listFilenames(folder='x')",
         "5:",
@@ -303,7 +303,7 @@ fn a_front_matter_and_arguments_are_held_to_the_same() {
     assert_eq!(report.failed(), 0);
 }
 
-/// Names of one's own are no slips.
+/// Custom names are not reported as typos.
 #[tokio::test]
 async fn what_is_meant_is_not_told() {
     let table = [

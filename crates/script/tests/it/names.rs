@@ -1,5 +1,5 @@
-//! A name that nothing has is an error wherever a template reads it, with the nearest name; a name
-//! that may be missing is nothing.
+//! A template that reads an unknown name fails with the most similar name. An optional name without
+//! a value renders as an empty text.
 
 use serde_json::{Value as Json, json};
 
@@ -8,7 +8,7 @@ use crate::cases::run_cases;
 
 const FRONT: &str = "---\ninput: [given, {topic: {type: string}}]\nlang: French\nobject: {a: 1}\nlist: [1, 2]\n---\n";
 
-/// Places in which a template may stand; `T` is where the name is read.
+/// Positions of a template. `T` is where the name is read.
 const PLACES: [(&str, &str); 17] = [
     ("message", "user: 'x T'"),
     ("bare message", "'x T'"),
@@ -35,7 +35,7 @@ const PLACES: [(&str, &str); 17] = [
     ),
 ];
 
-/// Names as a template reads them, and the nearest name that there is.
+/// Unknown names in a template, and the most similar known name.
 const READ: [(&str, &str); 8] = [
     ("{{lnag}}", "`lnag` (did you mean `lang`?)"),
     ("{{ lnag | upper }}", "`lnag` (did you mean `lang`?)"),
@@ -53,7 +53,7 @@ const READ: [(&str, &str); 8] = [
     ("{{quux}}", "`quux` (declare it under `input`"),
 ];
 
-/// Names that a template may read though they have no value, and what it prints.
+/// Optional names in a template, and the rendered text.
 const LEGAL: [(&str, &str); 15] = [
     ("{% if quux %}{{quux}}{% else %}b{% endif %}", "b"),
     ("{{topic}}", ""),

@@ -1,4 +1,4 @@
-//! Images, sounds and files in messages: what a provider is sent.
+//! Images, audio and files in messages, as sent to a provider.
 
 use serde_json::{Value as Json, json};
 
@@ -106,7 +106,7 @@ fn other_lists_are_data_and_wrong_parts_are_told() {
             "user: [{image: ../../../../etc/hostname}]",
             json!({"error": true, "request_count": 0}),
         ),
-        // A value is data, whatever it says.
+        // A value is always data.
         (
             "$set: {x: '?=[{image: \"a.png\"}]'}\nuser: '{{x}}'",
             json!({"requests": [[{"role": "user", "content": "[{\"image\":\"a.png\"}]"}]]}),

@@ -15,7 +15,7 @@ fn names() -> Map {
     [("limit", Value::Int(10))].into_iter().collect()
 }
 
-/// What the pattern binds, where it matches.
+/// Returns the names that the pattern binds, if it matches.
 fn matched(key: &str, value: &str) -> Option<Value> {
     let value = match value {
         "undefined" => None,

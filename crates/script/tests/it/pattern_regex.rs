@@ -1,4 +1,4 @@
-//! Regular expressions: JavaScript's syntax and meaning, and searches that end.
+//! Regular expressions: JavaScript's syntax and semantics, and the limits of a search.
 
 use std::path::Path;
 
@@ -6,8 +6,8 @@ use quillet_core::{Value, json};
 use quillet_script::pattern::{Regex, RegexError};
 use rquickjs::{Context, Runtime};
 
-/// `/pattern/flags` over a text, as the engine of JavaScript has it: the groups of the first
-/// match, with the whole match first.
+/// Evaluates `/pattern/flags` on a text in a JavaScript engine. Returns the groups of the first
+/// match, starting with the whole match.
 fn in_javascript(pattern: &str, flags: &str, text: &str) -> Option<Vec<Option<String>>> {
     let runtime = Runtime::new().unwrap();
     let context = Context::full(&runtime).unwrap();

@@ -1,4 +1,4 @@
-//! Permissions fail closed: what is misspelt or of another kind permits nothing.
+//! Permissions fail closed: a misspelled key or a value of a wrong type allows nothing.
 
 use std::sync::Arc;
 
@@ -13,8 +13,8 @@ use quillet_script::syntax::ScriptSource;
 
 use crate::library::ran;
 
-/// Every way to mistype a word by one letter: one left out, doubled, swapped, another, in the other
-/// case.
+/// Returns all misspellings of a word by one letter: omitted, doubled, swapped, replaced, or in the
+/// other case.
 fn misspellings(word: &str) -> Vec<String> {
     let letters: Vec<char> = word.chars().collect();
     let mut all = Vec::new();
@@ -67,7 +67,7 @@ async fn has_error(text: &str) -> bool {
         .any(|found| found.severity == Severity::Error && is_ours(found))
 }
 
-/// What a script does after its permissions were read.
+/// Returns a script with a body after the front matter.
 fn with(front: &str) -> String {
     format!("---\n{front}\n---\n$echo: it ran\n")
 }
@@ -193,7 +193,7 @@ async fn what_is_of_another_kind_permits_nothing() {
     }
     let none = of(&with("permissions: {ai: {call: []}}")).unwrap().unwrap();
     assert!(!none.allows("weather"), "an empty list permits nothing");
-    // Variables of a script are its own, including those with a similar name.
+    // A script may define its own variables, including those with a similar name.
     for front in ["permission: admin", "ai: {call: [a]}", "lang: English"] {
         assert_eq!(of(&with(front)), Ok(None), "{front}");
     }

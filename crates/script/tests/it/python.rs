@@ -1,4 +1,4 @@
-//! Functions in Python. Where there is no `python3` this says so, and leaves out what needs it.
+//! Python functions. Without `python3`, the tests that need it are skipped with a message.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! The engine that expressions must agree with, asked directly.
+//! The JavaScript engine that native expressions must agree with.
 
 use std::sync::Arc;
 
@@ -6,14 +6,14 @@ use quillet_core::{Map, MapTable, Value};
 use quillet_script::expression::from_number;
 use rquickjs::{Context, Ctx, Runtime};
 
-/// The value of an expression over global variables, or that it throws. A function is its
-/// source text.
+/// Evaluates an expression over global variables. Returns an error if it throws. A function is
+/// represented by its source text.
 pub(crate) fn evaluate(text: &str, scope: &Map) -> Result<Option<Value>, String> {
     let runtime = Runtime::new().unwrap();
     Engine::new(&runtime, scope).evaluate(text)
 }
 
-/// An engine with variables.
+/// An engine with global variables.
 pub(crate) struct Engine(Context);
 
 impl Engine {
@@ -23,7 +23,7 @@ impl Engine {
         engine
     }
 
-    /// Gives the variables their values again: an expression such as `--i` changes them.
+    /// Resets the variables, because an expression such as `--i` changes them.
     pub(crate) fn set(&self, scope: &Map) {
         self.0.with(|ctx| {
             for (name, value) in scope {
@@ -83,7 +83,7 @@ fn from_js<'js>(ctx: &Ctx<'js>, value: &rquickjs::Value<'js>) -> Option<Value> {
         return Some(from_number(number));
     }
     if let Some(text) = value.as_string() {
-        // Half of a pair has no form in UTF-8, and so no value of ours is equal to it.
+        // UTF-8 cannot represent an unpaired surrogate, so no value of this crate equals it.
         let text = text.to_string().unwrap_or_else(|_| "\u{fffd}".to_owned());
         return Some(Value::from(text));
     }

@@ -1,4 +1,4 @@
-//! What a script is read as, rule by rule.
+//! The syntax tree of scripts, rule by rule.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ pub(crate) fn read_text(text: &str) -> ParsedScript {
     }))
 }
 
-/// A block in one line: `user "hi"; ---; $print(x); -> a -> $b`.
+/// Formats a block on one line: `user "hi"; ---; $print(x); -> a -> $b`.
 pub(crate) fn show(block: &InstructionBlock) -> String {
     let items: Vec<String> = block.items.iter().map(show_item).collect();
     items.join("; ")
@@ -389,7 +389,7 @@ fn parts_of_calls_know_their_bytes() {
     let ItemKind::Call(call) = &read.script.body.items[1].kind else {
         panic!("a call")
     };
-    // YAML changed it: the place is the whole text.
+    // YAML changed the text, so the location is the whole text.
     assert_eq!(at(call.arguments.as_ref().unwrap().span), "\"$print(\\t)\"");
 }
 

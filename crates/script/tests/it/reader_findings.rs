@@ -1,4 +1,4 @@
-//! What is wrong with a script: the thing, the place and the fix.
+//! Errors in scripts: problem, location and fix.
 
 use crate::reader::{read_text, show};
 

@@ -1,4 +1,4 @@
-//! What holds for every text that somebody may call a script.
+//! Properties of the parser for arbitrary text.
 
 use proptest::prelude::*;
 use quillet_core::Span;
@@ -7,7 +7,7 @@ use quillet_script::syntax::{CallExpr, InstructionBlock, ItemKind, ScriptText};
 
 use crate::reader::read_text;
 
-/// Texts of the parts that scripts are made of, so that many are almost scripts.
+/// Generates texts from the elements of scripts, so that many are almost valid.
 pub(crate) fn texts() -> impl Strategy<Value = String> {
     let parts = [
         "user",

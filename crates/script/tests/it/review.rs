@@ -1,4 +1,4 @@
-//! Cases that put features together: where one meets another, languages break.
+//! Cases that combine features, because errors often occur where features interact.
 
 use std::path::Path;
 

@@ -1,12 +1,12 @@
-//! What models, users, tools and files say is data: whatever way a text takes through a script, it
-//! comes out as it went in.
+//! Text from models, users, tools and files is data: it passes through a script unchanged on every
+//! path.
 
 use serde_json::json;
 
 use crate::cases::case::Case;
 use crate::cases::run_cases;
 
-/// Texts that would do something if anybody took them for an author's.
+/// Texts that would have an effect if they were treated as text by the author.
 const TEXTS: [&str; 16] = [
     "{{secret}}",
     "{% if secret %}{{ secret }}{% endif %}",
@@ -26,13 +26,13 @@ const TEXTS: [&str; 16] = [
     "-> boom",
 ];
 
-/// A script that takes `given`, or is answered with it, and gives it back as its result.
+/// A script that receives `given` as an argument or as an answer, and returns it as its result.
 struct Way {
     name: &'static str,
     script: &'static str,
 }
 
-/// Ways to a script's result.
+/// Paths to a script's result.
 const RESULTS: [Way; 16] = [
     Way {
         name: "echo",
@@ -100,7 +100,7 @@ const RESULTS: [Way; 16] = [
     },
 ];
 
-/// Ways into what a model is sent, as `<text>`.
+/// Paths into a request to a model, as `<text>`.
 const REQUESTS: [Way; 10] = [
     Way {
         name: "message",
@@ -144,7 +144,7 @@ const REQUESTS: [Way; 10] = [
     },
 ];
 
-/// Ways of what a model answered, into the next request as `<text>`.
+/// Paths from a model's answer into the next request, as `<text>`.
 const ANSWERS: [Way; 4] = [
     Way {
         name: "answer",

@@ -1,4 +1,4 @@
-//! Every sample of the language's text is a case, and the list of them leaves none out.
+//! Checks that every sample in the language text has a test case.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -8,16 +8,16 @@ use serde::Deserialize;
 use crate::cases::case::{self, Case, File};
 use crate::cases::run_file;
 
-/// A sample of the text, and the cases that hold it.
+/// A sample of the language text, and the cases that contain it.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Sample {
-    /// The line of the text that its fence stands on.
+    /// Line number of its fence.
     line: usize,
-    /// What the fence says: `yaml`, `bash`, `json`.
+    /// The language of the fence: `yaml`, `bash`, `json`.
     language: String,
     cases: Vec<String>,
-    /// What was changed so that it can run; without, a case has it as it is written.
+    /// The changes needed to run it. `None` if a case contains it unchanged.
     adapted: Option<String>,
 }
 
@@ -102,7 +102,7 @@ fn holds(case: &Case, sample: &str) -> bool {
     })
 }
 
-/// The language's text, where it is.
+/// Returns the language text, if it is available.
 fn seed() -> Option<String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/seeds");
     let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
@@ -117,12 +117,12 @@ fn seed() -> Option<String> {
     Some(std::fs::read_to_string(path).expect("the text can be read"))
 }
 
-/// A fenced piece of code.
+/// A fenced code block.
 #[derive(Debug)]
 struct Fence<'t> {
     line: usize,
     language: &'t str,
-    /// Without the indentation of its fence.
+    /// The code without the indentation of its fence.
     text: String,
 }
 

@@ -1,5 +1,5 @@
-//! System messages, inheritance, Markdown and repetition: the language's own examples, and vectors
-//! of third parties where they are there.
+//! System messages, inheritance, Markdown and repetition: examples of the language text, and
+//! third-party vectors if they are available.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use quillet_script::text::merge::inherit;
 use quillet_script::text::repeat::{DEFAULT_COUNT, Repeats};
 use quillet_script::text::system::{System, Titles};
 
-/// The vectors of a file, or nothing and a line that says so.
+/// Returns the vectors of a file, or an empty list and a printed note if it is missing.
 pub(crate) fn vectors(file: &str) -> Vec<Value> {
     let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/vectors/ppe/vectors");
     let Ok(text) = std::fs::read_to_string(shared.join(file)) else {
@@ -271,7 +271,8 @@ proptest! {
     }
 }
 
-/// Half a megabyte in small pieces: with a look at all of it for each piece this would not end.
+/// Half a megabyte in small chunks, which would take too long if each chunk were compared with all
+/// of it.
 #[test]
 fn long_streams_cost_what_they_are_long() {
     let mut repeats = Repeats::new(DEFAULT_COUNT);

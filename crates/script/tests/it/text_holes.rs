@@ -1,4 +1,4 @@
-//! Holes, spacing, biases, prefixes and recipients against the language's own examples.
+//! Holes, spacing, biases, prefixes and recipients, with the examples of the language text.
 
 use proptest::prelude::*;
 use quillet_script::text::bias::{Amount, strip};
@@ -12,7 +12,7 @@ use quillet_script::text::spacing::splice;
 type Biases = &'static [(&'static str, Amount)];
 type Recipients = &'static [(&'static str, bool)];
 
-/// Pieces in short: text as it is, holes as `<what>`.
+/// Formats parts: text unchanged, holes as `<content>`.
 fn shown(text: &str) -> String {
     let pieces = holes(text);
     pieces.iter().map(|piece| one(text, piece)).collect()
@@ -112,7 +112,7 @@ fn holes_of_the_seed_and_what_is_none() {
         ("[[/a/\n:X]]", "[[/a/\n:X]]"),
         ("［［X］］", "［［X］］"),
         ("[[a..b]] [[.a]]", "[[a..b]] [[.a]]"),
-        // Wrong ones are said to be wrong.
+        // Invalid holes are reported.
         ("a [[@calc(5+2]] b", "a <broken [[@calc(5+2]]> b"),
         ("[[@]]", "<broken [[@]]>"),
         ("[[@dobby hello]]", "<broken [[@dobby hello]]>"),
@@ -407,7 +407,7 @@ fn recipients_of_the_seed() {
     );
 }
 
-/// Text made of what these readers look for.
+/// Generates text from the marks that these parsers recognize.
 fn marks() -> impl Strategy<Value = String> {
     let parts = [
         "[[", "]]", "[", "]", "@", "$", "X", "名", ":", "：", "(", ")", "（", "）", "\"", "'", "/",
@@ -454,7 +454,7 @@ proptest! {
     }
 }
 
-/// Openings that nothing closes are read at once only if each byte is looked at a few times.
+/// Many unclosed marks are parsed quickly only if each byte is scanned a few times.
 #[test]
 fn hostile_texts_are_read_in_one_go() {
     let hostile = [

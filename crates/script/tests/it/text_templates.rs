@@ -1,5 +1,5 @@
-//! Templates in messages: formats, functions, templates of the author's, and the vectors of
-//! third parties with a list of what is meant to differ.
+//! Templates in messages: formats, functions, templates by the author, and third-party vectors with
+//! a list of intended differences.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,8 +21,8 @@ fn map(text: &str) -> Map {
     json::parse(text).unwrap().as_map().cloned().unwrap()
 }
 
-/// Renders with these variables; all of them but those whose name begins with `user` are the
-/// author's.
+/// Renders with these variables. All of them are text by the author, except those whose name starts
+/// with `user`.
 fn rendered(
     format: &str,
     text: &str,
@@ -53,7 +53,7 @@ fn plain(format: &str, text: &str, variables: &str) -> Result<String, TemplateEr
     rendered(format, text, &map(variables), &NoFunctions)
 }
 
-/// `toString` writes JSON; `wrap(text, left, right)`.
+/// Functions `toString`, which returns JSON, and `wrap(text, left, right)`.
 struct Own;
 
 impl FunctionHost for Own {
@@ -284,7 +284,7 @@ fn a_template_is_compiled_once() {
     assert!(!Arc::ptr_eq(&first, &plain));
 }
 
-/// Whether a value is not JSON's: then the vector has nothing to say here.
+/// Returns whether JSON cannot represent a value. Such vectors do not apply.
 fn is_foreign(value: &Value) -> bool {
     match value {
         Value::Map(map) => map
@@ -295,7 +295,7 @@ fn is_foreign(value: &Value) -> bool {
     }
 }
 
-/// `{"$undefined": true}` is what is not there.
+/// Removes `{"$undefined": true}`, which represents a missing value.
 fn without_undefined(value: &Value) -> Value {
     match value {
         Value::Map(map) => {
@@ -314,7 +314,7 @@ fn without_undefined(value: &Value) -> Value {
     }
 }
 
-/// The vectors that give another text here, by file and index, and why.
+/// Vectors with an intended difference, by file and index, and the reason.
 const DIFFERENCES: &[(&str, usize, &str)] = &[
     (
         "templates.json",
@@ -352,7 +352,7 @@ fn check(file: &str, data: &str, expected: &str, format: impl Fn(&Value) -> Stri
         let data = without_undefined(field(vector, data));
         let data = data.as_map().cloned().unwrap_or_default();
         let text = field(vector, "template").as_str().unwrap();
-        // What users give is not rendered again, as the vectors' own switch says.
+        // User values are not rendered again, as with this option of the vectors.
         let expands = field(field(vector, "options"), "expandValue") != &Value::Bool(false);
         let data: Map = if expands {
             data

@@ -1,4 +1,4 @@
-//! wasm modules, written byte by byte as the specification has them.
+//! wasm modules, assembled byte by byte according to the specification.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ fn list(items: &[u8]) -> Vec<u8> {
     list
 }
 
-/// A module with one exported function `f`, and a memory of so many pages where it is asked for.
+/// Builds a module with one exported function `f`, and optionally a memory with a number of pages.
 fn module(parameters: &[u8], results: &[u8], code: &[u8], pages: Option<u8>) -> Vec<u8> {
     let mut bytes = b"\0asm\x01\0\0\0".to_vec();
     let kind = [&[1, 0x60][..], &list(parameters), &list(results)].concat();
@@ -104,7 +104,7 @@ async fn numbers_go_in_and_come_out() {
             &[],
             Some(vec![7.into(), Value::Float(1.5)].into()),
         ),
-        // memory.grow gives -1 where the bound is reached.
+        // `memory.grow` returns -1 at the limit.
         (
             module(&[I32], &[I32], &[0x20, 0, 0x40, 0], Some(1)),
             &[100.into()],

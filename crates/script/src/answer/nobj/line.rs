@@ -1,31 +1,31 @@
-//! Lines of NObj: how far in they stand, and what is in them without dress.
+//! Lines of NObj: indentation, and text without bullets and other decoration.
 
 use super::super::parse_error::AnswerParseError;
 
-/// A line that says something.
+/// A line with content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct NobjLine<'a> {
-    /// Its number in the answer, from 1.
+    /// Line number in the answer, from 1.
     pub(super) number: usize,
-    /// Columns before its text or its bullet.
+    /// Column of its text or its bullet, from 0.
     pub(super) indent: usize,
-    /// Whether it has a bullet or a number.
+    /// Whether it starts with a bullet or a number.
     pub(super) bullet: bool,
-    /// The text behind the bullet.
+    /// The text after the bullet.
     pub(super) text: &'a str,
-    /// The block between `"""` that it begins.
+    /// The multi-line text between `"""` that starts on this line.
     pub(super) block: Option<String>,
 }
 
 const BLOCK: &str = "\"\"\"";
 
-/// All lines that say something; `before` is how many stand before them in the answer.
+/// Returns all lines with content. `before` is the number of lines before this text in the answer.
 pub(super) fn lines(text: &str, before: usize) -> Result<Vec<NobjLine<'_>>, AnswerParseError> {
     let mut found = Vec::new();
     let mut rest = text.lines().enumerate();
     while let Some((at, raw)) = rest.next() {
         let trimmed = raw.trim();
-        // Models put rules between sections; such a line is no field.
+        // Models put rules between sections; such a line is not a field.
         if trimmed.is_empty() || is_rule(trimmed) {
             continue;
         }
@@ -40,8 +40,7 @@ pub(super) fn lines(text: &str, before: usize) -> Result<Vec<NobjLine<'_>>, Answ
         if let Some((head, opened)) = said.split_once(BLOCK) {
             let (block, closed) = block(opened, &mut rest);
             if !closed {
-                // The open text would swallow every later field, so this is an error and not a
-                // guess.
+                // An unclosed text would swallow all later fields, so it is an error.
                 let message = "unclosed text: `\"\"\"` is missing at its end";
                 return Err(
                     AnswerParseError::new(message).with_position(line.number, line.indent + 1)
@@ -55,7 +54,7 @@ pub(super) fn lines(text: &str, before: usize) -> Result<Vec<NobjLine<'_>>, Answ
     Ok(found)
 }
 
-/// The text up to the closing marks, without the blanks that all its lines begin with.
+/// Returns the text up to the closing quotes, without the common indentation of its lines.
 fn block<'a>(opened: &str, rest: &mut impl Iterator<Item = (usize, &'a str)>) -> (String, bool) {
     if let Some((inside, _)) = opened.split_once(BLOCK) {
         return (inside.trim().to_owned(), true);
@@ -77,7 +76,7 @@ fn block<'a>(opened: &str, rest: &mut impl Iterator<Item = (usize, &'a str)>) ->
 }
 
 fn dedent(lines: &[&str]) -> String {
-    // Blank lines do not count: their indentation of zero would keep all the others.
+    // Blank lines do not count, because their zero indentation would prevent removing any.
     let full = lines.iter().filter(|line| !line.trim().is_empty());
     let common = full.map(|line| line.len() - line.trim_start().len()).min();
     let cut = |line: &&str| {
@@ -93,12 +92,13 @@ fn columns(line: &str) -> usize {
     blanks.map(|c| if c == '\t' { 4 } else { 1 }).sum()
 }
 
-/// A rule or a heading's mark that says nothing: `---`, `***`.
+/// Returns whether a line is a rule or an empty heading: `---`, `***`.
 fn is_rule(line: &str) -> bool {
     line.len() >= 3 && line.chars().all(|c| matches!(c, '-' | '*' | '_' | '='))
 }
 
-/// The text behind `- `, `* `, `+ `, `1. `, `2) ` or `# `.
+/// Returns the text after `- `, `* `, `+ `, `1. `, `2) ` or `# `, and whether there was such a
+/// mark.
 fn without_bullet(line: &str) -> (bool, &str) {
     let digits = line.bytes().take_while(u8::is_ascii_digit).count();
     let marks = if digits > 0 {
@@ -113,7 +113,7 @@ fn without_bullet(line: &str) -> (bool, &str) {
         }
     };
     match marks {
-        // Without the blank it is no bullet: `-5`, `3.14` and `**name**` are values and names.
+        // A bullet needs white space after it: `-5`, `3.14` and `**name**` are values and names.
         Some(rest) if rest.starts_with(char::is_whitespace) => (true, rest.trim()),
         _ => (false, line),
     }

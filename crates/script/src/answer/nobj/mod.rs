@@ -1,7 +1,7 @@
-//! NObj: objects in nearly natural language.
+//! NObj: objects written in nearly natural language.
 //!
-//! `name is John`, `age: 30`, `city = Paris`, `名字是张三`, `tags have a, b`; inner objects are
-//! indented. Models dress it up, so bullets, numbers, bold names and back ticks do not count.
+//! `name is John`, `age: 30`, `city = Paris`, `名字是张三`, `tags have a, b`. Inner objects are
+//! indented. Bullets, numbers, bold names and backticks are ignored, because models add them.
 
 mod line;
 mod tree;
@@ -14,12 +14,12 @@ use super::coerce::{coerce, types};
 use super::fence;
 use super::parse_error::AnswerParseError;
 
-/// Reads an answer. Names are brought to those of the schema, and values to its types; lines
-/// that are no field of it are omitted.
+/// Parses an answer. Names and types are taken from the schema; lines that match no field of it are
+/// omitted.
 pub(super) fn read(text: &str, schema: Option<&Json>) -> Result<Value, AnswerParseError> {
     let fenced = fence::find(text);
     let (start, piece) = fenced.map_or((0, text), |fenced| (fenced.start, fenced.text));
-    // Errors give lines of the whole answer, so the lines before the fence count.
+    // Error positions refer to the whole answer, so the lines before the fence count too.
     let before = text.get(..start).unwrap_or_default().matches('\n').count();
     let kinds = schema.map(types).unwrap_or_default();
     if !kinds.is_empty() && !kinds.contains(&"object") {
@@ -35,7 +35,7 @@ pub(super) fn read(text: &str, schema: Option<&Json>) -> Result<Value, AnswerPar
     }
     let lines = lines(piece, before)?;
     let value = tree::object(&lines, schema)?;
-    // Prose without a field gives an empty object. It must fail here, not pass as an answer.
+    // Text without any field gives an empty object, which must be an error instead of an answer.
     if value.as_map().is_some_and(|map| !map.is_empty()) {
         Ok(value)
     } else {
@@ -50,7 +50,7 @@ fn scalar_or_list(text: &str, schema: &Json, kinds: &[&str]) -> Result<Value, An
     let items = schema.get("items");
     let lines: Vec<NobjLine<'_>> = lines(text, 0)?;
     match lines.as_slice() {
-        // A single line holds the whole list, separated by commas.
+        // A single line contains the whole list, separated by commas.
         [one] => Ok(tree::fit(one.text, Some(schema))),
         several => {
             let items = several.iter().map(|line| tree::fit(line.text, items));

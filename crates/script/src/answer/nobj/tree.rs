@@ -1,4 +1,4 @@
-//! Lines of NObj put together: fields, inner objects, lists.
+//! Builds fields, inner objects and lists from lines of NObj.
 
 use quillet_core::{Map, MapTable, Value, ValueList, json};
 use serde_json::Value as Json;
@@ -7,10 +7,10 @@ use super::super::coerce::{coerce, number, types};
 use super::super::parse_error::AnswerParseError;
 use super::line::NobjLine;
 
-/// Objects in objects.
+/// Maximum depth of nested objects.
 const MOST_LEVELS: usize = 32;
 
-/// The object that the lines say.
+/// Builds an object from lines.
 pub(super) fn object(
     lines: &[NobjLine<'_>],
     schema: Option<&Json>,
@@ -26,14 +26,14 @@ fn level(
     let mut table = MapTable::default();
     let mut rest = lines;
     while let Some((line, after)) = rest.split_first() {
-        // Answers of models are untrusted; deep indentation would otherwise overflow the stack.
+        // Model answers are untrusted, and deep indentation could overflow the stack.
         if depth >= MOST_LEVELS {
             let message = format!("objects are nested deeper than {MOST_LEVELS} levels");
             return Err(AnswerParseError::new(message).with_position(line.number, line.indent + 1));
         }
         let (inner, next) = after.split_at(below(line, after));
         rest = next;
-        // A remark between the fields is skipped together with the lines indented below it.
+        // A remark between fields is skipped, together with the lines indented below it.
         let Some(field) = NobjField::of(line, schema, !inner.is_empty()) else {
             continue;
         };
@@ -43,18 +43,19 @@ fn level(
     Ok(Map::new(table).into())
 }
 
-/// How many of the next lines stand below this one. Under a name without a bullet, bullets of
-/// the same column are its own.
+/// Returns how many of the next lines belong to this one. Bullets at the same column belong to a
+/// name without a bullet.
 fn below(line: &NobjLine<'_>, after: &[NobjLine<'_>]) -> usize {
     let is_below = |other: &&NobjLine<'_>| {
-        // YAML also allows list items at the column of their key, which models often write.
+        // YAML also allows list items in the column of their key, and models often write them
+        // there.
         other.indent > line.indent
             || (other.indent == line.indent && other.bullet && !line.bullet && ends_open(line))
     };
     after.iter().take_while(is_below).count()
 }
 
-/// Whether a line is a name whose value is to come.
+/// Returns whether a line is a name whose value follows on the next lines.
 fn ends_open(line: &NobjLine<'_>) -> bool {
     line.block.is_none()
         && line
@@ -63,17 +64,17 @@ fn ends_open(line: &NobjLine<'_>) -> bool {
             .ends_with([':', '：', '='])
 }
 
-/// A line read as a field.
+/// A line parsed as a field.
 struct NobjField<'a> {
     name: String,
     text: &'a str,
-    /// `have`, `has`: a list.
+    /// Whether the verb marks a list (`have`, `has`).
     many: bool,
     kind: Option<&'static str>,
     schema: Option<&'a Json>,
 }
 
-/// Verbs between a name and its value, and whether they say a list. Blanks around a verb are
+/// Verbs between a name and its value, and whether they mark a list. White space around a verb is
 /// part of it.
 const VERBS: [(&str, bool); 14] = [
     (":", false),
@@ -107,10 +108,10 @@ impl<'a> NobjField<'a> {
             Some((found, name, text, many, kind))
         });
         let mut named: Vec<_> = named.collect();
-        // A name of the schema wins; without one, the first verb does.
+        // A split at a name of the schema is preferred; without one, the first verb is used.
         let known = named.iter().position(|(found, ..)| found.is_some());
         let open = schema.and_then(|schema| schema.get("additionalProperties"));
-        // With a closed schema, prose that happens to contain a verb must not become a field.
+        // With a closed schema, prose that contains a verb must not become a field.
         let strict = properties.is_some_and(|all| !all.is_empty()) && open != Some(&true.into());
         let at = match (known, strict) {
             (Some(at), _) => at,
@@ -140,7 +141,7 @@ impl<'a> NobjField<'a> {
             return Ok(Value::from(block.as_str()));
         }
         let text = self.text.trim();
-        // Models wrap long text onto indented lines; these continue the value.
+        // Models wrap long text onto indented lines, which continue the value.
         if !text.is_empty() && !inner.is_empty() && self.is_text() {
             let more = inner.iter().map(|line| line.text);
             let whole: Vec<&str> = std::iter::once(text).chain(more).collect();
@@ -189,7 +190,7 @@ impl<'a> NobjField<'a> {
     }
 }
 
-/// A list of objects: one begins at each line that stands as far out as the first.
+/// Builds a list of objects. A new object starts at each line with the indentation of the first.
 fn objects(
     lines: &[NobjLine<'_>],
     items: Option<&Json>,
@@ -206,7 +207,7 @@ fn objects(
         rest = next;
         let mut group = vec![first.clone()];
         if let Some(second) = own.first() {
-            // The first field follows the bullet, the others below it.
+            // The first field follows the bullet, the others are below it.
             if let Some(head) = group.first_mut() {
                 head.indent = second.indent;
                 head.bullet = second.bullet;
@@ -218,7 +219,7 @@ fn objects(
     Ok(Value::from(values))
 }
 
-/// All ways to read a line as name, verb, value; the earliest verb first.
+/// Returns all ways to split a line into name, verb and value, in order of the verb's position.
 fn splits(text: &str) -> Vec<(&str, &str, bool)> {
     if let Some(after) = quoted_name(text) {
         let (name, rest) = text.split_at(after);
@@ -234,7 +235,7 @@ fn splits(text: &str) -> Vec<(&str, &str, bool)> {
         return VERBS.iter().filter_map(verb).take(1).collect();
     }
     let found = VERBS.iter().filter_map(|(verb, many)| {
-        // A verb at the very beginning has no name before it.
+        // A verb at the very start has no name before it.
         let at = text.char_indices().skip(1).map(|(at, _)| at);
         let mut at = at.filter(|at| text.get(*at..).is_some_and(|rest| rest.starts_with(verb)));
         let at = at.next().or_else(|| open_end(text, verb))?;
@@ -242,19 +243,19 @@ fn splits(text: &str) -> Vec<(&str, &str, bool)> {
         Some((at, (text.get(..at)?, value, *many)))
     });
     let mut found: Vec<_> = found.collect();
-    // `VERBS` is not in the order of the text, and callers take the earliest verb first.
+    // Callers take the earliest verb first, and `VERBS` is in another order.
     found.sort_by_key(|(at, _)| *at);
     found.into_iter().map(|(_, split)| split).collect()
 }
 
-/// `tags have` with its items on the next lines.
+/// Finds the verb of a line such as `tags have`, whose items are on the next lines.
 fn open_end(text: &str, verb: &str) -> Option<usize> {
     let bare = verb.strip_suffix(' ')?;
     let at = text.len().checked_sub(bare.len())?;
     text.ends_with(bare).then_some(at).filter(|at| *at > 0)
 }
 
-/// Where a name in quotes, back ticks or stars ends.
+/// Returns the end of a name in quotes, backticks or asterisks.
 fn quoted_name(text: &str) -> Option<usize> {
     const MARKS: [(&str, &str); 6] = [
         ("**", "**"),
@@ -269,26 +270,26 @@ fn quoted_name(text: &str) -> Option<usize> {
     Some(open.len() + end + close.len())
 }
 
-/// A name without its dress, and the type behind it (`age as int`).
+/// Returns a name without decoration, and a type after it (`age as int`).
 fn bare(name: &str) -> (Option<&str>, Option<&'static str>) {
     let (name, kind) = typed(name.trim());
     let name = name.trim_matches(['*', '_', '`', '"', '\'', '“', '”', ' ', ':', '：']);
     (Some(name), kind)
 }
 
-/// A text before `as type`, and the type.
+/// Splits off `as type` at the end of a text.
 fn typed(text: &str) -> (&str, Option<&'static str>) {
     let Some((before, name)) = text.rsplit_once(" as ") else {
         return (text, None);
     };
     match super::super::schema::type_name(name.trim()) {
         Ok(Some(kind)) => (before.trim_end(), Some(kind)),
-        // In `known as Bob` the last word is no type, so the text stays whole.
+        // In `known as Bob` the last word is not a type, so the text is not split.
         _ => (text, None),
     }
 }
 
-/// Names are the same whatever their case, and whether they are written with blanks, lines or none.
+/// Compares names without regard to case, spaces, hyphens and underscores.
 fn same(key: &str, name: &str) -> bool {
     let plain = |text: &str| -> String {
         let kept = text.chars().filter(|c| !matches!(c, ' ' | '_' | '-'));
@@ -297,7 +298,7 @@ fn same(key: &str, name: &str) -> bool {
     key == name || plain(key) == plain(name)
 }
 
-/// A text as a value: as the schema wants it, else as it looks.
+/// Converts a text to a value of the type in the schema, or guesses the type.
 pub(super) fn fit(text: &str, schema: Option<&Json>) -> Value {
     let text = text.trim();
     let kinds = schema.map(types).unwrap_or_default();
@@ -318,9 +319,9 @@ pub(super) fn fit(text: &str, schema: Option<&Json>) -> Value {
     }
 }
 
-/// A value without a schema, by its looks; one in quotes is text.
+/// Guesses the type of a text; a quoted one is a string.
 fn guess(text: &str, plain: &str) -> Value {
-    // Quotes make a text on purpose: `"30"` is no number. Bold marks are only decoration.
+    // Quotes mark a string explicitly: `"30"` is not a number. Emphasis marks are only decoration.
     if plain.len() < text.len() && !text.starts_with(['*', '_']) {
         return plain.into();
     }
@@ -336,17 +337,17 @@ fn guess(text: &str, plain: &str) -> Value {
     }
 }
 
-/// `30` of `30 years`.
+/// Returns the number in a quantity: `30` in `30 years`.
 fn leading_number(text: &str) -> Option<&str> {
     let end = text.find(|c: char| !(c.is_ascii_digit() || matches!(c, '-' | '+' | '.')))?;
     let (head, rest) = text.split_at(end);
-    // `30岁` has no blank before its unit, but an id such as `3b2` is no number.
+    // `30岁` has no space before its unit, but an id such as `3b2` is not a number.
     let unit = rest.starts_with(char::is_whitespace) || !rest.is_ascii();
     number(head).filter(|_| unit).map(|_| head)
 }
 
 fn split(text: &str, items: Option<&Json>) -> Value {
-    // Strings of a JSON list may contain commas, so JSON is tried before the split.
+    // Strings in a JSON list may contain commas, so JSON is tried before splitting.
     if let Ok(value @ Value::List(_)) = json::parse(text) {
         return coerce(
             value,
@@ -361,7 +362,7 @@ fn split(text: &str, items: Option<&Json>) -> Value {
     Value::List(pieces.map(|piece| fit(piece, items)).collect::<ValueList>())
 }
 
-/// A text without the quotes, back ticks or stars that are around all of it.
+/// Removes quotes, backticks or asterisks that enclose a whole text.
 fn undress(text: &str) -> &str {
     const MARKS: [(&str, &str); 6] = [
         ("**", "**"),
@@ -373,7 +374,7 @@ fn undress(text: &str) -> &str {
     ];
     let inner = MARKS.iter().find_map(|(open, close)| {
         let inner = text.strip_prefix(open)?.strip_suffix(close)?;
-        // `"a" and "b"` begins and ends with a quote, but is not one quoted text.
+        // `"a" and "b"` starts and ends with a quote, but is not a single quoted text.
         (!inner.contains(close)).then_some(inner)
     });
     inner.unwrap_or(text)

@@ -1,9 +1,9 @@
-//! The instructions for a model that is to think.
+//! Instructions that ask a model to think.
 
 use super::{ThinkingMode, ThinkingSettings, ThinkingTag};
 
 impl ThinkingSettings {
-    /// What the system message says of thinking; nothing in mode `off`.
+    /// Returns the part of the system message about thinking; `None` in mode `off`.
     #[must_use]
     pub fn instruction(&self) -> Option<String> {
         let think = self.place(&self.think, "Think", "your reasoning");
@@ -47,7 +47,7 @@ impl ThinkingSettings {
         }
     }
 
-    /// The instructions in a further round (`depth`).
+    /// Returns the instruction for a further round (`depth`).
     #[must_use]
     pub fn again(&self) -> &'static str {
         "Look at your answer again as somebody who doubts it: check each step and each fact, and \

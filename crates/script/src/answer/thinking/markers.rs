@@ -1,13 +1,13 @@
-//! Lines such as `Think:` and `Answer:` that say what follows, in a text that comes in pieces.
+//! Finds headings such as `Think:` and `Answer:` in streamed text.
 
 use super::pairs::AnswerPart;
 use super::{ThinkingMode, ThinkingSettings, ThinkingTag};
 
-// A possible heading is held back from the stream, so the wait has to be bounded.
-/// Longest line that may still become a heading.
+// Maximum length of a heading. A possible heading is held back from the stream, so the wait must be
+// limited.
 const LONGEST: usize = 80;
 
-/// What models write for the default headings.
+/// Spellings that models use for the default headings.
 const THINK: [&str; 7] = [
     "think",
     "thinking",
@@ -19,21 +19,21 @@ const THINK: [&str; 7] = [
 ];
 const ANSWER: [&str; 5] = ["answer", "final answer", "回答", "答案", "最终答案"];
 
-/// Looks for headings at the beginnings of lines.
+/// Finds headings at the start of lines.
 #[derive(Debug)]
 pub(super) struct MarkerScanner {
     heads: Vec<(AnswerPart, String)>,
-    /// What the text is a part of now; unknown before the first heading.
+    /// The part that the current text belongs to; `None` before the first heading.
     part: Option<AnswerPart>,
-    /// The beginning of a line that may become a heading; nothing inside of a plain line.
+    /// Start of a line that may still become a heading; `None` within any other line.
     line: Option<String>,
-    /// Behind a heading: marks of emphasis and blanks do not count.
+    /// Whether the text follows a heading; emphasis marks and white space are then skipped.
     after_head: bool,
-    /// What came before anybody knew what it is.
+    /// Text before the first heading, whose part is not known yet.
     unknown: String,
 }
 
-/// What the beginning of a line is.
+/// Classification of the start of a line.
 enum LineVerdict {
     Plain,
     Maybe,
@@ -43,7 +43,7 @@ enum LineVerdict {
 impl MarkerScanner {
     pub(super) fn new(thinking: &ThinkingSettings, tagged: bool) -> Self {
         let default = ThinkingSettings::default();
-        // Mode `last` knows the default headings only.
+        // Mode `last` supports only the default headings.
         let (think, answer) = if tagged {
             (&thinking.think, &thinking.answer)
         } else {
@@ -54,8 +54,8 @@ impl MarkerScanner {
         let pairs = matches!(think, ThinkingTag::Pair(..));
         MarkerScanner {
             heads,
-            // Where the answer comes first, or pairs mark the thinking, text before a heading is
-            // answer. It can be streamed without waiting.
+            // If the answer comes first or tag pairs mark the thinking, text before a heading
+            // belongs to the answer and can be streamed immediately.
             part: (thinking.mode == ThinkingMode::Last || pairs).then_some(AnswerPart::Answer),
             line: Some(String::new()),
             after_head: false,
@@ -78,7 +78,8 @@ impl MarkerScanner {
         }
         let unknown = std::mem::take(&mut self.unknown);
         if !unknown.is_empty() {
-            // No heading came: the model ignored the form, so all of its text is the answer.
+            // Without any heading the model ignored the instructions, so all of its text is the
+            // answer.
             parts.insert(0, (AnswerPart::Answer, unknown));
         }
         parts
@@ -89,7 +90,8 @@ impl MarkerScanner {
             return;
         }
         self.after_head = false;
-        // No heading begins in the middle of a line, so its characters pass without delay.
+        // A heading cannot start in the middle of a line, so its characters are forwarded
+        // immediately.
         let Some(mut line) = self.line.take() else {
             self.push_part(c.encode_utf8(&mut [0; 4]), parts);
             self.line = (c == '\n').then(String::new);
@@ -109,7 +111,7 @@ impl MarkerScanner {
     fn switch(&mut self, part: AnswerPart, line_over: bool, parts: &mut Vec<(AnswerPart, String)>) {
         let unknown = std::mem::take(&mut self.unknown);
         if !unknown.is_empty() {
-            // What precedes the first heading is a preface and must not get into the answer.
+            // Text before the first heading is a preface and must not be part of the answer.
             parts.push((AnswerPart::Thinking, unknown));
         }
         self.part = Some(part);
@@ -117,7 +119,7 @@ impl MarkerScanner {
         self.line = line_over.then(String::new);
     }
 
-    /// Neighbouring pieces of one part are one.
+    /// Appends text, merging adjacent parts of the same kind.
     fn push_part(&mut self, text: &str, parts: &mut Vec<(AnswerPart, String)>) {
         let Some(part) = self.part else {
             self.unknown.push_str(text);
@@ -151,7 +153,7 @@ impl MarkerScanner {
             match rest.chars().next() {
                 None => verdict = LineVerdict::Maybe,
                 Some(':' | '：') => return LineVerdict::Head(*part),
-                // `## Answer` alone is a heading; a bare line `Answer` may be ordinary text.
+                // `## Answer` alone is a heading. A bare line `Answer` may be ordinary text.
                 Some('\n') if dressed => return LineVerdict::Head(*part),
                 Some(_) => {}
             }
@@ -160,14 +162,14 @@ impl MarkerScanner {
     }
 }
 
-/// What a tag is called in a text; the default's other names, too.
+/// Returns the spellings of a tag. The default tag also has synonyms.
 fn names(part: AnswerPart, tag: &ThinkingTag, others: &[&str]) -> Vec<(AnswerPart, String)> {
     let ThinkingTag::Head(head) = tag else {
         return Vec::new();
     };
     let head = head.trim_end_matches([':', '：']).to_lowercase();
     let mut names = vec![(part, head.clone())];
-    // Synonyms hold for the usual headings only; an author's own word is matched as written.
+    // Synonyms apply only to the default headings. An author's own heading must match as written.
     if others.contains(&head.as_str()) {
         names.extend(others.iter().map(|name| (part, (*name).to_owned())));
     }

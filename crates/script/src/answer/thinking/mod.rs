@@ -1,4 +1,4 @@
-//! `shouldThink`: a model that is told to think, and its answer taken apart.
+//! `shouldThink`: asks a model to think, and separates its thinking from its answer.
 
 mod instructions;
 mod markers;
@@ -11,22 +11,22 @@ use crate::pattern::{Regex, RegexError};
 
 pub use split::{SplitAnswer, Splitter};
 
-/// When a model is asked to think.
+/// When and how a model is asked to think.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum ThinkingMode {
-    /// Not at our word.
+    /// It is not asked to think.
     #[default]
     Off,
-    /// It answers, then gives its reasons.
+    /// It answers first, then gives its reasons.
     Last,
-    /// It thinks, then answers.
+    /// It thinks first, then answers.
     First,
-    /// It thinks in steps, doubts itself, then answers.
+    /// It thinks in steps, questions its conclusions, then answers.
     Deep,
 }
 
 impl ThinkingMode {
-    /// The mode of a name.
+    /// Parses a mode name.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         match name {
@@ -39,33 +39,33 @@ impl ThinkingMode {
     }
 }
 
-/// What marks thinking or answer.
+/// Marks the thinking or the answer in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ThinkingTag {
     /// A heading: `Think:`.
     Head(String),
-    /// A pair: `<think>` and `</think>`.
+    /// A tag pair: `<think>` and `</think>`.
     Pair(String, String),
 }
 
-/// Settings of thinking.
+/// Thinking settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ThinkingSettings {
-    /// When.
+    /// The mode.
     pub mode: ThinkingMode,
-    /// Whether the thinking is shown while it comes; yes where nobody says.
+    /// Whether the thinking is streamed. Default: yes.
     pub visible: Option<bool>,
-    /// Rounds in which it looks at its own answer again. Default 1: no second look.
+    /// Number of rounds in which the model reviews its own answer. Default 1: no review.
     pub depth: u32,
-    /// Most steps that it is asked for; any number where `None`.
+    /// Maximum number of steps to ask for; `None` for any number.
     pub steps: Option<u32>,
-    /// What marks the thinking.
+    /// Tag of the thinking.
     pub think: ThinkingTag,
-    /// What marks the answer.
+    /// Tag of the answer.
     pub answer: ThinkingTag,
-    /// A regular expression that finds the thinking, instead of the tag.
+    /// Regular expression that matches the thinking, instead of the tag.
     pub think_regex: Option<String>,
-    /// A regular expression that finds the answer, instead of the tag.
+    /// Regular expression that matches the answer, instead of the tag.
     pub answer_regex: Option<String>,
 }
 
@@ -84,12 +84,12 @@ impl Default for ThinkingSettings {
     }
 }
 
-/// Most rounds that can be asked for.
+/// Maximum number of rounds.
 const MOST_ROUNDS: i64 = 16;
 
 impl ThinkingSettings {
-    /// Reads `shouldThink`: `true` (mode `last`), a mode's name, or an object. Gives what is
-    /// wrong with it, too; what is wrong has no effect.
+    /// Reads `shouldThink`: `true` (mode `last`), a mode name, or an object. Also returns the
+    /// problems; an invalid setting has no effect.
     #[must_use]
     pub fn read(value: Option<&Value>) -> (ThinkingSettings, Vec<String>) {
         let mut problems = Vec::new();
@@ -118,7 +118,7 @@ impl ThinkingSettings {
             self.visible = Some(*visible);
         }
         let count = |name: &str| match map.get(name) {
-            // Each round of `depth` is one more request to the model, so a large number is cut.
+            // Each round of `depth` is another request to the model, so a large number is reduced.
             Some(Value::Int(count)) => u32::try_from((*count).clamp(1, MOST_ROUNDS)).ok(),
             _ => None,
         };
@@ -201,8 +201,8 @@ fn read_tag(value: Option<&Value>) -> Result<Option<ThinkingTag>, ()> {
     }
 }
 
-/// A pattern as authors write it: `/…/flags`, or without the slashes. `.` is any character,
-/// since thoughts have many lines.
+/// Compiles a pattern: `/…/flags`, or without slashes. `.` also matches line breaks, because
+/// thinking usually has many lines.
 fn pattern(text: &str) -> Result<Regex, RegexError> {
     let slashed = text
         .strip_prefix('/')

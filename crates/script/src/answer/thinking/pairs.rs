@@ -1,30 +1,30 @@
-//! Text between two tags, in a text that comes in pieces.
+//! Finds text between two tags in streamed text.
 
 /// A part of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AnswerPart {
-    /// What stands between the tags.
+    /// The text between the tags.
     Thinking,
-    /// What does not.
+    /// The text outside the tags.
     Answer,
 }
 
-/// Looks for pairs of tags. Between an opening tag and the end of the text all is inside.
+/// Finds tag pairs. Without a closing tag, everything after the opening tag is inside.
 #[derive(Debug)]
 pub(super) struct TagPairs {
     open: String,
     close: String,
-    /// Only the first words of the text may be a tag.
+    /// Whether only the start of the text may be a tag.
     first_only: bool,
-    /// Whether those have not come yet.
+    /// Whether only white space has been received so far.
     at_start: bool,
     inside: bool,
     found: bool,
     held: String,
 }
 
-// Blanks wait until a tag can be ruled out, so their number has to be bounded.
-/// Bytes of blanks before a first tag.
+// Maximum number of bytes of white space before a first tag. They are held back until a tag can be
+// ruled out, so their number must be limited.
 const MOST_HELD: usize = 1_024;
 
 type AnswerParts = Vec<(AnswerPart, String)>;
@@ -50,7 +50,7 @@ impl TagPairs {
         }
     }
 
-    /// Whether there was a pair.
+    /// Returns whether a pair was found.
     pub(super) fn found(&self) -> bool {
         self.found
     }
@@ -80,7 +80,7 @@ impl TagPairs {
         }
     }
 
-    /// Takes what is sure from what is held; gives whether there may be more.
+    /// Processes held text that can be classified. Returns whether more of it may be.
     fn step(&mut self, parts: &mut AnswerParts) -> bool {
         if !self.inside && self.at_start {
             return self.start();
@@ -91,7 +91,7 @@ impl TagPairs {
             return false;
         }
         let at = self.held.find(tag.as_str());
-        // A tag may be cut between two pieces, so what may be its beginning is held back.
+        // A tag may be split across two chunks, so text that may be its start is held back.
         let end = at.unwrap_or(self.held.len() - begun(&self.held, tag));
         let rest = self.held.split_off(end);
         let text = std::mem::replace(&mut self.held, rest);
@@ -125,7 +125,7 @@ impl TagPairs {
     }
 }
 
-/// Bytes at the end of a text that a tag begins with.
+/// Returns the length of the suffix of a text that may be the start of a tag, in bytes.
 fn begun(text: &str, tag: &str) -> usize {
     let ends = tag.char_indices().map(|(at, _)| at).skip(1);
     let ends = ends.filter(|end| tag.get(..*end).is_some_and(|part| text.ends_with(part)));

@@ -1,4 +1,4 @@
-//! An answer taken apart into what was thought and what is said, as it comes.
+//! Splits a streamed answer into thinking and text.
 
 use std::ops::Range;
 
@@ -10,9 +10,9 @@ use crate::pattern::Regex;
 /// An answer split into thinking and text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SplitAnswer {
-    /// What was thought.
+    /// The thinking.
     pub thinking: String,
-    /// What is said.
+    /// The answer.
     pub answer: String,
 }
 
@@ -25,23 +25,24 @@ impl SplitAnswer {
     }
 }
 
-/// Takes an answer apart. What it gives for all pieces together does not depend on where they
-/// are cut; a whole answer is one piece.
+/// Splits a streamed answer. The combined result does not depend on how the answer is divided into
+/// chunks.
 #[derive(Debug)]
 pub struct Splitter {
     by: SplitMethod,
-    /// Whether white space around the answer goes: where thinking is taken out of it, or may be.
+    /// Whether white space around the answer is removed: if thinking is, or may be, taken out of
+    /// it.
     trims: bool,
     said: bool,
-    /// White space that ends the answer, or stands between two parts of it.
+    /// White space at the end of the answer so far, or between two parts of it.
     blanks: String,
 }
 
 #[derive(Debug)]
 enum SplitMethod {
-    /// Tags in the text.
+    /// Tags or headings in the text.
     Marks(Box<MarkerPair>),
-    /// A pattern of the author: it needs the whole text.
+    /// Patterns by the author, which need the whole text.
     Patterns(Box<Patterns>),
 }
 
@@ -50,7 +51,7 @@ struct MarkerPair {
     thinking: TagPairs,
     answer: Option<TagPairs>,
     heads: Option<MarkerScanner>,
-    /// What stands outside of the answer's pair, for an answer without one.
+    /// Text outside the answer's tag pair. It becomes the answer if there is no pair.
     outside: String,
 }
 
@@ -62,13 +63,13 @@ struct Patterns {
 }
 
 impl Splitter {
-    /// Takes apart the answer of a model that was asked to think like this.
+    /// Creates a splitter for an answer that was requested with these settings.
     #[must_use]
     pub fn new(thinking: &ThinkingSettings) -> Self {
         let by = match (&thinking.think_regex, &thinking.answer_regex) {
             (None, None) => SplitMethod::Marks(Box::new(MarkerPair::new(thinking))),
-            // Patterns need the whole text. In mode `off` they do not apply, so the answer can
-            // stream.
+            // Patterns need the whole text. They do not apply in mode `off`, so that the answer can
+            // be streamed.
             _ if thinking.mode == ThinkingMode::Off => {
                 SplitMethod::Marks(Box::new(MarkerPair::new(thinking)))
             }
@@ -86,7 +87,7 @@ impl Splitter {
         }
     }
 
-    /// What a piece adds.
+    /// Adds a chunk and returns the text that can be classified.
     pub fn push(&mut self, piece: &str) -> SplitAnswer {
         let split = match &mut self.by {
             SplitMethod::Marks(marks) => marks.push(piece),
@@ -98,7 +99,7 @@ impl Splitter {
         self.trim(split)
     }
 
-    /// What was held back, when the answer is over.
+    /// Returns the text that was held back, at the end of the answer.
     pub fn finish(mut self) -> SplitAnswer {
         let split = match &mut self.by {
             SplitMethod::Marks(marks) => marks.finish(),
@@ -111,12 +112,12 @@ impl Splitter {
         split
     }
 
-    /// Holds back white space at the end, and drops it at the start. In mode `off` thinking can
-    /// only come before the answer, so that what a piece holds of both is in order.
+    /// Holds back trailing white space and drops leading white space. In mode `off` thinking can
+    /// only precede the answer, so the parts of a chunk stay in order.
     fn trim(&mut self, mut split: SplitAnswer) -> SplitAnswer {
-        // A model that thinks unasked leaves blanks before its answer; those go too.
+        // A model that thinks without being asked leaves white space before its answer.
         self.trims |= !split.thinking.trim().is_empty();
-        // Blanks alone are not looked at again, however many come.
+        // A run of white space is not scanned again for each chunk, however long it becomes.
         if split.answer.trim().is_empty() {
             self.blanks.push_str(&split.answer);
             split.answer.clear();
@@ -140,7 +141,7 @@ impl MarkerPair {
         let tagged = matches!(thinking.mode, ThinkingMode::First | ThinkingMode::Deep);
         let pairs = match &thinking.think {
             ThinkingTag::Pair(open, close) if tagged => TagPairs::anywhere(open, close),
-            // Some models think like this at nobody's word.
+            // Some models write this tag without being asked to think.
             _ => TagPairs::at_start("<think>", "</think>"),
         };
         let answer = match &thinking.answer {
@@ -188,7 +189,8 @@ impl MarkerPair {
             let inner = answer.finish();
             self.outside.push_str(&inside(inner, &mut split));
             let outside = std::mem::take(&mut self.outside);
-            // Without the pair the model ignored the form, so all that it said is the answer.
+            // Without the tag pair the model ignored the instructions, so its whole text is the
+            // answer.
             if answer.found() {
                 split.thinking.push_str(&outside)
             } else {
@@ -204,12 +206,12 @@ impl MarkerPair {
     }
 }
 
-/// Puts what is in the answer's pair into the answer; gives the rest.
+/// Appends the text inside the answer's pair to the answer. Returns the other text.
 fn inside(parts: Vec<(AnswerPart, String)>, split: &mut SplitAnswer) -> String {
     let mut outside = String::new();
     for (part, text) in parts {
         match part {
-            // A pair's inside is called thinking there; this pair is the answer's.
+            // `TagPairs` reports text inside a pair as thinking, but this pair marks the answer.
             AnswerPart::Thinking => split.answer.push_str(&text),
             AnswerPart::Answer => outside.push_str(&text),
         }
@@ -218,8 +220,8 @@ fn inside(parts: Vec<(AnswerPart, String)>, split: &mut SplitAnswer) -> String {
 }
 
 impl Patterns {
-    /// The first match of each pattern: its first group, else all of it. Without a pattern for
-    /// the answer, that is what the thinking leaves.
+    /// Returns the first match of each pattern: its first group, or else the whole match. Without a
+    /// pattern for the answer, the answer is the text outside the thinking.
     fn split(&self) -> SplitAnswer {
         let text = &self.text;
         let thinking = self.thinking.as_ref().and_then(|found| find(found, text));
@@ -240,12 +242,12 @@ impl Patterns {
     }
 }
 
-/// Patterns were checked when the settings were read.
+/// The pattern is valid, because it was checked when the settings were read.
 fn compiled(pattern: &str) -> Option<Regex> {
     super::pattern(pattern).ok()
 }
 
-/// A search that goes back too often finds nothing.
+/// A search that exceeds the backtracking limit counts as no match.
 fn find(pattern: &Regex, text: &str) -> Option<(Range<usize>, String)> {
     let found = pattern.captures(text).ok()??;
     Some((found.range(0)?, found.main().to_owned()))

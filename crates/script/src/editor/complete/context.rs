@@ -1,18 +1,18 @@
-//! What is wanted at a place, derived from the line before it.
+//! Determines the kind of completion from the line before the cursor.
 
 use quillet_core::Span;
 
 use crate::directive::Directive;
 use crate::reader;
 
-/// What could stand somewhere, and the bytes of it that are there already.
+/// The kind of completion, and the text that is already typed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct CompletionContext {
     pub(super) span: Span,
     pub(super) wanted: CompletionScope,
 }
 
-/// What is wanted.
+/// The kind of completion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum CompletionScope {
     /// A directive or a function, with `$`.
@@ -29,17 +29,17 @@ pub(super) enum CompletionScope {
     Message,
     /// A pattern of `$match`.
     Pattern,
-    /// A key of the front matter below these.
+    /// A front matter key below this path.
     Key(Vec<String>),
-    /// A value of the front matter's key.
+    /// A value of the front matter key at this path.
     Value(Vec<String>),
 }
 
-/// Bytes before a place that are looked at: longer lines are not completed.
+/// Maximum number of bytes before the cursor to analyze. Longer lines have no completion.
 const MOST_LOOKED_AT: usize = 4_000;
 
 impl CompletionContext {
-    /// What is wanted at a byte of a text.
+    /// Returns the completion context at a byte offset.
     pub(super) fn of(text: &str, at: usize) -> Option<Self> {
         let before = text.get(..at)?;
         let start = before.rfind(['\n', '\r']).map_or(0, |end| end + 1);
@@ -63,7 +63,7 @@ impl CompletionContext {
 
 type ContextMatch = (usize, CompletionScope);
 
-/// Inside of a template, a hole, an expression: the same everywhere.
+/// Matches a template, a hole or an expression, which are completed in the same way everywhere.
 fn within(line: &str) -> Option<ContextMatch> {
     let word = word_length(line, "");
     if let Some(open) = line
@@ -105,7 +105,7 @@ fn hole(inside: &str) -> Option<ContextMatch> {
     }
 }
 
-/// A line of the body.
+/// Matches a line of the body.
 fn instruction(line: &str) -> Option<ContextMatch> {
     let row = item(line);
     if let Some(links) = row.strip_prefix("->") {
@@ -136,7 +136,7 @@ fn instruction(line: &str) -> Option<ContextMatch> {
         .then_some((row.len(), CompletionScope::Message))
 }
 
-/// `$`, `$pri`, `$if(`, `$if: `, `$exec: {id: `.
+/// Matches `$`, `$pri`, `$if(`, `$if: `, `$exec: {id: `.
 fn called_directive(row: &str) -> Option<ContextMatch> {
     let name_end = row.find(|c: char| !(c.is_alphanumeric() || "_$|.".contains(c)));
     let Some(end) = name_end else {
@@ -171,7 +171,7 @@ fn called_directive(row: &str) -> Option<ContextMatch> {
         .then_some((word, CompletionScope::Variable))
 }
 
-/// The last link of a chain.
+/// Matches the last call of a chain.
 fn called(link: &str, wanted: CompletionScope) -> ContextMatch {
     match link {
         link if link.contains('(') => (word_length(link, ""), CompletionScope::Variable),
@@ -180,7 +180,7 @@ fn called(link: &str, wanted: CompletionScope) -> ContextMatch {
     }
 }
 
-/// A line of the front matter, and those above it.
+/// Matches a line of the front matter by the lines above it.
 fn config(above: &str, line: &str) -> Option<ContextMatch> {
     let row = item(line);
     let path = parents(above, indent(line));
@@ -210,7 +210,7 @@ fn config(above: &str, line: &str) -> Option<ContextMatch> {
     }
 }
 
-/// Below `tools:` and the like stand names of scripts.
+/// Returns the scope for lists of script names, such as `tools:`.
 fn list_of(path: &[&str], row: &str) -> Option<CompletionScope> {
     match (path, row.contains(':')) {
         (["tools"], false) => Some(CompletionScope::Tool),
@@ -219,13 +219,13 @@ fn list_of(path: &[&str], row: &str) -> Option<CompletionScope> {
     }
 }
 
-/// The keys that a line with this indentation is in.
+/// Returns the keys that enclose a line with this indentation.
 fn parents(above: &str, mut indent_of: usize) -> Vec<String> {
     let mut path = Vec::new();
     for line in above.lines().rev() {
         let own = indent(line);
         let row = line.trim();
-        // A list may stand at its key's own column: the line of a dash has one column more.
+        // A list may be in the column of its key, because each dash counts as one column.
         if row.is_empty() || row.starts_with('#') || own >= indent_of {
             continue;
         }
@@ -241,13 +241,13 @@ fn parents(above: &str, mut indent_of: usize) -> Vec<String> {
     path
 }
 
-/// Blanks before a line, and one more for each dash of a list.
+/// Returns the number of spaces before a line, plus one for each list dash.
 fn indent(line: &str) -> usize {
     let rest = line.trim_start_matches([' ', '-']);
     line.len() - rest.len()
 }
 
-/// What follows blanks and the dash of a list.
+/// Returns the text after the indentation and a list dash.
 fn item(line: &str) -> &str {
     let row = line.trim_start();
     let row = row.strip_prefix("- ").map_or(row, str::trim_start);
@@ -259,13 +259,13 @@ fn unquoted(value: &str) -> &str {
     value.strip_prefix(['"', '\'']).unwrap_or(value)
 }
 
-/// Bytes of the name that ends a line.
+/// Returns the length of the name at the end of a line in bytes.
 fn word_length(line: &str, more: &str) -> usize {
     let part = |c: char| c.is_alphanumeric() || c == '_' || more.contains(c);
     line.len() - line.trim_end_matches(part).len()
 }
 
-/// Whether a text ends inside of quotes.
+/// Returns whether a text ends inside quotes.
 fn in_quotes(text: &str) -> bool {
     let mut open = None;
     for c in text.chars() {

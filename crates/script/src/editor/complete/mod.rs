@@ -1,7 +1,7 @@
 //! Completion.
 //!
-//! A text that is being written can seldom be read, so the line before it says what the place is
-//! ([`context`]); what can stand there is taken from what was understood of the rest.
+//! An incomplete text can seldom be parsed. The line before the cursor therefore determines the
+//! kind of completion ([`context`]), and the items come from the parts that can be parsed.
 
 use std::collections::BTreeSet;
 
@@ -18,31 +18,31 @@ mod context;
 
 use context::{CompletionContext, CompletionScope};
 
-/// One thing that could stand at a place.
+/// A completion item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CompletionItem {
-    /// What it is called in the list.
+    /// Its label in the list.
     pub label: String,
-    /// What it is.
+    /// Its kind.
     pub kind: CompletionKind,
-    /// A few words beside it.
+    /// A short description next to the label.
     pub detail: String,
-    /// What it does, in Markdown.
+    /// Its documentation in Markdown.
     pub doc: String,
-    /// What is written.
+    /// The text to insert.
     pub insert: String,
-    /// The bytes that it is written over.
+    /// The span to replace.
     pub span: Span,
 }
 
-/// The kind of a completion.
+/// The kind of a completion item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CompletionKind {
     /// A directive.
     Directive,
     /// A function.
     Function,
-    /// A key of the front matter, or of a directive.
+    /// A key of the front matter or of a directive.
     Key,
     /// A pattern of `$match`.
     Pattern,
@@ -58,13 +58,14 @@ pub enum CompletionKind {
     Variable,
 }
 
-/// Names of scripts that are looked up for a list; those of more are listed without words.
+/// Maximum number of scripts that are loaded for descriptions. If there are more, they are listed
+/// without one.
 const MOST_DESCRIBED: usize = 50;
 
-/// Completions of one list.
+/// Maximum number of items in a list.
 const MOST: usize = 500;
 
-/// Everything that could stand at a byte.
+/// Returns all completion items at a byte offset.
 pub async fn complete(
     document: &ScriptDocument,
     at: usize,
@@ -152,7 +153,7 @@ fn directives(list: &mut CompletionList, sign: &str) {
     }
 }
 
-/// A directive as it is mostly written.
+/// Returns the most common form of a directive.
 fn written(known: &DirectiveSpec, label: &str) -> String {
     match known.form {
         DirectiveForm::Blocks(_) | DirectiveForm::Patterns => format!("{label}:"),
@@ -270,7 +271,7 @@ fn patterns(list: &mut CompletionList) {
     }
 }
 
-/// A pattern of each kind.
+/// An example of each kind of pattern.
 const PATTERNS: [(&str, &str); 9] = [
     (":/re/i", "a text that the expression matches"),
     (":\"text\"", "this text"),

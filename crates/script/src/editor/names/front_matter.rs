@@ -1,4 +1,4 @@
-//! Names in the front matter.
+//! Symbols in the front matter.
 
 use quillet_yaml::{MapEntry, Node, NodeData};
 
@@ -6,7 +6,7 @@ use super::symbol::{MarkKind, is_setting};
 use super::texts::SymbolTexts;
 use crate::text::prefix::TextPosition;
 
-/// All of a front matter.
+/// Adds the symbols of a front matter.
 pub(super) fn config(texts: &mut SymbolTexts<'_>, node: &Node) {
     for entry in node.entries().unwrap_or_default() {
         let name = entry.name();
@@ -38,7 +38,7 @@ fn nested(texts: &mut SymbolTexts<'_>, parent: &MapEntry) {
     }
 }
 
-/// Names in `prompt` and `parameters` that are no setting are variables.
+/// Adds the variables in `prompt` and `parameters`: all names that are not settings.
 fn variables(texts: &mut SymbolTexts<'_>, parent: &MapEntry) {
     for entry in parent.value.entries().unwrap_or_default() {
         match crate::editor::keys::key(&[parent.name(), entry.name()]) {
@@ -48,7 +48,7 @@ fn variables(texts: &mut SymbolTexts<'_>, parent: &MapEntry) {
     }
 }
 
-/// Inputs: names, objects of inputs, and objects with a `name`.
+/// Adds inputs: names, objects of inputs, and objects with a `name`.
 fn inputs(texts: &mut SymbolTexts<'_>, node: &Node) {
     match &node.data {
         NodeData::List(items) => items.iter().for_each(|item| inputs(texts, item)),
@@ -62,7 +62,7 @@ fn inputs(texts: &mut SymbolTexts<'_>, node: &Node) {
     }
 }
 
-/// `{name: script}`, or names that are those of scripts.
+/// Adds roles: `{name: script}`, or names of scripts.
 fn roles(texts: &mut SymbolTexts<'_>, node: &Node) {
     let Some(entries) = node.entries() else {
         return scripts(texts, node);
@@ -73,7 +73,7 @@ fn roles(texts: &mut SymbolTexts<'_>, node: &Node) {
     }
 }
 
-/// Lists of scripts: names, `{name: script}`, `{script: [names]}`.
+/// Adds lists of scripts: names, `{name: script}`, `{script: [names]}`.
 fn scripts(texts: &mut SymbolTexts<'_>, node: &Node) {
     match &node.data {
         NodeData::Scalar(_) => script(texts, node),
@@ -86,7 +86,7 @@ fn scripts(texts: &mut SymbolTexts<'_>, node: &Node) {
     }
 }
 
-/// A script, or an object that says which.
+/// Adds a script, or an object that names one.
 fn named(texts: &mut SymbolTexts<'_>, node: &Node) {
     let id = node.get("id").or_else(|| node.get("script"));
     script(texts, id.unwrap_or(node));

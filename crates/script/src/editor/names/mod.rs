@@ -1,6 +1,6 @@
-//! Everything in a script that has a name, and where it stands.
+//! Finds all named symbols in a script.
 //!
-//! Hovers, definitions and references are all questions about marks.
+//! Hovers, definitions and references are based on these marks.
 
 use quillet_core::{SemanticToken, Span};
 use quillet_yaml::{MapEntry, Node};
@@ -22,12 +22,12 @@ use symbol::MOST_MARKS;
 pub(super) use symbol::{MarkKind, NamedSymbol};
 use texts::SymbolTexts;
 
-/// All marks, or those of the instructions around one byte, in no order.
+/// Returns all marks, or those of the instructions around a byte offset, in no particular order.
 pub(super) fn marks(document: &ScriptDocument, around: Option<usize>) -> Vec<NamedSymbol> {
     walk(document, SymbolTexts::new(document), around).marks
 }
 
-/// All marks but those of variables in templates, and what editors colour in templates.
+/// Returns all marks except variables in templates, and the semantic tokens of templates.
 pub(super) fn marks_and_tokens(
     document: &ScriptDocument,
 ) -> (Vec<NamedSymbol>, Vec<SemanticToken>) {
@@ -51,15 +51,15 @@ fn walk<'a>(
     walk.texts
 }
 
-/// The narrowest mark at a byte.
+/// Returns the narrowest mark at a byte offset.
 pub(super) fn mark_at(document: &ScriptDocument, at: usize) -> Option<NamedSymbol> {
     let marks = marks(document, Some(at));
     let there = marks.into_iter().filter(|mark| holds(mark.span, at));
-    // Symbols nest: a variable is inside of a hole, and the narrowest is the one meant.
+    // Marks nest: for a variable inside a hole, the narrowest mark is the intended one.
     there.min_by_key(|mark| mark.span.end - mark.span.start)
 }
 
-/// The message around a byte, the innermost.
+/// Returns the innermost message around a byte offset.
 pub(super) fn message_at(block: &InstructionBlock, at: usize) -> Option<&MessageTemplate> {
     block.items.iter().find_map(|item| match &item.kind {
         ItemKind::Message(message) => spans(message)
@@ -87,7 +87,7 @@ struct SymbolWalk<'a> {
 impl SymbolWalk<'_> {
     fn block(&mut self, block: &InstructionBlock) {
         for item in &block.items {
-            // A huge file must not make every keystroke slow.
+            // Limits the work in a huge file, because this runs on every keystroke.
             if self.texts.marks.len() >= MOST_MARKS {
                 return;
             }
@@ -177,7 +177,7 @@ impl SymbolWalk<'_> {
         }
     }
 
-    /// Keys beside a call: what scripts, listeners and names of a loop are there.
+    /// Adds the symbols in the keys of a call: scripts, listeners and the names of a loop.
     fn fields(&mut self, fields: &[MapEntry]) {
         for field in fields {
             match field.name() {
@@ -212,7 +212,7 @@ impl SymbolWalk<'_> {
         }
     }
 
-    /// `as: {value: x, index: i}`.
+    /// Adds the names in `as: {value: x, index: i}`.
     fn names(&mut self, node: &Node) {
         for entry in node.entries().unwrap_or_default() {
             if let Some(name) = entry.value.as_str() {
@@ -227,7 +227,7 @@ impl SymbolWalk<'_> {
         }
     }
 
-    /// The name of a declared function stands at the beginning of its text.
+    /// Adds the name of a declared function, which is at the start of its text.
     fn function(&mut self, file: &str, function: &FunctionDeclaration) {
         let written = file.get(function.span.start..function.code.span.end);
         let found = written.and_then(|written| written.find(&function.name));
@@ -241,7 +241,7 @@ impl SymbolWalk<'_> {
     }
 }
 
-/// Directives whose names are those of variables.
+/// Returns whether the named arguments of a directive are variables.
 fn sets_variables(call: &CallExpr) -> bool {
     use Directive::{Parameters, Prompt, Push, Set};
     matches!(call.directive(), Some(Set | Prompt | Parameters | Push))

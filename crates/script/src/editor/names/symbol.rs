@@ -1,49 +1,49 @@
-//! Named places of a script.
+//! Named symbols of a script.
 
 use quillet_core::Span;
 
 use crate::editor::keys;
 
-/// Most marks of one document that are cached; what comes behind has none.
+/// Maximum number of marks in a document. Any symbols after that have none.
 pub(super) const MOST_MARKS: usize = 20_000;
 
-/// Something with a name.
+/// A named symbol.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::editor) struct NamedSymbol {
-    /// Its bytes in the file.
+    /// Its span in the file.
     pub(in crate::editor) span: Span,
-    /// What it is.
+    /// Its kind.
     pub(in crate::editor) kind: MarkKind,
 }
 
-/// What a mark names.
+/// The kind of a symbol.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::editor) enum MarkKind {
-    /// A directive, a function, an imported name; without `$`.
+    /// A directive, a function, or an imported name, without `$`.
     Call(String),
-    /// The name where a function is declared.
+    /// The name in a function declaration.
     Function(String),
     /// A script's id or file.
     Script(String),
-    /// A variable: the first part of its path.
+    /// A variable, by the first part of its path.
     Variable {
         name: String,
-        /// Whether it gets a value here.
+        /// Whether it is assigned here.
         sets: bool,
     },
     /// The role of a message.
     Role(String),
-    /// A key of the front matter, with those it is in.
+    /// A key of the front matter with its enclosing keys.
     Key(Vec<String>),
     /// A pattern of `$match`, with its colon.
     Pattern(String),
     /// A regular expression in a hole.
     Regex,
-    /// `[[…]]` as a whole: what it does.
+    /// A whole hole `[[…]]`, with its description.
     Hole(&'static str),
 }
 
-/// The first part of a key path.
+/// Returns the first part of a key path.
 pub(in crate::editor) fn root(path: &str) -> &str {
     path.split(['.', '[']).next().unwrap_or(path)
 }

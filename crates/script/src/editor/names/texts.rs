@@ -1,4 +1,4 @@
-//! Names inside texts: holes, templates, expressions, arguments.
+//! Symbols inside texts: holes, templates, expressions, arguments.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -18,10 +18,10 @@ use crate::text::hole::{Hole, HoleKind, HolePart, holes};
 use crate::text::prefix::{self, FormatTime, TextPosition};
 use crate::text::template::{DEFAULT_FORMAT, Templates};
 
-/// Most names of one text that are cached: each is looked up in what was written.
+/// Maximum number of names in one text, because each must be located in the source.
 const MOST_OF_ONE: usize = 500;
 
-/// Variables of one template: each is looked for in all of it.
+/// Maximum number of variables in one template, because each is searched for in the whole template.
 const MOST_NAMES: usize = 100;
 
 /// Collects the marks of texts.
@@ -30,7 +30,7 @@ pub(super) struct SymbolTexts<'a> {
     templates: Templates,
     format: &'a str,
     pub(super) marks: Vec<NamedSymbol>,
-    /// What editors colour in templates, if it is asked for.
+    /// Semantic tokens of templates, if requested.
     pub(super) tokens: Option<Vec<SemanticToken>>,
 }
 
@@ -52,7 +52,7 @@ impl<'a> SymbolTexts<'a> {
         }
     }
 
-    /// A scalar without its quotes.
+    /// Adds a scalar without its quotes.
     pub(super) fn add_node(&mut self, node: &Node, kind: MarkKind) {
         let span = match text_of(node) {
             Some(text) => FileSpot::all(&text).span(self.source),
@@ -84,7 +84,7 @@ impl<'a> SymbolTexts<'a> {
         self.add(span, kind);
     }
 
-    /// Every text in a value.
+    /// Adds the symbols of every text in a value.
     pub(super) fn values(&mut self, node: &Node, position: TextPosition) {
         match &node.data {
             NodeData::Scalar(_) if node.tag.is_none() => {
@@ -193,10 +193,10 @@ impl<'a> SymbolTexts<'a> {
                     tokens.push(SemanticToken::new(span.start, span.end, token.kind));
                 });
             }
-            // They say all that marks of variables would.
+            // These tokens include all variables, so marks are not needed.
             return;
         }
-        // One that is not finished has no names yet.
+        // An unfinished template cannot be compiled and has no names yet.
         let Ok(template) = self.templates.compile(self.format, inner) else {
             return;
         };
@@ -237,10 +237,10 @@ impl<'a> SymbolTexts<'a> {
         }
     }
 
-    /// Arguments in parentheses; `sets` where their names are variables that get a value.
+    /// Adds arguments in parentheses. `sets` means that their names are variables to assign.
     pub(super) fn arguments(&mut self, text: &ScriptText, range: Range<usize>, sets: bool) {
         let inner = text.value.get(range.clone()).unwrap_or_default();
-        // Places in the text: where that is in the file is asked of each mark.
+        // Offsets in the text. The location in the file is computed for each mark.
         let (start, end) = (range.start, range.end);
         let Ok(arguments) = argument::parse_with(inner, Span { start, end }, BareWordPolicy::Text)
         else {
@@ -274,8 +274,8 @@ const CALL: &str = "Calls a directive or a function and inserts its result.";
 const REGEX: &str =
     "Searches a variable's text and inserts the match, or the whole text without a match.";
 
-/// Where a template names a variable: a compiled template knows the first place only. Words in
-/// quotes and fields of other values are not meant.
+/// Returns all offsets at which a template uses a variable, because a compiled template stores only
+/// the first. Skips words in quotes and fields of other values.
 fn places<'t>(text: &'t str, name: &'t str) -> impl Iterator<Item = usize> + 't {
     let word = |c: char| c.is_alphanumeric() || c == '_';
     let mut open = 0;

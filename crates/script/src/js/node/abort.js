@@ -1,4 +1,4 @@
-// Events and the signals that end things, as far as scripts use them.
+// Events and abort signals, limited to the features that scripts use.
 'use strict';
 
 class Event {

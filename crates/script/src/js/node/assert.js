@@ -1,4 +1,4 @@
-// Node's `assert`, as far as scripts check things with it.
+// Node's `assert`, limited to the features that scripts use.
 'use strict';
 
 const { inspect, _alike: alike } = require('util');
@@ -43,7 +43,7 @@ const missing = (message, operator) => {
 
 const isType = (expected) => expected === Error || (typeof expected === 'function' && Error.isPrototypeOf(expected));
 
-// An error of another class goes on; one that only looks different is a failed check.
+// An error of another class is rethrown. An error with other properties fails the assertion.
 const check = (error, expected) => {
   if (fits(error, typeof expected === 'string' ? undefined : expected)) return;
   if (isType(expected)) throw error;

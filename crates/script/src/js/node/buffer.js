@@ -1,4 +1,4 @@
-// Node's `Buffer`, for texts and bytes that scripts read, write and encode.
+// Node's `Buffer`, for reading, writing and encoding texts and bytes.
 'use strict';
 
 const { encode, decode, binary, wide, toBase64, fromBase64, atob, btoa } = require('internal/encoding');

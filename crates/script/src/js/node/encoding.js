@@ -1,4 +1,4 @@
-// Texts and bytes, as the WHATWG's standards and Node have them.
+// Text encodings, as in the WHATWG standards and Node.
 'use strict';
 
 const bytesOf = (input) => {
@@ -20,7 +20,7 @@ const encode = (text) => {
   return Uint8Array.from(bytes);
 };
 
-// How many bytes may follow a first byte, and what the second may be: no surrogates, nothing overlong.
+// The number of bytes after a first byte, and the range of the second: no surrogates or overlong forms.
 const shape = (first) => {
   if (first < 0x80) return [0, 0, 0];
   if (first >= 0xc2 && first <= 0xdf) return [1, 0x80, 0xbf];
@@ -33,7 +33,7 @@ const shape = (first) => {
   return undefined;
 };
 
-// Each wrong sequence becomes one U+FFFD, as far as it was right.
+// Each invalid sequence becomes one U+FFFD, up to its first invalid byte.
 const decode = (bytes, fatal) => {
   const parts = [];
   let at = 0;
@@ -107,7 +107,7 @@ const toBase64 = (bytes) => {
   return parts.join('');
 };
 
-// What is no digit is skipped; `-` and `_` are those of URLs.
+// Other characters than digits are skipped. `-` and `_` are the digits of URL-safe base64.
 const fromBase64 = (text) => {
   const bytes = [];
   let held = 0;
@@ -141,7 +141,7 @@ const atob = (text) => {
   return binary(fromBase64(digits));
 };
 
-// Copies what can be copied; the same object twice stays the same object twice.
+// Copies a value. An object that occurs twice is also shared in the copy.
 const structuredClone = (value) => clone(value, new Map());
 
 const clone = (value, seen) => {

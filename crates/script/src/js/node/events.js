@@ -72,7 +72,7 @@ class EventEmitter {
 }
 Object.defineProperty(EventEmitter.prototype, '_set', { enumerable: false });
 
-// As with Node, old code calls it without `new`: `EventEmitter.call(this)`.
+// Older code calls it without `new`, as Node allows: `EventEmitter.call(this)`.
 function Emitter() {}
 for (const key of Object.getOwnPropertyNames(EventEmitter.prototype)) {
   if (key !== 'constructor') {

@@ -1,4 +1,4 @@
-// `fetch`, as far as scripts use it: whole answers, no streams of bodies.
+// `fetch`, limited to the features that scripts use: bodies are complete and not streamed.
 'use strict';
 
 const { fromBase64, toBase64, encode, decode } = require('internal/encoding');

@@ -1,9 +1,9 @@
-// Node's `fs`: each call is done by the host, where it is granted. Bytes cross as characters.
+// Node's `fs`. The host performs each call if it is permitted. Bytes are passed as characters.
 'use strict';
 
 const { Buffer } = require('buffer');
 
-// Says at once, and not at the first call, that nothing is granted.
+// Fails when the module is loaded, instead of at the first call, if nothing is permitted.
 internal.file('granted', []);
 
 const pathOf = (path) => {
@@ -114,7 +114,7 @@ fs.exists = (path, callback) => callback(existsSync(path));
 
 module.exports = fs;
 
-// The names that `import` finds: they are read here, and this never runs.
+// Never executed: the loader reads the export names for `import` from this text.
 0 && (module.exports = {
   readFileSync, writeFileSync, appendFileSync, readdirSync, statSync, mkdirSync, unlinkSync, rmdirSync, renameSync,
   copyFileSync, realpathSync, accessSync, rmSync, lstatSync, existsSync,

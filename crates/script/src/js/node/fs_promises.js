@@ -3,7 +3,7 @@
 
 module.exports = require('fs').promises;
 
-// The names that `import` finds: they are read here, and this never runs.
+// Never executed: the loader reads the export names for `import` from this text.
 0 && (module.exports = {
   readFile, writeFile, appendFile, readdir, stat, mkdir, unlink, rmdir, rename, copyFile, realpath, access, rm, lstat,
   constants,

@@ -1,4 +1,4 @@
-// Node's `path`, for POSIX. Paths are texts: nothing here looks at files.
+// Node's `path` for POSIX. It only handles texts and does not access files.
 'use strict';
 
 const need = (value, name) => {
@@ -10,7 +10,7 @@ const need = (value, name) => {
   return value;
 };
 
-// Resolves `.` and `..`; what leads above the start stays where `up` allows it.
+// Resolves `.` and `..`. With `up`, a `..` above the start is preserved.
 const tidy = (path, up) => {
   const kept = [];
   for (const part of path.split('/')) {
@@ -38,7 +38,7 @@ const join = (...parts) => {
   return given.length === 0 ? '.' : normalize(given.join('/'));
 };
 
-// A script has no working directory: what is relative to begin with starts at the root.
+// A script has no working directory, so a relative path starts at the root.
 const resolve = (...parts) => {
   let path = '';
   for (const part of parts.toReversed()) {
@@ -69,7 +69,7 @@ const dirname = (path) => {
   const at = whole.lastIndexOf('/');
   if (at === -1) return '.';
   if (at === 0) return '/';
-  // Two slashes in front stay, as Node has it.
+  // Two leading slashes are preserved, as in Node.
   return at === 1 && whole.startsWith('//') ? '//' : whole.slice(0, at);
 };
 

@@ -8,7 +8,7 @@ const escape = (value) => {
   return Array.from(text, (char) => (KEPT.test(char) ? char : encodeURIComponent(char.toWellFormed()))).join('');
 };
 
-// Bytes that are no UTF-8 become U+FFFD instead of an exception.
+// Bytes that are not valid UTF-8 become U+FFFD instead of an exception.
 const unescape = (text) => {
   try {
     return decodeURIComponent(text);

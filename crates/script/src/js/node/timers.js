@@ -1,4 +1,4 @@
-// Node's `timers`: the globals under a module's name.
+// Node's `timers`: the global timer functions as a module.
 'use strict';
 
 module.exports = { setTimeout, clearTimeout, setInterval, clearInterval, setImmediate, clearImmediate };

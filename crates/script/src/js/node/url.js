@@ -1,5 +1,5 @@
-// Addresses: the WHATWG's `URL` and `URLSearchParams`, and what Node's `url` adds. Host names are
-// taken as they are written (no punycode); what has no `//` keeps its path as it stands.
+// URLs: `URL` and `URLSearchParams` of the WHATWG, and the additions of Node's `url`. Host names are
+// not converted (no punycode), and the path of a URL without `//` is not changed.
 'use strict';
 
 const { encode } = require('internal/encoding');
@@ -7,7 +7,7 @@ const { encode } = require('internal/encoding');
 const PORTS = { 'http:': '80', 'https:': '443', 'ws:': '80', 'wss:': '443', 'ftp:': '21', 'file:': '' };
 const isSpecial = (protocol) => Object.hasOwn(PORTS, protocol);
 
-// What each part must have escaped, beside control characters and what is not ASCII.
+// Characters to escape in each part, besides control characters and non-ASCII characters.
 const QUERY = ' "#<>';
 const PATH = QUERY + '?`{}^';
 const USER = PATH + '/:;=@[\\]|';
@@ -54,7 +54,7 @@ const hostOf = (text, special, fail) => {
   return text.startsWith('[') ? text.toLowerCase() : decoded;
 };
 
-// [user, password, host, port] of what stands between `//` and the path.
+// Parses the text between `//` and the path: [user, password, host, port].
 const authority = (text, protocol, fail) => {
   const at = text.lastIndexOf('@');
   const [user, ...rest] = at === -1 ? [''] : text.slice(0, at).split(':');
@@ -190,7 +190,7 @@ class URL {
   }
   static parse(input, base) { return URL.canParse(input, base) ? new URL(input, base) : null; }
 
-  // Reads the whole again with one part changed; a part that does not fit changes nothing.
+  // Parses the whole URL again with one part changed. An invalid part has no effect.
   #change(part, value) {
     try { this.#parts = read(write({ ...this.#parts, [part]: value })); } catch { return; }
     if (part === 'search') this.#params = undefined;
@@ -255,7 +255,7 @@ const fileURLToPath = (url) => {
 
 const pathToFileURL = (path) => new URL('file://' + escape(require('path').resolve(path), PATH + '%\\'));
 
-// Node's older form of the same.
+// Node's older `url.parse`.
 const parse = (address, query = false) => {
   const text = String(address).trim();
   const match = /^([A-Za-z][A-Za-z0-9+.-]*:)?(\/\/(?:([^/?#]*)@)?([^/?#:]*)(?::(\d+))?)?([^?#]*)(\?[^#]*)?(#.*)?$/s.exec(text);

@@ -53,7 +53,7 @@ class Inspector {
     this.options = options;
     this.open = [];
     this.circular = new Map();
-    // How deep the object was that was looked into last: what nests too deeply gets lines of its own.
+    // The depth of the last formatted object. Entries of deep objects are written on separate lines.
     this.reached = 0;
   }
 
@@ -96,7 +96,7 @@ class Inspector {
     return [...(this.sorted ? own.toSorted() : own), ...symbols];
   }
 
-  // How an object begins: `alone` without any entries, `prefix` in front of them.
+  // The start of an object: `alone` if it has no entries, `prefix` before entries.
   start(value, keys) {
     const both = (text) => ({ alone: text, prefix: text + ' ' });
     if (typeof value === 'function') return both(functionOf(value));
@@ -163,7 +163,7 @@ class Inspector {
     return `${isShown ? keyOf(key) : `[${String(key)}]`}: ${shown}`;
   }
 
-  // On one line where it is short and not too deep, or else an entry a line, as Node lays it out.
+  // Writes entries on one line if they are short and not nested deeply, otherwise one per line, as Node does.
   lay(entries, prefix, [left, right], indent, isList, isDeep) {
     if (entries.length === 0) return `${prefix}${left}${right}`;
     const rows = isList && entries.length > 6 && this.compact >= 1 ? columns(entries, indent) : entries;
@@ -178,7 +178,7 @@ class Inspector {
   }
 }
 
-// Many short items of a list stand side by side.
+// Arranges many short items of a list in columns.
 const columns = (entries, indent) => {
   const more = entries.at(-1).startsWith('...') ? entries.slice(-1) : [];
   const items = more.length > 0 ? entries.slice(0, -1) : entries;
@@ -306,7 +306,7 @@ const types = {
 };
 for (const name of VIEWS) types['is' + name] = (value) => value instanceof globalThis[name];
 
-// Whether two values are alike all the way down; `strict` compares as `Object.is`, with prototypes.
+// Compares two values recursively. `strict` uses `Object.is` and compares prototypes.
 const alike = (a, b, strict, seen) => {
   if (strict ? Object.is(a, b) : a == b || (a !== a && b !== b)) return true; // eslint-disable-line eqeqeq
   if (a === null || b === null || typeof a !== 'object' || typeof b !== 'object') return false;

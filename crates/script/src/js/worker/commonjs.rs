@@ -1,12 +1,12 @@
-//! Which names a CommonJS module exports, found in its text without running it: what an ES module
-//! may import by name. It knows the forms that people and compilers write: `exports.a = …`,
-//! `module.exports.a = …`, `Object.defineProperty(exports, "a", …)` and
-//! `module.exports = { a, b: … }`. A name that it misses is still on the default import.
+//! Finds the names that a CommonJS module exports without running it, so that an ES module can
+//! import them by name. It recognizes the forms that people and compilers write: `exports.a = …`,
+//! `module.exports.a = …`, `Object.defineProperty(exports, "a", …)` and `module.exports = { a, b: …
+//! }`. Any other name is still available on the default import.
 
-/// Names that a module exports at the most.
+/// Maximum number of exported names.
 const MOST: usize = 1_000;
 
-/// The names, in the order in which they are in the text.
+/// Returns the names in the order of the text.
 pub(super) fn names(text: &str) -> Vec<String> {
     let mut names = Vec::new();
     for (at, _) in text.match_indices("exports") {
@@ -39,7 +39,7 @@ fn is_name(name: &str) -> bool {
     !name.is_empty() && name.chars().all(is_part) && !name.starts_with(|c: char| c.is_numeric())
 }
 
-/// `.name =`, but not `.name ==`.
+/// Parses `.name =`, but not `.name ==`.
 fn assigned(rest: &str) -> Option<String> {
     let rest = rest.strip_prefix('.')?;
     let end = rest.find(|c| !is_part(c))?;
@@ -48,7 +48,7 @@ fn assigned(rest: &str) -> Option<String> {
     (!value.starts_with('=')).then(|| name.to_owned())
 }
 
-/// `, "name"`.
+/// Parses `, "name"`.
 fn quoted(rest: &str) -> Option<String> {
     let rest = rest.trim_start().strip_prefix(',')?.trim_start();
     let quote = rest.chars().next().filter(|c| matches!(c, '"' | '\''))?;
@@ -58,7 +58,7 @@ fn quoted(rest: &str) -> Option<String> {
         .map(str::to_owned)
 }
 
-/// The keys of `= { a, b: …, 'c': …, d() {…} }`.
+/// Returns the keys of `= { a, b: …, 'c': …, d() {…} }`.
 fn listed(rest: &str) -> Vec<String> {
     let body = rest.trim_start().strip_prefix('=').map(str::trim_start);
     let Some(mut rest) = body.and_then(|body| body.strip_prefix('{')) else {
@@ -86,7 +86,7 @@ fn listed(rest: &str) -> Vec<String> {
     }
 }
 
-/// What follows the next comma of this level.
+/// Returns the text after the next comma at this nesting level.
 fn next(text: &str) -> Option<&str> {
     let mut depth = 0_u32;
     let mut quote = None;
@@ -96,7 +96,7 @@ fn next(text: &str) -> Option<&str> {
             _ if escaped => escaped = false,
             '\\' => escaped = true,
             _ if quote.is_some() => quote = quote.filter(|quote| *quote != char),
-            // The first quote may close that of the key.
+            // A quote at offset 0 may be the closing quote of the key.
             '"' | '\'' | '`' if at > 0 => quote = Some(char),
             '(' | '[' | '{' => depth += 1,
             ')' | ']' | '}' if depth == 0 => return None,

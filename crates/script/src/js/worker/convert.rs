@@ -1,6 +1,6 @@
-//! Data across JavaScript's border. What is not JSON goes the way `JSON.stringify` sends it, with
-//! these differences: a `Map` becomes an object, a `Set` and a typed array a list, a `RegExp` its
-//! text, a `BigInt` a whole number, or its digits where it is invalid; `NaN` stays a number.
+//! Converts values between the run and JavaScript. A value that is not JSON is converted as by
+//! `JSON.stringify`, except: a `Map` becomes an object, a `Set` or a typed array a list, a `RegExp`
+//! its text, a `BigInt` an integer or, if it is too large, its digits. `NaN` stays a number.
 
 use quillet_core::{Map, MapTable, Value, ValueList};
 use rquickjs::{
@@ -13,15 +13,15 @@ use crate::js::DEEPEST;
 use crate::js::id::FunctionId;
 use crate::js::runtime::JsValueRef;
 
-/// Values of one conversion: more do not leave JavaScript at a time.
+/// Maximum number of values in one conversion.
 const MOST: usize = 4_000_000;
 
-/// What a value that cannot leave JavaScript is answered with.
+/// Error message for a cyclic value.
 pub(super) const CYCLE: &str = "cannot return a value that contains itself from JavaScript";
 const DEEP: &str = "cannot return a value nested deeper than 127 levels from JavaScript";
 const LARGE: &str = "cannot return a value of this size from JavaScript";
 
-/// A value of the run as JavaScript has it.
+/// Converts a value of the run to JavaScript.
 pub(super) fn to_js<'js>(
     shell: &WorkerShell,
     ctx: &Ctx<'js>,
@@ -53,7 +53,7 @@ pub(super) fn to_js<'js>(
 fn int<'js>(ctx: &Ctx<'js>, value: i64) -> Js<'js> {
     match i32::try_from(value) {
         Ok(small) => Js::new_int(ctx.clone(), small),
-        #[allow(clippy::cast_precision_loss)] // JavaScript's numbers end there too.
+        #[allow(clippy::cast_precision_loss)] // JavaScript loses precision too.
         Err(_) => Js::new_float(ctx.clone(), value as f64),
     }
 }
@@ -63,7 +63,7 @@ fn map_to_js<'js>(shell: &WorkerShell, ctx: &Ctx<'js>, map: &Map) -> rquickjs::R
     for (key, item) in map {
         let item = to_js(shell, ctx, item)?;
         if &**key == "__proto__" {
-            // Set as a property it would be the object's prototype.
+            // Assigning `__proto__` as a normal property would set the object's prototype.
             let define: Function = shell.api(ctx, "define")?;
             define.call::<_, ()>((object.clone(), &**key, item))?;
         } else {
@@ -73,7 +73,7 @@ fn map_to_js<'js>(shell: &WorkerShell, ctx: &Ctx<'js>, map: &Map) -> rquickjs::R
     Ok(object.into_value())
 }
 
-/// What was passed, as JavaScript has it.
+/// Converts a passed value to JavaScript.
 pub(super) fn passed_to_js<'js>(
     shell: &WorkerShell,
     ctx: &Ctx<'js>,
@@ -86,7 +86,7 @@ pub(super) fn passed_to_js<'js>(
     }
 }
 
-/// A value of JavaScript as it leaves.
+/// Converts a JavaScript value for the run.
 pub(super) fn from_js<'js>(shell: &WorkerShell, value: &Js<'js>) -> rquickjs::Result<JsValueRef> {
     if let Some(function) = value.as_function() {
         let hold = shell.api(value.ctx(), "hold")?;
@@ -109,7 +109,7 @@ struct ValueWalk<'a, 'js> {
 }
 
 impl<'js> ValueWalk<'_, 'js> {
-    /// `None` for what JSON does not have: `undefined`, functions, symbols.
+    /// Returns `None` for values that JSON does not have: `undefined`, functions, symbols.
     fn value(&mut self, value: &Js<'js>) -> rquickjs::Result<Option<Value>> {
         self.left = self.left.saturating_sub(1);
         if self.left == 0 || (self.left.is_multiple_of(1024) && self.shell.clock.check()) {
@@ -176,7 +176,7 @@ impl<'js> ValueWalk<'_, 'js> {
         self.value(&plain)
     }
 
-    /// Whether it is made by `{}`, without a `toJSON` of its own.
+    /// Returns whether an object is a plain one (`{}`), without a `toJSON` method.
     fn is_plain(&self, object: &Object<'js>) -> rquickjs::Result<bool> {
         let is_bare = match object.get_prototype() {
             None => true,
@@ -218,7 +218,7 @@ fn big(value: BigInt<'_>) -> rquickjs::Result<Value> {
     })
 }
 
-/// A text; half of a surrogate pair becomes U+FFFD.
+/// Converts a string. An unpaired surrogate becomes U+FFFD.
 pub(super) fn string(shell: &WorkerShell, text: &rquickjs::String<'_>) -> rquickjs::Result<String> {
     match text.to_string() {
         Err(Error::Utf8(_)) => {

@@ -1,4 +1,4 @@
-//! The QuickJS engine: created with its limits, given code, run until nothing is pending.
+//! The QuickJS engine: sets its limits, evaluates code, and runs jobs until none is pending.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -33,7 +33,7 @@ impl Drop for JsEngine {
 }
 
 impl JsEngine {
-    /// Creates an engine with only its standard library and the prelude.
+    /// Creates an engine with the standard library and the prelude only.
     ///
     /// # Errors
     /// Returns the port if the memory limit is too small to start.
@@ -51,8 +51,8 @@ impl JsEngine {
             }),
             Err(_) => {
                 shell.api.borrow_mut().take();
-                // The failed runtime has dropped its callbacks, so the shell is normally unshared;
-                // otherwise a dead port is returned.
+                // The failed runtime has dropped its callbacks, so the shell is normally not
+                // shared. If it is, a dead port is returned.
                 Rc::try_unwrap(shell).map_or_else(
                     |_| Err(Box::new(NoModules) as Box<dyn Port>),
                     |shell| Err(shell.into_port()),
@@ -86,7 +86,7 @@ impl JsEngine {
         Ok((runtime, context))
     }
 
-    /// Returns whether a limit was exceeded, after which the state cannot be trusted.
+    /// Returns whether a limit was exceeded. The state cannot be trusted afterwards.
     pub(super) fn is_broken(&self) -> bool {
         self.shell.clock.over().is_some()
     }
@@ -103,7 +103,8 @@ impl JsEngine {
             ToWorker::Start { piece, work } => self.begin(piece, work),
             ToWorker::Settled { question, result } => self.settle(question, result),
             ToWorker::Cancel { piece } => self.cancel(piece),
-            // `WorkerShell::ask` takes replies itself; one that arrives here belongs to a cancelled job.
+            // `WorkerShell::ask` receives replies itself. A reply that arrives here belongs to a
+            // cancelled job.
             ToWorker::Answer { .. } => {}
         }
     }
@@ -119,7 +120,7 @@ impl JsEngine {
         };
         self.shell.pieces.borrow_mut().insert(piece, begun);
         let unloaded = self.shell.unloaded.take();
-        // After a restart, modules imported earlier are loaded again before code can use them.
+        // After a restart, previously imported modules are loaded again before code can use them.
         if !unloaded.is_empty() && !matches!(work, WorkerJob::Import { .. }) {
             self.turn(piece, |ctx| self.shell.api(ctx, "again")?.call((unloaded,)));
         }
@@ -148,8 +149,8 @@ impl JsEngine {
             return;
         };
         self.turn(piece, |ctx| {
-            // The job's cached objects are read again, because the run may have changed them
-            // meanwhile.
+            // The cached objects of the job are read again, because the run may have changed them
+            // in the meantime.
             self.shell.api(ctx, "renew")?.call::<_, ()>((piece,))?;
             let settle = self.shell.api(ctx, "settle")?;
             match result {
@@ -173,7 +174,7 @@ impl JsEngine {
         }
     }
 
-    /// Runs the timers that are due.
+    /// Runs all timers whose time has come.
     pub(super) fn fire(&self) {
         for timer in self.shell.due() {
             let owner = self.context.with(|ctx| {
@@ -190,7 +191,7 @@ impl JsEngine {
         }
     }
 
-    /// Runs JavaScript of a job until no pending job of QuickJS is left.
+    /// Runs JavaScript for a job until QuickJS has no pending jobs.
     fn turn(&self, piece: u64, action: impl FnOnce(&Ctx<'_>) -> rquickjs::Result<()>) {
         self.shell.begin(piece);
         let failed = self.context.with(|ctx| {
@@ -211,7 +212,8 @@ impl JsEngine {
     }
 
     fn fail(&self, piece: u64, error: JsError) {
-        // Code can catch an out-of-memory exception and continue; the worker stops in any case.
+        // Code can catch an out-of-memory exception and continue, but the worker stops
+        // nevertheless.
         if error.kind == JsErrorKind::Memory {
             self.shell.clock.stop(TimeExceeded::Memory);
         }
@@ -219,7 +221,8 @@ impl JsEngine {
         let closed = self
             .context
             .with(|ctx| self.shell.api(&ctx, "close")?.call::<_, ()>((piece,)));
-        // If even closing the job throws, the prelude's state is broken and the worker must end.
+        // If even closing the job throws, the state of the prelude is broken and the worker must
+        // end.
         if closed.is_err() {
             self.shell.clock.stop(TimeExceeded::Ended);
         }
@@ -230,20 +233,20 @@ impl JsEngine {
             match self.runtime.execute_pending_job() {
                 Ok(true) => {}
                 Ok(false) => return,
-                // The promise of the job has the exception; here it must only be cleared, because
-                // QuickJS keeps it pending otherwise.
+                // The promise of the job holds the exception. It is only cleared here, because
+                // QuickJS otherwise keeps it pending.
                 Err(error) => error.0.with(|ctx| drop(ctx.catch())),
             }
         }
     }
 }
 
-/// Installs a clock and random numbers that repeat on a replay.
+/// Installs a clock and random numbers that are the same on a replay.
 fn fix(ctx: &Ctx<'_>, fixed: FixedEnvironment) -> rquickjs::Result<()> {
     let install: Function<'_> = ctx.eval(include_str!("../fixed.js"))?;
-    // Milliseconds of any date, and halves of 32 bits, are exact as doubles.
+    // Milliseconds of any date, and 32-bit halves, are exactly representable as doubles.
     let began = fixed.began_ms as f64;
-    // A `u64` is invalid a double exactly, so the seed is passed in two halves.
+    // A `u64` is not exactly representable as a double, so the seed is passed in two halves.
     let halves = (fixed.seed as u32, (fixed.seed >> 32) as u32);
     install.call((began, f64::from(halves.0), f64::from(halves.1)))
 }
@@ -313,7 +316,7 @@ fn export(shell: &WorkerShell, entry: &Array<'_>) -> rquickjs::Result<ModuleExpo
         _ => {
             let value = entry.get(2)?;
             let passed = convert::from_js(shell, &value);
-            // An export that cannot be passed, such as a cyclic object, still exists by name.
+            // An export that cannot be passed, such as a cyclic object, is still available by name.
             ExportKind::Value(passed.unwrap_or_else(|error| {
                 let _ = failure::caught(shell, entry.ctx(), &error);
                 JsValueRef::Undefined
@@ -326,36 +329,36 @@ fn export(shell: &WorkerShell, entry: &Array<'_>) -> rquickjs::Result<ModuleExpo
     })
 }
 
-/// Compiles code in sloppy mode, which scripts depend on, and returns its value.
+/// Compiles code in sloppy mode, which scripts rely on, and returns its value.
 pub(super) fn compile<'js, T: rquickjs::FromJs<'js>>(
     ctx: &Ctx<'js>,
     code: &str,
     file: &str,
 ) -> rquickjs::Result<T> {
     let mut options = EvalOptions::default();
-    // rquickjs is strict by default.
+    // rquickjs uses strict mode by default.
     options.strict = false;
-    // A NUL in the file name would end the C string and panic in rquickjs.
+    // rquickjs would panic on a NUL in the file name.
     options.filename = Some(file.replace('\0', "\u{fffd}"));
     ctx.eval_with_options(code, options)
         .map_err(|error| syntax(ctx, error))
 }
 
 /// Compiles an expression to a function of its names. It is `async` only if the code contains
-/// `await`; a false match in a string costs only a promise.
+/// `await`; a false match in a string only costs a promise.
 fn expression<'js>(ctx: &Ctx<'js>, code: &str) -> rquickjs::Result<Function<'js>> {
     let code = code.trim_end().trim_end_matches(';');
     let waits = if code.contains("await") { "async " } else { "" };
     compile(
         ctx,
-        // `with` resolves bare names through a proxy of the runtime; it needs sloppy mode. The line
-        // breaks end a trailing `//` comment.
+        // `with` resolves bare names through a proxy of the runtime and requires sloppy mode. The
+        // line breaks end a trailing `//` comment.
         &format!("({waits}function(){{with(arguments[0]){{return (\n{code}\n)}}}})"),
         failure::EXPRESSION,
     )
 }
 
-/// Compiles a definition to its function.
+/// Compiles a definition to a function.
 pub(super) fn define<'js>(
     shell: &WorkerShell,
     ctx: &Ctx<'js>,
@@ -377,7 +380,8 @@ pub(super) fn define<'js>(
     };
     let mut code = definition.code.clone();
     if let Some(at) = keyword {
-        // Shorthand such as `name(a) { … }` is a method, not an expression, without the keyword.
+        // Without the keyword, a shorthand such as `name(a) { … }` is a method and not an
+        // expression.
         code.insert_str(at, "function ");
     }
     let file = format!("{}{}{}", definition.filename, failure::DEFINITION, id.0);
@@ -390,7 +394,7 @@ pub(super) fn define<'js>(
     make.call((require, definition.filename, definition.dirname))
 }
 
-/// Marks exceptions of the parser as syntax errors.
+/// Marks parser exceptions as syntax errors.
 pub(super) fn syntax(ctx: &Ctx<'_>, error: rquickjs::Error) -> rquickjs::Error {
     if !matches!(error, rquickjs::Error::Exception) {
         return error;

@@ -1,4 +1,4 @@
-//! Exceptions as the run sees them.
+//! Converts exceptions to errors of the run.
 
 use rquickjs::{Coerced, Ctx, Exception, FromJs, Object, Value as Js};
 
@@ -8,21 +8,21 @@ use crate::js::error::{Code, CodePosition, JsError, JsErrorKind, StackFrame};
 use crate::js::id::FunctionId;
 use crate::js::signature;
 
-/// The file name under which expressions are compiled.
+/// File name for compiled expressions.
 pub(super) const EXPRESSION: &str = "quillet:expression";
-/// What stands between a definition's file and its id in the name under which it is compiled.
+/// Separates file and id in the file name of a compiled definition.
 pub(super) const DEFINITION: &str = "#!fn";
-/// The file name of our own part.
+/// File name of the prelude.
 pub(super) const PRELUDE: &str = "quillet:prelude";
 
-/// Characters of `function `.
+/// Length of `function `.
 const KEYWORD: u32 = 9;
 
-/// The properties of an exception that carry what the host knows of it.
+/// Properties of an exception that store the host's error details.
 const MARK: &str = "quilletMark";
 const KIND: &str = "quilletKind";
 
-/// What an error of the engine's interface means.
+/// Converts an error of rquickjs.
 pub(super) fn caught(shell: &WorkerShell, ctx: &Ctx<'_>, error: &rquickjs::Error) -> JsError {
     match error {
         rquickjs::Error::Exception => thrown(shell, &ctx.catch()),
@@ -31,7 +31,7 @@ pub(super) fn caught(shell: &WorkerShell, ctx: &Ctx<'_>, error: &rquickjs::Error
     }
 }
 
-/// Why JavaScript was stopped.
+/// Returns the error for a stopped run.
 pub(super) fn over(why: TimeExceeded) -> JsError {
     match why {
         TimeExceeded::Time => JsError::new(
@@ -50,7 +50,7 @@ fn memory() -> JsError {
     )
 }
 
-/// What an exception is.
+/// Converts an exception.
 pub(super) fn thrown(shell: &WorkerShell, value: &Js<'_>) -> JsError {
     let error = match value
         .as_object()
@@ -72,7 +72,7 @@ pub(super) fn thrown(shell: &WorkerShell, value: &Js<'_>) -> JsError {
 fn of_value(shell: &WorkerShell, value: &Js<'_>) -> JsError {
     let text = Coerced::<String>::from_js(value.ctx(), value.clone());
     let message = text.map_or_else(|_| value.type_name().to_owned(), |text| text.0);
-    // What was raised by that is not of interest any more.
+    // Exceptions that the conversion itself raised are discarded.
     let _ = value.ctx().catch();
     let mut error = JsError::thrown(message);
     error.value = convert::from_js(shell, value)
@@ -81,7 +81,8 @@ fn of_value(shell: &WorkerShell, value: &Js<'_>) -> JsError {
     error
 }
 
-/// What QuickJS throws when there is not even memory for an exception; a script hardly ever does.
+/// Returns the error for an exception without a value, which QuickJS throws if it has no memory
+/// left for one.
 fn nothing() -> JsError {
     JsError::new(
         JsErrorKind::Memory,
@@ -108,7 +109,7 @@ fn of_exception(shell: &WorkerShell, exception: &Exception<'_>) -> JsError {
     error
 }
 
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // The host set it; small.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // A small number set by the host.
 fn mark(value: f64) -> u64 {
     value as u64
 }
@@ -146,7 +147,7 @@ fn kind(name: &str, message: &str) -> JsErrorKind {
     }
 }
 
-/// Puts what the run says into JavaScript as an exception.
+/// Throws an error of the run as a JavaScript exception.
 pub(super) fn throw(ctx: &Ctx<'_>, error: &JsError) -> rquickjs::Error {
     match exception(ctx, error) {
         Ok(exception) => exception.throw(),
@@ -154,12 +155,12 @@ pub(super) fn throw(ctx: &Ctx<'_>, error: &JsError) -> rquickjs::Error {
     }
 }
 
-/// The same as a value, to reject a promise with.
+/// Converts an error to an exception object, for rejecting a promise.
 pub(super) fn exception<'js>(ctx: &Ctx<'js>, error: &JsError) -> rquickjs::Result<Exception<'js>> {
     let exception = Exception::from_message(ctx.clone(), &error.message)?;
     let object = exception.as_object();
     if let Some(mark) = error.mark {
-        #[allow(clippy::cast_precision_loss)] // Marks count failures of one run.
+        #[allow(clippy::cast_precision_loss)] // A small counter of the run.
         object.set(MARK, mark as f64)?;
     }
     if error.kind != JsErrorKind::Thrown
@@ -170,7 +171,8 @@ pub(super) fn exception<'js>(ctx: &Ctx<'js>, error: &JsError) -> rquickjs::Resul
     Ok(exception)
 }
 
-/// One line of a stack trace: `    at name (file:line:column)`. Lines of our own part are omitted.
+/// Parses a line of a stack trace: `    at name (file:line:column)`. Returns `None` for lines of
+/// the prelude.
 fn frame(shell: &WorkerShell, line: &str) -> Option<StackFrame> {
     let line = line.trim().strip_prefix("at ")?;
     let (function, place) = match line.rsplit_once(" (") {
@@ -197,7 +199,7 @@ fn frame(shell: &WorkerShell, line: &str) -> Option<StackFrame> {
     })
 }
 
-/// The place in a definition as it was written: without the keyword that was put in.
+/// Maps a position in a definition to the original code, before the keyword was inserted.
 fn written(shell: &WorkerShell, id: u64, place: CodePosition) -> CodePosition {
     let definitions = shell.definitions.borrow();
     let source = definitions.get(&id);
@@ -212,7 +214,7 @@ fn written(shell: &WorkerShell, id: u64, place: CodePosition) -> CodePosition {
     }
 }
 
-/// Which code a file name of the engine stands for; the wrapper's line in front is taken off.
+/// Maps an engine file name to its code, and subtracts the line of the wrapper.
 fn origin(shell: &WorkerShell, file: &str, place: CodePosition) -> Option<(Code, CodePosition)> {
     let inner = |place: CodePosition| CodePosition {
         line: place.line.saturating_sub(1).max(1),
@@ -232,13 +234,13 @@ fn origin(shell: &WorkerShell, file: &str, place: CodePosition) -> Option<(Code,
     (!is_ours).then(|| (Code::File(file.to_owned()), place))
 }
 
-/// Says of an exception that the code that was given does not parse.
+/// Marks an exception as a syntax error in the given code.
 pub(super) fn mark_syntax(object: &Object<'_>) {
-    // Nothing is lost if it cannot be written: the name stays.
+    // If the mark cannot be set, the name of the exception still identifies it.
     let _ = object.set(KIND, "\"Syntax\"");
 }
 
-/// Whether an exception says so.
+/// Returns whether an exception is marked as a syntax error.
 pub(super) fn is_syntax(object: &Object<'_>) -> bool {
     known(object) == Some(JsErrorKind::Syntax)
 }

@@ -1,4 +1,4 @@
-//! The host's functions as JavaScript's part sees them.
+//! Host functions for the JavaScript prelude.
 
 use std::rc::Rc;
 
@@ -12,7 +12,7 @@ use crate::js::id::FunctionId;
 use crate::js::protocol::{FileCall, FromWorker, HostReply, HostRequest, JobResult};
 use crate::js::runtime::{ConsoleLevel, JsTarget, JsValueRef, LookupResult};
 
-/// An object with all of them.
+/// Creates an object with all host functions.
 pub(super) fn install<'js>(
     ctx: &Ctx<'js>,
     shell: &Rc<WorkerShell>,
@@ -26,7 +26,7 @@ pub(super) fn install<'js>(
     Ok(host)
 }
 
-/// What reads, writes and calls names of the run.
+/// Adds the functions that read, set and call names of the run.
 fn names<'js>(ctx: &Ctx<'js>, shell: &Rc<WorkerShell>, host: &Object<'js>) -> rquickjs::Result<()> {
     let of = Rc::clone(shell);
     let get = move |ctx: Ctx<'js>, piece: u64, name: String| get(&of, &ctx, piece, name);
@@ -54,7 +54,7 @@ fn names<'js>(ctx: &Ctx<'js>, shell: &Rc<WorkerShell>, host: &Object<'js>) -> rq
     host.set("save", Function::new(ctx.clone(), save)?)
 }
 
-/// What reaches files.
+/// Adds the functions for file access.
 fn files<'js>(ctx: &Ctx<'js>, shell: &Rc<WorkerShell>, host: &Object<'js>) -> rquickjs::Result<()> {
     let of = Rc::clone(shell);
     let file =
@@ -62,7 +62,7 @@ fn files<'js>(ctx: &Ctx<'js>, shell: &Rc<WorkerShell>, host: &Object<'js>) -> rq
     host.set("file", Function::new(ctx.clone(), file)?)
 }
 
-/// What begins and ends pieces.
+/// Adds the functions that start and end jobs.
 fn pieces<'js>(
     ctx: &Ctx<'js>,
     shell: &Rc<WorkerShell>,
@@ -130,7 +130,7 @@ fn gone(ctx: &Ctx<'_>) -> rquickjs::Error {
     Exception::throw_message(ctx, "the caller of this JavaScript has gone")
 }
 
-/// A call of `fs`.
+/// Performs a call of `fs`.
 fn file<'js>(
     shell: &WorkerShell,
     ctx: &Ctx<'js>,
@@ -148,7 +148,7 @@ fn file<'js>(
     }
 }
 
-/// `[kind, payload]`: the kinds are in the prelude.
+/// Returns `[kind, payload]`. The prelude defines the kinds.
 fn get<'js>(
     shell: &WorkerShell,
     ctx: &Ctx<'js>,
@@ -224,7 +224,7 @@ fn assign(
     }
 }
 
-/// Gives an object back if it changed since it was got.
+/// Sends an object back to the run if it has changed since it was read.
 fn save<'js>(
     shell: &WorkerShell,
     ctx: &Ctx<'js>,
@@ -252,7 +252,7 @@ fn save<'js>(
     assign(shell, ctx, piece, name, passed)
 }
 
-/// `[later, result or number of the question]`.
+/// Returns `[later, result]`, or the number of the request instead of the result.
 fn call<'js>(
     shell: &WorkerShell,
     ctx: &Ctx<'js>,
@@ -276,7 +276,7 @@ fn passed<'js>(shell: &WorkerShell, values: &Array<'js>) -> rquickjs::Result<Vec
         .collect()
 }
 
-/// A piece is over.
+/// Reports the end of a job.
 fn done<'js>(shell: &WorkerShell, piece: u64, ok: bool, value: &Js<'js>, arguments: &Array<'js>) {
     let result = if ok {
         result(shell, piece, value, arguments)

@@ -1,6 +1,6 @@
-//! Modules in JavaScript. The run finds, checks and reads files; this module turns them into
-//! functions and ES modules. An ES module imports CommonJS through a small generated module with its
-//! export names, as in Node.
+//! Loads modules in JavaScript. The run finds, checks and reads the files; this module compiles
+//! them to functions and ES modules. As in Node, an ES module imports CommonJS through a small
+//! generated module with the export names.
 
 use std::rc::Rc;
 
@@ -13,7 +13,7 @@ use super::{commonjs, engine, failure};
 use crate::js::error::{JsError, JsErrorKind};
 use crate::js::protocol::{HostReply, HostRequest, ImportRequest, ModuleKind, ResolvedModule};
 
-/// Parameters of the CommonJS wrapper.
+/// Head of the CommonJS wrapper function.
 const HEAD: &str = "(function(exports,require,module,__filename,__dirname,internal){";
 
 /// Installs the resolver and loader of `import`.
@@ -46,7 +46,7 @@ pub(super) fn install<'js>(
     host.set("import", Function::new(ctx.clone(), import)?)
 }
 
-/// Returns the file of a module name. `from` is the importing file or the name of a definition.
+/// Resolves a module name to a file. `from` is the importing file or the name of a definition.
 fn resolve(
     shell: &WorkerShell,
     ctx: &Ctx<'_>,
@@ -103,7 +103,7 @@ fn read(shell: &WorkerShell, ctx: &Ctx<'_>, path: &str) -> rquickjs::Result<Reso
     })
 }
 
-/// Returns the built-in source of one of Node's modules.
+/// Returns the built-in source of a Node module.
 fn shim(name: &str) -> &'static str {
     match name {
         "assert" | "assert/strict" => include_str!("../node/assert.js"),
@@ -123,7 +123,8 @@ fn shim(name: &str) -> &'static str {
     }
 }
 
-/// `[kind, payload]` for `require`: 0 an ES module, 1 the function of a CommonJS module, 2 data.
+/// Returns `[kind, payload]` for `require`: 0 for an ES module, 1 for the function of a CommonJS
+/// module, 2 for data.
 fn required<'js>(shell: &WorkerShell, ctx: &Ctx<'js>, path: &str) -> rquickjs::Result<Array<'js>> {
     let module = read(shell, ctx, path)?;
     let (kind, payload): (u8, Js<'js>) = match module.kind {
@@ -142,7 +143,7 @@ fn required<'js>(shell: &WorkerShell, ctx: &Ctx<'js>, path: &str) -> rquickjs::R
 }
 
 fn json<'js>(ctx: &Ctx<'js>, module: &ResolvedModule) -> rquickjs::Result<Js<'js>> {
-    // `JSON.parse` rejects a byte order mark, which editors write.
+    // `JSON.parse` rejects a byte order mark, which some editors write.
     let text = module.text.trim_start_matches('\u{feff}');
     ctx.json_parse(text).map_err(|error| {
         let thrown = ctx.catch();
@@ -158,19 +159,19 @@ fn json<'js>(ctx: &Ctx<'js>, module: &ResolvedModule) -> rquickjs::Result<Js<'js
 
 fn common<'js>(ctx: &Ctx<'js>, module: &ResolvedModule) -> rquickjs::Result<Function<'js>> {
     let text = module.text.trim_start_matches('\u{feff}');
-    // A `#!` line is valid only at the start of a file, and the wrapper precedes it.
+    // A `#!` line is valid only at the start of a file, but here the wrapper comes first.
     let comment = if text.starts_with("#!") { "//" } else { "" };
     engine::compile(ctx, &format!("{HEAD}{comment}{text}\n}})"), &module.path)
 }
 
-/// Compiles a module of unknown kind as CommonJS; `None` if it must be an ES module.
+/// Compiles a module of unknown format as CommonJS. Returns `None` if it must be an ES module.
 fn either<'js>(ctx: &Ctx<'js>, module: &ResolvedModule) -> rquickjs::Result<Option<Function<'js>>> {
     match common(ctx, module) {
         Ok(function) => Ok(Some(function)),
         Err(rquickjs::Error::Exception) => {
             let thrown = ctx.catch();
-            // `import` and `export` are syntax errors inside of a function, which tells the two
-            // kinds apart without parsing.
+            // `import` and `export` are syntax errors inside a function, which distinguishes the
+            // two formats.
             let is_syntax = thrown.as_object().is_some_and(failure::is_syntax);
             if is_syntax {
                 Ok(None)
@@ -235,7 +236,7 @@ fn declare<'js>(
     Ok(declared)
 }
 
-/// Creates an ES module that wraps a module of another kind.
+/// Creates an ES module that wraps a module of another format.
 fn bridge<'js>(
     shell: &WorkerShell,
     ctx: &Ctx<'js>,

@@ -1,5 +1,5 @@
-//! The side that runs JavaScript: one QuickJS, one thread, many pieces of work that wait for each
-//! other without blocking. What it needs from outside it asks for through a [`Port`].
+//! Runs JavaScript in one QuickJS engine on one thread. Jobs can wait without blocking each other.
+//! All external access goes through a [`Port`].
 
 mod commonjs;
 mod convert;
@@ -16,8 +16,8 @@ use super::port::{Control, Port, ReceiveResult};
 use super::protocol::{FromWorker, ToWorker, WorkerLimits};
 use engine::JsEngine;
 
-/// Serves one run until its port closes, or until JavaScript went over a bound of time or memory:
-/// then its state cannot be trusted, and the run starts another worker when it needs one.
+/// Serves one run until its port closes or JavaScript exceeds its time or memory limit. The state
+/// cannot be trusted after that, so the run then starts another worker when needed.
 pub(crate) fn serve(bounds: &WorkerLimits, port: Box<dyn Port>, control: Arc<Control>) {
     let engine = match JsEngine::new(bounds, port, control) {
         Ok(engine) => engine,
@@ -42,7 +42,7 @@ pub(crate) fn serve(bounds: &WorkerLimits, port: Box<dyn Port>, control: Arc<Con
     }
 }
 
-/// Answers the first piece when there is not even memory to begin.
+/// Answers the first job with an error if there is not enough memory to start.
 fn refuse(port: &dyn Port) {
     while let ReceiveResult::Message(message) = port.receive(None) {
         if let ToWorker::Start { piece, .. } = message {

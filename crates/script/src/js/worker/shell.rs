@@ -23,8 +23,8 @@ const TIMERS: usize = 1_000;
 /// Maximum number of rejected promises reported in one turn.
 const REJECTED: usize = 100;
 
-/// Minimum delay of a timer. Turns of timers count as time of their job; the delay keeps a loop of
-/// timers from spinning without using that time.
+/// Minimum delay of a timer. Timer callbacks count toward the time of their job; the delay keeps a
+/// loop of timers from spinning without using that time.
 const TICK: Duration = Duration::from_millis(1);
 
 pub(super) struct WorkerShell {
@@ -35,11 +35,11 @@ pub(super) struct WorkerShell {
     pub(super) pieces: RefCell<HashMap<u64, RunningJob>>,
     pub(super) definitions: RefCell<HashMap<u64, NormalizedSource>>,
     pub(super) modules: RefCell<HashMap<u64, ImportRequest>>,
-    /// Modules that are defined and not loaded yet.
+    /// Modules that are defined but not loaded yet.
     pub(super) unloaded: RefCell<Vec<u64>>,
-    /// Promises rejected in this turn without a handler, with their reasons as text.
+    /// Promises that were rejected in this turn without a handler, and their reasons as text.
     pub(super) rejected: RefCell<Vec<(Persistent<Js<'static>>, String)>>,
-    /// Completed jobs, reported once everything they started has ended.
+    /// Results of completed jobs, reported once everything that they started has ended.
     finished: RefCell<HashMap<u64, Result<JobResult, JsError>>>,
     queue: RefCell<VecDeque<ToWorker>>,
     timers: RefCell<Vec<Timer>>,
@@ -48,13 +48,13 @@ pub(super) struct WorkerShell {
     counter: Cell<u64>,
 }
 
-/// A job that has begun.
+/// A running job.
 #[derive(Default)]
 pub(super) struct RunningJob {
     pub(super) spent: Duration,
-    /// Objects that it got from the run, in their original state.
+    /// Objects that it read from the run, in their original state.
     pub(super) got: HashMap<String, Value>,
-    /// Its original arguments; `None` for jobs other than calls.
+    /// Its original arguments; `None` for jobs that are not calls.
     pub(super) arguments: Option<Vec<JsValueRef>>,
 }
 
@@ -64,7 +64,7 @@ struct Timer {
     every: Option<Duration>,
 }
 
-/// Remaining time of JavaScript. Shared with the interrupt handler.
+/// Remaining JavaScript time. Shared with the interrupt handler.
 pub(super) struct Clock {
     control: Arc<Control>,
     deadline: Cell<Option<Instant>>,
@@ -81,7 +81,7 @@ pub(super) enum TimeExceeded {
 }
 
 impl Clock {
-    /// Returns whether JavaScript must stop. QuickJS calls it often.
+    /// Returns whether JavaScript must stop. QuickJS calls this frequently.
     pub(super) fn check(&self) -> bool {
         if self.over.get().is_some() {
             return true;
@@ -99,7 +99,7 @@ impl Clock {
     }
 
     pub(super) fn stop(&self, why: TimeExceeded) {
-        // The first reason is the cause; later ones are consequences of it.
+        // The first reason is the cause, and any later ones are its consequences.
         if self.over.get().is_none() {
             self.over.set(Some(why));
         }
@@ -137,7 +137,7 @@ impl WorkerShell {
         }
     }
 
-    /// Returns a function of the prelude.
+    /// Returns a prelude function.
     pub(super) fn api<'js>(&self, ctx: &Ctx<'js>, name: &str) -> rquickjs::Result<Function<'js>> {
         let api = self.api.borrow().clone().ok_or(rquickjs::Error::Unknown)?;
         api.restore(ctx)?.get(name)
@@ -147,7 +147,7 @@ impl WorkerShell {
         self.port
     }
 
-    /// Waits for the next message, until the next timer is due.
+    /// Waits for the next message, at most until the time of the next timer.
     pub(super) fn next(&self) -> ReceiveResult {
         if let Some(message) = self.queue.borrow_mut().pop_front() {
             return ReceiveResult::Message(message);
@@ -165,7 +165,7 @@ impl WorkerShell {
         received
     }
 
-    /// Called when nothing is left to do: jobs still open without a pending answer or timer can
+    /// Called when all work is done. Jobs that are still open without a pending reply or timer can
     /// never settle.
     fn idle(&self) {
         if self.waiting.borrow().is_empty() && self.timers.borrow().is_empty() {
@@ -189,7 +189,7 @@ impl WorkerShell {
         self.port.send(message);
     }
 
-    /// Sends a request to the run and blocks for the reply. The wait counts as the job's own time;
+    /// Sends a request to the run and waits for the reply. The wait counts as the job's own time;
     /// otherwise a loop of requests could run forever.
     pub(super) fn ask(&self, piece: u64, ask: HostRequest) -> HostReply {
         let question = self.number();
@@ -204,8 +204,8 @@ impl WorkerShell {
                     question: of,
                     answer,
                 }) if of == question => break answer,
-                // QuickJS is in the middle of a call here and cannot start other work, so messages
-                // are queued.
+                // QuickJS is inside a call here and cannot start other work, so messages are
+                // queued.
                 ReceiveResult::Message(message) => self.queue.borrow_mut().push_back(message),
                 ReceiveResult::TimedOut => {}
                 ReceiveResult::Closed => break HostReply::Gone,
@@ -217,8 +217,8 @@ impl WorkerShell {
         if answer == HostReply::Later {
             self.waiting.borrow_mut().insert(question, piece);
         }
-        // Requests made while waiting have advanced the counter; `last_question` must return this
-        // one.
+        // Requests made during the wait have advanced the counter, but `last_question` must return
+        // this one.
         self.counter.set(question);
         answer
     }
@@ -255,7 +255,8 @@ impl WorkerShell {
         });
     }
 
-    /// Records a promise rejected without a handler, or removes one that got a handler later.
+    /// Records a promise that was rejected without a handler, or removes one that received a
+    /// handler later.
     pub(super) fn reject<'js>(
         &self,
         ctx: &Ctx<'js>,
@@ -266,11 +267,11 @@ impl WorkerShell {
         let promise = Persistent::save(ctx, promise);
         let mut rejected = self.rejected.borrow_mut();
         if is_handled {
-            // Attaching `catch` later in the same turn is legal, so rejections are reported only at
-            // its end.
+            // Attaching `catch` later in the same turn is allowed, so rejections are reported only
+            // at its end.
             rejected.retain(|(known, _)| *known != promise);
-        // Each entry holds a promise alive; a loop of rejections must not fill the memory of the
-        // host.
+        // Each entry keeps a promise alive, so a loop of rejections must not fill the host's
+        // memory.
         } else if rejected.len() < REJECTED {
             let words = reason.as_exception().and_then(rquickjs::Exception::message);
             rejected.push((
@@ -280,7 +281,7 @@ impl WorkerShell {
         }
     }
 
-    /// Stops the clock and reports what is done.
+    /// Stops the clock and reports completed jobs.
     pub(super) fn end(&self, piece: u64) {
         for (_, reason) in self.rejected.take() {
             let line = format!("{UNHANDLED}: {reason}");
@@ -298,7 +299,8 @@ impl WorkerShell {
                 deadline.saturating_duration_since(Instant::now())
             });
         if let Some(piece) = self.pieces.borrow_mut().get_mut(&piece) {
-            // The time limit is for all turns of a job together; waiting between turns is free.
+            // The time limit applies to all turns of a job together, and waiting between turns does
+            // not count.
             piece.spent = self.bounds.time.saturating_sub(left);
         }
         self.report_finished();
@@ -316,11 +318,11 @@ impl WorkerShell {
         }
     }
 
-    /// Reports completed jobs: errors immediately, results when nothing that the job started is
+    /// Reports completed jobs: errors immediately, results once nothing that the job started is
     /// pending.
     pub(super) fn report_finished(&self) {
         let is_ready = |piece: &u64, result: &mut Result<JobResult, JsError>| {
-            // A result whose calls are still pending would lose their effects.
+            // Reporting a result with pending calls would lose the effects of those calls.
             result.is_err() || !self.waiting.borrow().values().any(|owner| owner == piece)
         };
         let ready: Vec<_> = self.finished.borrow_mut().extract_if(is_ready).collect();
@@ -330,7 +332,7 @@ impl WorkerShell {
         }
     }
 
-    /// Removes a job; returns whether it existed.
+    /// Removes a job. Returns whether it existed.
     pub(super) fn forget(&self, piece: u64) -> bool {
         self.waiting.borrow_mut().retain(|_, owner| *owner != piece);
         let finished = self.finished.borrow_mut().remove(&piece).is_some();
@@ -343,7 +345,7 @@ impl WorkerShell {
         if timers.len() >= TIMERS {
             return None;
         }
-        // The longest delay of browsers and Node; `NaN` is no delay.
+        // The maximum delay in browsers and Node. `NaN` means no delay.
         let delay = Duration::from_secs_f64(delay.clamp(0.0, 2_147_483_647.0) / 1_000.0).max(TICK);
         let id = self.number();
         timers.push(Timer {
@@ -358,7 +360,7 @@ impl WorkerShell {
         self.timers.borrow_mut().retain(|timer| timer.id != id);
     }
 
-    /// Returns the due timers in order.
+    /// Returns the timers whose time has come, in order.
     pub(super) fn due(&self) -> Vec<u64> {
         let now = Instant::now();
         let mut timers = self.timers.borrow_mut();
@@ -370,7 +372,7 @@ impl WorkerShell {
             .collect();
         timers.retain(|timer| timer.due > now || timer.every.is_some());
         for timer in timers.iter_mut().filter(|timer| timer.due <= now) {
-            // From now, not from the due time: a slow interval does not catch up in a burst.
+            // Based on the current time, so that a slow interval does not catch up in a burst.
             timer.due = now + timer.every.unwrap_or(TICK);
         }
         due

@@ -1,4 +1,4 @@
-//! Scripts that a script calls: whether they are there, and whether they get what they need.
+//! Checks calls of scripts: whether the script exists, and whether its required inputs are given.
 
 use quillet_core::{Span, Value};
 use quillet_yaml::{Node, NodeData};
@@ -12,7 +12,7 @@ use crate::library::import::bare_name;
 use crate::library::permissions::asks;
 use crate::library::{Library, ResolvedScript, missing, resolve};
 
-/// A call of something by its name.
+/// A call by name.
 pub(super) struct Callee {
     pub(super) name: String,
     pub(super) at: FileSpot,
@@ -20,27 +20,27 @@ pub(super) struct Callee {
     pub(super) given: CallOutputs,
 }
 
-/// How it is called.
+/// Syntax of the call.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum CallSyntax {
     /// `[[@name]]`
     Hole,
     /// `[[@$name]]`
     Directive,
-    /// `-> name`: a script, or else a directive.
+    /// `-> name`: a script or a directive.
     Chain,
     /// `$exec: {id: name}`
     Exec,
 }
 
-/// What a call gives.
+/// The arguments that a call passes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum CallOutputs {
-    /// These names, and so many values by their places.
+    /// Arguments with these names, and this number of positional arguments.
     Names(Vec<String>, usize),
-    /// These names, and what a chain hands on.
+    /// Arguments with these names, and the value that a chain passes on.
     Some(Vec<String>),
-    /// Only a run can tell.
+    /// Arguments that are known only at run time.
     Unknown,
 }
 
@@ -106,7 +106,7 @@ fn directive(call: &Callee, known: &KnownNames, findings: &mut ScriptDiagnostics
     }
 }
 
-/// In a chain a name may be a directive's; anywhere it may be a function's.
+/// Reports an unknown name. In a chain it may also be a directive's, and anywhere a function's.
 fn not_found(
     call: &Callee,
     library: &dyn Library,
@@ -125,7 +125,7 @@ fn not_found(
     findings.error_in("script.not_found", why, &call.at, &help);
 }
 
-/// Required inputs that a call certainly does not give.
+/// Reports required inputs that a call definitely does not pass.
 pub(super) fn missing_input(
     name: &str,
     at: &FileSpot,
@@ -147,7 +147,7 @@ pub(super) fn missing_input(
     }
 }
 
-/// A name that is nearly an input of the script that is called.
+/// Reports an argument name that resembles an input of the called script.
 pub(super) fn misspelt_input(
     name: &str,
     at: &FileSpot,
@@ -166,7 +166,7 @@ pub(super) fn misspelt_input(
     }
 }
 
-/// `roles: {name: script}` and `roles: [script]`.
+/// Checks `roles: {name: script}` and `roles: [script]`.
 async fn roles(
     resolved: &ResolvedScript,
     library: &dyn Library,
@@ -215,7 +215,7 @@ async fn demand(
     }
 }
 
-/// `tools`: scripts, functions that are exported or registered tools.
+/// Checks `tools`: scripts, exported functions and registered tools.
 async fn tool_list(
     resolved: &ResolvedScript,
     (library, tools): (&dyn Library, &dyn Tools),
@@ -238,7 +238,7 @@ async fn tool_list(
     }
 }
 
-/// `ask`: a pattern that no tool has asks nobody. Without any tool nobody knows which there are.
+/// Reports a pattern in `ask` that matches no tool. Skipped if the names of the tools are unknown.
 fn check_approvals(
     resolved: &ResolvedScript,
     tools: &dyn Tools,

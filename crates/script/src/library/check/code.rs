@@ -1,21 +1,21 @@
-//! Which variables a piece of JavaScript can set, as far as reading tells.
+//! Determines by static analysis which variables a piece of JavaScript may set.
 //!
-//! Code reaches the script's variables through `this` alone. Where it says `this` only in front of
-//! a dot, the names that it can set are among the words in it; where it hands `this` on, or
-//! computes a name, only a run can tell.
+//! Code accesses the script's variables only through `this`. If `this` is always followed by a dot,
+//! the names that it can set are among the words of the code. If the code passes `this` on or
+//! computes a name, they are known only at run time.
 
 use std::ops::Range;
 
-/// What a piece of code can set.
+/// Variables that a piece of code may set.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Sets<'c> {
-    /// Some of these words, if any.
+    /// Any of these words.
     Words(Vec<&'c str>),
-    /// Anything.
+    /// Any variable.
     Unknown,
 }
 
-/// Directives that set variables by names in their arguments.
+/// Directives that set variables named by their arguments.
 const SETTERS: [&str; 4] = ["$set", "$prompt", "$parameters", "$push"];
 
 pub(super) fn sets(code: &str) -> Sets<'_> {
@@ -29,7 +29,7 @@ pub(super) fn sets(code: &str) -> Sets<'_> {
                 return Sets::Unknown;
             }
         }
-        // `$set(name, 1)` and `$set(object)`; what is written out is among the words.
+        // `$set(name, 1)` and `$set(object)` compute the names. Literal names are among the words.
         let written = behind.trim_start_matches('(').trim_start();
         if SETTERS.contains(word) && !written.starts_with(['{', '\'', '"']) {
             return Sets::Unknown;
@@ -42,7 +42,7 @@ pub(super) fn sets(code: &str) -> Sets<'_> {
     }
 }
 
-/// The same of an expression, whose texts may say "this" in plain English.
+/// Like [`sets`], but for an expression, whose strings may contain the English word "this".
 pub(super) fn sets_in_expression(code: &str) -> Sets<'_> {
     let bare = without_texts(code);
     if words(&bare).any(|(_, word)| word == "this") {
@@ -52,8 +52,9 @@ pub(super) fn sets_in_expression(code: &str) -> Sets<'_> {
     }
 }
 
-/// Names that code calls as `this.$name(…)`, without the sign, and where they are in it. A name
-/// that the code also looks at, `if (this.$name)`, is omitted: it knows that there may be none.
+/// Returns the names that code calls as `this.$name(…)`, without the `$`, and their positions. A
+/// name that the code also tests, as in `if (this.$name)`, is omitted, because the function is
+/// optional there.
 pub(crate) fn called_on_this(code: &str) -> impl Iterator<Item = (Range<usize>, &str)> {
     let all: Vec<(usize, &str)> = words(code)
         .filter(|(at, word)| is_on_this(code, *at, word))
@@ -69,7 +70,7 @@ pub(crate) fn called_on_this(code: &str) -> impl Iterator<Item = (Range<usize>, 
         .map(|(at, word)| (at..at + word.len(), word.get(1..).unwrap_or_default()))
 }
 
-/// Whether a word is `$name` in `this.$name`.
+/// Returns whether a word is the `$name` in `this.$name`.
 fn is_on_this(code: &str, at: usize, word: &str) -> bool {
     let before = code.get(..at).unwrap_or_default().trim_end();
     let before = before.strip_suffix('.').unwrap_or_default().trim_end();

@@ -1,4 +1,4 @@
-//! Settings of a front matter whose values are a choice.
+//! Checks front matter settings that have a fixed set of values.
 
 use quillet_core::{Map, Span, Value};
 use quillet_yaml::Node;
@@ -10,7 +10,7 @@ use crate::library::ResolvedScript;
 use crate::library::permissions::{asks, permissions};
 use crate::text::template::Templates;
 
-/// When strings are formatted.
+/// Values of `formatStringStrategy`.
 const STRATEGIES: [&str; 3] = ["Deferred", "Immediate", "Raw"];
 
 pub(super) fn check(
@@ -53,7 +53,7 @@ fn text_at<'n>(config: &'n Node, key: &str) -> Option<(&'n str, Span)> {
     Some((node.as_str()?, node.span))
 }
 
-/// What the call of a model would say of its parameters.
+/// Checks model parameters in the same way as a model call.
 fn settings(config: &Node, findings: &mut ScriptDiagnostics<'_>) {
     let written = config.get("parameters").and_then(Node::entries);
     for entry in written.unwrap_or_default() {
@@ -70,7 +70,7 @@ fn settings(config: &Node, findings: &mut ScriptDiagnostics<'_>) {
         };
         report_settings(node, &map, findings);
     }
-    // Those that also are in the front matter itself.
+    // Settings that may also be at the top level of the front matter.
     let apart = ["shouldThink", "response_format", "forceJson"];
     let apart = apart
         .into_iter()
@@ -91,7 +91,7 @@ fn report_settings(node: &Node, map: &Map, findings: &mut ScriptDiagnostics<'_>)
     }
 }
 
-/// A role of the group that is called like a role of every dialogue never gets a turn.
+/// Reports a role with a reserved name, because it would never get a turn.
 fn role_names(config: &Node, findings: &mut ScriptDiagnostics<'_>) {
     let roles = config.get("roles").and_then(Node::entries);
     for entry in roles.unwrap_or_default() {

@@ -5,7 +5,7 @@ use quillet_core::{Diagnostic, Severity, Span};
 use super::line_map::FileSpot;
 use crate::syntax::ScriptSource;
 
-/// Most diagnostics that are reported for one script.
+/// Maximum number of diagnostics for one script.
 const MOST_FINDINGS: usize = 100;
 
 /// Collects the diagnostics of one script.
@@ -25,7 +25,7 @@ impl<'a> ScriptDiagnostics<'a> {
         T::default()
     }
 
-    /// Whether no more is reported: then nothing has to be looked up.
+    /// Returns whether the limit is reached, so that further checks can be skipped.
     pub(super) fn full(&self) -> bool {
         self.list.len() >= MOST_FINDINGS
     }
@@ -37,7 +37,7 @@ impl<'a> ScriptDiagnostics<'a> {
         at: Span,
         help: &str,
     ) {
-        // Checked before the message is located, which costs more than the check itself.
+        // Checked first, because locating a message costs more than this check.
         if !self.full() {
             self.list
                 .push(helped(self.source.error(code, why, at), help));
@@ -69,15 +69,15 @@ impl<'a> ScriptDiagnostics<'a> {
         }
     }
 
-    /// By place, errors before warnings, nothing twice.
+    /// Returns the diagnostics sorted by location, errors before warnings, without duplicates.
     pub(super) fn finish(mut self) -> Vec<Diagnostic> {
         let rank = |found: &Diagnostic| {
             let start = found.span.map(|span| span.start);
-            // `false` sorts first, so errors precede warnings at the same place.
+            // `false` sorts first, so errors come before warnings at the same location.
             (start, found.severity != Severity::Error)
         };
         self.list.sort_by_key(rank);
-        // A text can be reached twice, for example as a variable and as a template.
+        // A text can be checked twice, for example as a variable and as a template.
         self.list.dedup();
         self.list.truncate(MOST_FINDINGS);
         self.list
@@ -91,7 +91,7 @@ fn helped(found: Diagnostic, help: &str) -> Diagnostic {
     }
 }
 
-/// Returns `did you mean x?` if a known name is similar, else an empty text.
+/// Returns `did you mean x?` if a known name is similar, otherwise an empty text.
 pub(super) fn meant<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let near = quillet_core::nearest(name, known);
     near.map(|near| format!("did you mean {near}?"))

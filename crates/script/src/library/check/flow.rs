@@ -1,4 +1,4 @@
-//! Instructions that no run comes to.
+//! Checks for unreachable instructions.
 
 use super::diagnostics::ScriptDiagnostics;
 use crate::directive::{Directive, DirectiveForm};
@@ -6,7 +6,7 @@ use crate::library::import::bare_name;
 use crate::pattern::BranchPattern;
 use crate::syntax::{CallExpr, InstructionBlock, ItemKind};
 
-/// What is behind an instruction that ends its block, branches behind `_`, and `$break` outside of
+/// Reports instructions after one that ends its block, branches after `_`, and `$break` outside of
 /// loops.
 pub(super) fn block(block: &InstructionBlock, in_loop: bool, findings: &mut ScriptDiagnostics<'_>) {
     let mut ended: Option<&str> = None;
@@ -63,7 +63,7 @@ fn call(call: &CallExpr, in_loop: bool, findings: &mut ScriptDiagnostics<'_>) {
     }
 }
 
-/// Branches of `$match` that are no pattern, or can never be the one.
+/// Reports branches of `$match` that have an invalid pattern or can never match.
 fn patterns(call: &CallExpr, findings: &mut ScriptDiagnostics<'_>) {
     let mut else_before = false;
     let all = takes_all(call);
@@ -83,7 +83,7 @@ fn patterns(call: &CallExpr, findings: &mut ScriptDiagnostics<'_>) {
     }
 }
 
-/// Whether branches are run concurrently, and not the first that matches alone.
+/// Returns whether all matching branches run concurrently, instead of the first one only.
 fn takes_all(call: &CallExpr) -> bool {
     let says = |text: &str| text.contains("allMatches");
     let arguments = call.arguments.iter().map(|text| text.value.as_ref());

@@ -1,4 +1,4 @@
-//! What a script can name: directives, functions, variables.
+//! Names that a script can use: directives, functions, variables.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,7 +17,7 @@ use crate::reader::is_function;
 use crate::syntax::{CallExpr, InstructionBlock, ItemKind, MessageTemplate, ScriptText};
 use crate::text::hole::{HoleKind, HolePart, holes};
 
-/// Names that the engine gives to every script.
+/// Names that the engine defines in every script.
 const RUNTIME: [&str; 34] = [
     "AI",
     "COND__",
@@ -55,29 +55,29 @@ const RUNTIME: [&str; 34] = [
     "value",
 ];
 
-/// Unknown names whose nearest is looked for in one script.
+/// Maximum number of unknown names in a script that get a suggestion.
 const MOST_COMPARED: usize = 50;
 
 /// The names that are known before a run.
 #[derive(Debug, Default)]
 pub(super) struct KnownNames {
     functions: BTreeSet<String>,
-    /// Whether a module brings names that only loading it tells.
+    /// Whether a module exports names that are known only after loading it.
     open_functions: bool,
     variables: BTreeSet<String>,
-    /// Whether code may set variables that nothing here shows.
+    /// Whether code may set variables that this analysis cannot determine.
     open_variables: bool,
-    /// Whether others inherit from the script, and give its names values.
+    /// Whether other scripts inherit from this one and may define its variables.
     is_base: bool,
-    /// Names that were compared with all variables.
+    /// Number of names that were compared with all variables.
     compared: AtomicUsize,
-    /// Scripts that were imported under names of their own.
+    /// Imported scripts, by the names they are imported under.
     pub(super) imported: Vec<(String, ResolvedScript)>,
 }
 
 impl KnownNames {
-    /// What a script knows, with everything that it inherits and imports; tells what it imports and
-    /// is not there.
+    /// Collects the names of a script and of everything that it inherits and imports. Reports
+    /// imports that do not exist.
     pub(super) async fn of(
         resolved: &ResolvedScript,
         imports: &[ImportItem],
@@ -89,7 +89,7 @@ impl KnownNames {
         for import in imports {
             known.import(import, resolved, library, findings).await;
         }
-        // What parents import was reported with the parents.
+        // The imports of a parent are reported when the parent is checked.
         known.open_functions |= resolved
             .bodies
             .iter()
@@ -119,7 +119,7 @@ impl KnownNames {
         }
         for (script, index) in &resolved.functions {
             let function = script.functions.get(*index);
-            // Functions in other languages are given values and give one back.
+            // Functions in other languages cannot access variables.
             if let Some(function) = function.filter(|function| function.language == "js") {
                 self.code(sets(&function.code.value));
             }
@@ -128,7 +128,7 @@ impl KnownNames {
         }
     }
 
-    /// Variables that a piece of JavaScript sets.
+    /// Adds the variables that a piece of JavaScript sets.
     fn code(&mut self, sets: Sets<'_>) {
         match sets {
             Sets::Words(words) => self.variables.extend(words.into_iter().map(str::to_owned)),
@@ -136,7 +136,7 @@ impl KnownNames {
         }
     }
 
-    /// Variables that are set by functions and expressions inside of a value.
+    /// Adds the variables that functions and expressions in a value set.
     fn values(&mut self, node: &Node) {
         match &node.data {
             NodeData::Scalar(scalar) if is_function(node) => self.code(sets(&scalar.text)),
@@ -150,7 +150,7 @@ impl KnownNames {
         }
     }
 
-    /// Variables that a block sets.
+    /// Adds the variables that a block sets.
     fn block(&mut self, block: &InstructionBlock) {
         for item in &block.items {
             match &item.kind {
@@ -193,7 +193,7 @@ impl KnownNames {
                 .iter()
                 .filter_map(|value| value.entries())
                 .flatten();
-            // What is nearly a setting of a model is no variable.
+            // A name that resembles a model setting is not a variable.
             let sets_model = directive == Some(Parameters);
             let entries = entries.chain(&call.fields);
             let slips =
@@ -208,7 +208,7 @@ impl KnownNames {
                 .extend(entry.value.as_str().map(str::to_owned));
         }
         for branch in &call.branches {
-            // Names in the pattern of a list are variables of its branch.
+            // Names in a list pattern are variables of its branch.
             if branch.key.value.contains('[') {
                 let names = words(&branch.key.value).map(|(_, name)| name.to_owned());
                 self.variables.extend(names);
@@ -217,7 +217,7 @@ impl KnownNames {
         }
     }
 
-    /// `$set('a', b=1)`.
+    /// Adds the names in `$set('a', b=1)`.
     fn named(&mut self, arguments: Option<&ScriptText>) {
         let read = arguments.and_then(|text| argument::parse(&text.value, text.span).ok());
         for argument in read.unwrap_or_default().items {
@@ -282,7 +282,7 @@ impl KnownNames {
     ) {
         let from = &resolved.script.source;
         let found = match missing::demand(library, name, from, import.span).await {
-            // What is wrong in the script itself is reported when that one is checked.
+            // Errors in the script itself are reported when that script is checked.
             Ok(found) => resolve(found, library).await.ok(),
             Err(error) => {
                 self.open_functions = true;
@@ -306,8 +306,7 @@ impl KnownNames {
         }
     }
 
-    /// Whether something can be called by a name, as far as is known: `None` where only a run can
-    /// tell.
+    /// Returns whether a name can be called, or `None` if that is known only at run time.
     pub(super) fn calls(&self, name: &str) -> Option<bool> {
         let name = bare_name(name);
         let root = root(name);
@@ -321,28 +320,31 @@ impl KnownNames {
         }
     }
 
-    /// What to say of a name that nothing has.
+    /// Returns the suggestion for an unknown name.
     pub(super) fn meant_call(&self, name: &str) -> Option<String> {
         nearest_directive(name, self.functions.iter().map(String::as_str))
     }
 
-    /// Names of directives and functions, for suggestions where scripts are named too.
+    /// Returns the names of directives and functions, for suggestions that also include scripts.
     pub(super) fn callable(&self) -> impl Iterator<Item = &str> {
         let directives = Directive::ALL.iter().map(|known| known.name());
         directives.chain(self.functions.iter().map(String::as_str))
     }
 
-    /// Whether the script has a variable of that name, besides those that `$parameters` sets.
+    /// Returns whether the script has a variable with this name, except those that `$parameters`
+    /// sets.
     pub(super) fn has_variable(&self, name: &str) -> bool {
         self.variables.contains(name)
     }
 
-    /// Whether a variable is certainly nobody's: then the nearest, if one is near.
+    /// Returns `Some` if a variable is definitely undefined, with the most similar name if there is
+    /// one.
     pub(super) fn unknown_variable(&self, name: &str) -> Option<Option<&str>> {
         if self.open_variables || self.variables.contains(name) || self.functions.contains(name) {
             return None;
         }
-        // Comparing many names with many names takes long; so many are not mistyped.
+        // Comparing many unknown names with all variables is slow, and so many are unlikely to be
+        // typos.
         if self.compared.fetch_add(1, Ordering::Relaxed) >= MOST_COMPARED {
             return None;
         }
@@ -355,7 +357,7 @@ impl KnownNames {
     }
 }
 
-/// A module's file has to be there.
+/// Reports a module file that does not exist.
 async fn file(
     path: &str,
     import: &ImportItem,
@@ -374,7 +376,7 @@ async fn file(
     }
 }
 
-/// The first part of a key path.
+/// Returns the first part of a key path.
 pub(super) fn root(path: &str) -> &str {
     path.split(['.', '[']).next().unwrap_or(path)
 }

@@ -1,4 +1,4 @@
-//! Where a part of a scalar's text is in the file. Computed only for what is reported.
+//! Maps positions in the text of a scalar to the file. Computed only for reported problems.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use quillet_yaml::Node;
 
 use crate::syntax::{ScriptSource, ScriptText};
 
-/// A part of a text of the script.
+/// A part of a text in the script.
 #[derive(Clone, Debug)]
 pub(crate) struct FileSpot {
     text: ScriptText,
@@ -28,7 +28,7 @@ impl FileSpot {
         FileSpot::new(text, span.start..span.end)
     }
 
-    /// Its bytes in the file: those of the whole scalar, where YAML changed the text (escapes,
+    /// Returns its span in the file, or that of the whole scalar if YAML changed the text (escapes,
     /// folding).
     pub(crate) fn span(&self, source: &ScriptSource) -> Span {
         let whole = self.text.span;
@@ -43,7 +43,7 @@ impl FileSpot {
     }
 }
 
-/// Where a byte of a text is in what was written.
+/// Returns the position of a byte of a text in its source.
 fn start(written: &str, text: &str, byte: usize) -> Option<usize> {
     if written == text {
         return Some(byte);
@@ -54,7 +54,8 @@ fn start(written: &str, text: &str, byte: usize) -> Option<usize> {
     in_block(written, text, byte)
 }
 
-/// In a block scalar every line follows the same blanks, mostly below a header.
+/// Maps a position in a block scalar, where each line has the same indentation, usually after a
+/// header.
 fn in_block(written: &str, text: &str, byte: usize) -> Option<usize> {
     let before = text.get(..byte)?;
     let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
@@ -72,11 +73,11 @@ fn in_block(written: &str, text: &str, byte: usize) -> Option<usize> {
     })
 }
 
-/// Where the lines of a text are in the file, to place many parts of one text.
+/// Positions of the lines of a text in the file, for locating many parts of one text.
 #[derive(Debug)]
 pub(crate) struct LineMap {
-    /// Where a line begins in the text and in the file, and how long it is. One that YAML changed
-    /// is not there.
+    /// The start of each line in the text and in the file, and its length. Lines that YAML changed
+    /// are omitted.
     lines: Vec<(usize, usize, usize)>,
 }
 
@@ -117,7 +118,7 @@ impl LineMap {
         LineMap { lines }
     }
 
-    /// Tells the bytes in the file of a part of the text, line by line.
+    /// Calls `tell` with the spans in the file for a part of the text, line by line.
     pub(crate) fn spans(&self, part: Span, mut tell: impl FnMut(Span)) {
         let first = self
             .lines
@@ -138,7 +139,7 @@ impl LineMap {
     }
 }
 
-/// The text of a node, with its place.
+/// Returns the text of a node with its location.
 pub(crate) fn text_of(node: &Node) -> Option<ScriptText> {
     let value = node.as_str()?.into();
     let span = node.span;

@@ -1,4 +1,4 @@
-//! Whom a message is for: `user[@dobby]`, and `@dobby` at the beginning of a text.
+//! Checks the recipients of a message: `user[@dobby]`, and `@dobby` at the start of a text.
 
 use quillet_core::nearest;
 use quillet_yaml::Node;
@@ -18,7 +18,7 @@ pub(super) fn check(
     let known = || roles.iter().map(String::as_str);
     let has = |name: &str| speaks_here(name) || known().any(|role| role == name);
     if let Some(to) = &message.to {
-        // What is no list of names is reported when it runs.
+        // A value that is not a list of names is reported at run time.
         for named in recipients::bracketed(&to.value).unwrap_or_default() {
             if !has(&named.name) {
                 let why = format!("unknown role `{}`", named.name);
@@ -30,7 +30,8 @@ pub(super) fn check(
     if roles.is_empty() || !text.trim_start().starts_with('@') {
         return;
     }
-    // `@name` may be a handle or a part of an address: only what is nearly a role is reported.
+    // `@name` may be a handle or a part of an address, so only names that resemble a role are
+    // reported.
     for named in recipients::leading(text).0 {
         if !has(&named.name) && nearest(&named.name, known()).is_some() {
             let why = format!("unknown recipient `@{}`", named.name);
@@ -40,7 +41,7 @@ pub(super) fn check(
     }
 }
 
-/// The suggestion for a role that does not exist.
+/// Returns the suggestion for an unknown role.
 fn help<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
     let near = meant(name, known);
     if near.is_empty() {
@@ -50,7 +51,7 @@ fn help<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
     }
 }
 
-/// The roles of a script, its own name among them.
+/// Returns the names of all roles, including that of the script.
 fn names(resolved: &ResolvedScript) -> Vec<String> {
     let own = resolved.script.config.get("name").and_then(Node::as_str);
     let mut names: Vec<String> = own.map(str::to_owned).into_iter().collect();

@@ -1,8 +1,8 @@
-//! What can be said of a script without running it: `quillet check`.
+//! Static checks of a script, for `quillet check`.
 //!
-//! An error is something that fails in every run that reaches it. A warning is something that is
-//! very likely not meant. What only a run can know is not said: a name that JavaScript may set,
-//! what a module exports, what a caller gives.
+//! An error fails in every run that reaches it. A warning is very probably a mistake. Problems that
+//! depend on a run are not reported: a name that JavaScript may set, the exports of a module, the
+//! arguments of a caller.
 
 use std::sync::Arc;
 
@@ -35,8 +35,8 @@ use known_names::KnownNames;
 pub(crate) use line_map::FileSpot;
 use walk::CheckWalk;
 
-/// Everything that is wrong with a script that was read, by place; at most 100 findings. What the
-/// reader found is not among it. `tools` are those that are registered outside of scripts.
+/// Returns the problems of a parsed script, sorted by location, at most 100. They do not include
+/// those found by the parser. `tools` are the tools from outside the scripts.
 pub async fn check(
     script: &Arc<Script>,
     library: &dyn Library,
@@ -52,7 +52,7 @@ pub async fn check(
         findings.add::<()>(wrong);
     }
     let known = KnownNames::of(&resolved, &plan, library, &mut findings).await;
-    // A check has no engine; the standard formats are those that a run has as well.
+    // A check has no engine. Runs have the same standard formats.
     let templates = Templates::new(Arc::new(TemplateFactory::standard()));
     config::check(&resolved, &templates, &mut findings);
     secret::check(script, &mut findings);
@@ -63,7 +63,7 @@ pub async fn check(
     findings.finish()
 }
 
-/// What the script inherits; if that is wrong, the script alone.
+/// Resolves what the script inherits. On an error, returns only the script itself.
 async fn lineage(
     script: &Arc<Script>,
     library: &dyn Library,
@@ -72,7 +72,7 @@ async fn lineage(
     match resolve(script.clone(), library).await {
         Ok(resolved) => resolved,
         Err(error) => {
-            // The script is still checked without its parents, so one wrong name does not hide
+            // The script is still checked without its parents, so that one wrong name does not hide
             // other problems.
             findings.add::<()>(error.diagnostics);
             ResolvedScript::alone(script.clone())

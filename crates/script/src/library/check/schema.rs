@@ -1,4 +1,4 @@
-//! `input` and `output`.
+//! Checks `input` and `output`.
 
 use quillet_core::{Map, Span, Value};
 use quillet_yaml::Node;
@@ -8,13 +8,13 @@ use super::diagnostics::ScriptDiagnostics;
 use crate::answer::{AnswerSchema, InputField, InputProblem, Inputs};
 use crate::syntax::Script;
 
-/// What a front matter declares; nothing where it is wrong, which is reported elsewhere.
+/// Reads the declared inputs. Returns none if they are invalid, which is reported elsewhere.
 pub(super) fn inputs(config: &Map) -> Inputs {
     let read = config.get("input").map(Inputs::read);
     read.and_then(Result::ok).unwrap_or_default()
 }
 
-/// Inputs that a caller has to give: required, and without any default.
+/// Returns the required inputs that have no default.
 pub(super) fn required(config: &Map) -> Vec<InputField> {
     let given = |name: &str| config.get(name).is_some_and(|value| *value != Value::Null);
     let needs =
@@ -22,7 +22,7 @@ pub(super) fn required(config: &Map) -> Vec<InputField> {
     inputs(config).fields.into_iter().filter(needs).collect()
 }
 
-/// Checks both, as they are written in this script.
+/// Checks both keys as written in this script.
 pub(super) fn check(script: &Script, findings: &mut ScriptDiagnostics<'_>) {
     if let Some(input) = script.config.get("input")
         && let Err(problems) = Inputs::read(&input.value())
@@ -50,7 +50,7 @@ fn report_input(input: &Node, problem: InputProblem, findings: &mut ScriptDiagno
     findings.error("script.input", why, at, &problem.help.unwrap_or_default());
 }
 
-/// Where an input is named last: a later word wins.
+/// Returns the location of the last declaration of an input, which takes precedence.
 fn place(input: &Node, name: &str) -> Option<Span> {
     if input.get("name").and_then(Node::as_str) == Some(name) {
         return Some(input.span);

@@ -1,4 +1,4 @@
-//! Keys that are in a script for everybody to read.
+//! Checks for secret keys in a script.
 
 use std::sync::LazyLock;
 
@@ -9,13 +9,13 @@ use quillet_yaml::{Node, NodeData};
 use super::diagnostics::ScriptDiagnostics;
 use crate::syntax::Script;
 
-/// How keys of well-known services look.
+/// Pattern of the keys of well-known services.
 static KEYS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let looks = r"\b(sk-[A-Za-z0-9_-]{20,}|AKIA[0-9A-Z]{16}|gh[pousr]_[A-Za-z0-9]{36,}|xox[abpr]-[A-Za-z0-9-]{10,}|AIza[0-9A-Za-z_-]{35})\b";
     Regex::new(looks).ok()
 });
 
-/// Names of settings that hold keys, without `_` and `-`, in lower case.
+/// Names of settings that hold keys, in lower case, without `_` and `-`.
 const NAMES: [&str; 7] = [
     "apikey",
     "accesstoken",
@@ -56,7 +56,7 @@ fn named(node: &Node, findings: &mut ScriptDiagnostics<'_>) {
         .for_each(|item| named(item, findings));
 }
 
-/// Not empty, and not taken from elsewhere.
+/// Returns whether a value is a literal, neither empty nor read from elsewhere.
 fn is_literal(text: &str) -> bool {
     let elsewhere = ["{{", "${", "?=", "$"]
         .iter()

@@ -1,4 +1,4 @@
-//! What stands inside texts: holes, templates, expressions, arguments.
+//! Checks the contents of texts: holes, templates, expressions, arguments.
 
 use std::ops::Range;
 
@@ -18,7 +18,7 @@ use crate::text::hole::{Hole, HoleKind, HolePart, holes};
 use crate::text::prefix::{self, FormatTime, TextPosition};
 use crate::text::template::Templates;
 
-/// Reads texts of one script.
+/// Checks the texts of one script.
 pub(super) struct TextChecker<'a> {
     pub(super) known: &'a KnownNames,
     pub(super) templates: &'a Templates,
@@ -26,7 +26,7 @@ pub(super) struct TextChecker<'a> {
 }
 
 impl TextChecker<'_> {
-    /// A message's text, or a value that may be one.
+    /// Checks the text of a message, or a value that may become one.
     pub(super) fn text(
         &self,
         text: &ScriptText,
@@ -65,7 +65,7 @@ impl TextChecker<'_> {
         }
     }
 
-    /// What a hole that begins at a byte of the text calls.
+    /// Checks the call in a hole that starts at a byte offset of the text.
     fn hole(
         &self,
         text: &ScriptText,
@@ -117,7 +117,7 @@ impl TextChecker<'_> {
         }
     }
 
-    /// `[[X:temperature=0.1]]`: names that are nearly settings of a model.
+    /// Reports names in `[[X:temperature=0.1]]` that resemble model settings.
     fn settings(
         &self,
         text: &ScriptText,
@@ -126,7 +126,7 @@ impl TextChecker<'_> {
     ) {
         let inner = text.value.get(range.clone()).unwrap_or_default();
         let (start, end) = (range.start, range.end);
-        // What is no argument is reported where the hole is read.
+        // An invalid argument is reported where the hole is parsed.
         let read = argument::parse_with(inner, Span { start, end }, BareWordPolicy::Text);
         for item in read.unwrap_or_default().items {
             let Some(name) = &item.name else {
@@ -145,7 +145,7 @@ impl TextChecker<'_> {
         }
     }
 
-    /// Code that calls `this.$name(…)`, of which there is none.
+    /// Reports calls of functions in `this.$name(…)` that do not exist.
     pub(super) fn calls_on_this(
         &self,
         text: &ScriptText,
@@ -164,7 +164,8 @@ impl TextChecker<'_> {
         }
     }
 
-    /// A value that looks like a call is a text; one that names nothing is a mistake.
+    /// Reports a value that looks like a call: it is plain text, and an unknown name is probably a
+    /// mistake.
     pub(super) fn call_in_text(&self, text: &ScriptText, findings: &mut ScriptDiagnostics<'_>) {
         let read = prefix::read(&text.value, TextPosition::Argument);
         if read.form != FormatTime::Default {
@@ -215,7 +216,7 @@ impl TextChecker<'_> {
                     }
                 }
             }
-            // Told once, where the format is named.
+            // Reported once, at the setting of the format.
             Err(error) if error.code == "template.format" => {}
             Err(error) => {
                 let at = at(error.span.unwrap_or_default());
@@ -229,7 +230,7 @@ impl TextChecker<'_> {
         }
     }
 
-    /// An expression: whether it is one, and what it names.
+    /// Checks an expression and the names in it.
     pub(super) fn expression(
         &self,
         text: &ScriptText,
@@ -262,7 +263,7 @@ impl TextChecker<'_> {
         }
     }
 
-    /// Arguments in parentheses: whether they are such, what they name, and what they give.
+    /// Checks arguments in parentheses and the names in them. Returns the arguments that they pass.
     pub(super) fn arguments(
         &self,
         text: &ScriptText,
@@ -271,7 +272,7 @@ impl TextChecker<'_> {
         findings: &mut ScriptDiagnostics<'_>,
     ) -> CallOutputs {
         let inner = text.value.get(range.clone()).unwrap_or_default();
-        // Places in the text: where that is in the file is computed when something is reported.
+        // Offsets in the text. Their locations in the file are computed only for reported problems.
         let (start, end) = (range.start, range.end);
         match argument::parse_with(inner, Span { start, end }, words) {
             Ok(arguments) => {
@@ -317,7 +318,7 @@ impl TextChecker<'_> {
     }
 }
 
-/// What the arguments of a call give, by what can be read.
+/// Returns the arguments of a call, as far as they are known statically.
 fn argument_names(arguments: &Arguments) -> CallOutputs {
     let mut names = Vec::new();
     let mut places = 0;
@@ -328,7 +329,7 @@ fn argument_names(arguments: &Arguments) -> CallOutputs {
                 None,
                 ArgumentValue::Literal(_) | ArgumentValue::Text(_) | ArgumentValue::Template(_),
             ) => places += 1,
-            // An object gives whatever is in it.
+            // The fields of an object are known only at run time.
             _ => return CallOutputs::Unknown,
         }
     }

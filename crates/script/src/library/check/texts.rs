@@ -1,11 +1,11 @@
-//! The texts of a value.
+//! Iterates over the texts in a value.
 
 use quillet_yaml::{Node, NodeData};
 
 use super::line_map::text_of;
 use crate::syntax::ScriptText;
 
-/// Calls `each` for every text in a value, in order; tagged values have none.
+/// Calls `each` for every text in a value, in order. Tagged values contain no texts.
 pub(super) fn every(node: &Node, each: &mut dyn FnMut(&ScriptText)) {
     match &node.data {
         NodeData::Scalar(_) if node.tag.is_none() => {

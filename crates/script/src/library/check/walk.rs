@@ -1,4 +1,4 @@
-//! Through a script's body, instruction by instruction.
+//! Checks a script's body, instruction by instruction.
 
 use quillet_core::{Span, Value};
 use quillet_yaml::{Node, NodeData};
@@ -54,7 +54,7 @@ impl<'a, 'f> CheckWalk<'a, 'f> {
         }
     }
 
-    /// The script's own body: what it inherits is reported with its parents.
+    /// Checks the script's own body. Inherited bodies are reported with the parents.
     pub(super) fn script(&mut self) {
         let body = &self.resolved.script.body;
         flow::block(body, false, self.findings);
@@ -100,7 +100,7 @@ impl<'a, 'f> CheckWalk<'a, 'f> {
         }
     }
 
-    /// All texts of a value.
+    /// Checks all texts of a value.
     fn values(&mut self, node: &Node, position: TextPosition) {
         let (texts, findings, calls) = (&self.texts, &mut *self.findings, &mut self.calls);
         every(node, &mut |text| {
@@ -160,7 +160,7 @@ impl<'a, 'f> CheckWalk<'a, 'f> {
         }
     }
 
-    /// A name with `$`: a directive, a function, an imported script.
+    /// Checks a name with `$`: a directive, a function, or an imported script.
     fn named(&mut self, call: &CallExpr, given: &CallOutputs) {
         let name = call.name.value.as_ref();
         if self.known.calls(name) == Some(false) && !self.findings.full() {
@@ -183,7 +183,7 @@ impl<'a, 'f> CheckWalk<'a, 'f> {
     }
 
     fn directive(&mut self, known: Directive, call: &CallExpr) {
-        // The reader has looked at those that take blocks.
+        // The parser has already checked directives with blocks.
         if known.spec().form == DirectiveForm::Plain {
             let inside = call.value.as_ref().and_then(Node::entries);
             for entry in inside.unwrap_or_default().iter().chain(&call.fields) {
@@ -201,7 +201,7 @@ impl<'a, 'f> CheckWalk<'a, 'f> {
         }
     }
 
-    /// Names that are nearly settings of a model, and no variables.
+    /// Reports names that resemble model settings and are not variables.
     fn settings(&mut self, call: &CallExpr) {
         let inside = call.value.as_ref().and_then(Node::entries);
         let entries = inside.unwrap_or_default().iter().chain(&call.fields);
@@ -222,7 +222,7 @@ impl<'a, 'f> CheckWalk<'a, 'f> {
         }
     }
 
-    /// Conditions are expressions without `?=`; other values are values.
+    /// Checks the value of a call. Conditions are expressions without `?=`.
     fn condition(&mut self, known: Option<Directive>, call: &CallExpr) {
         let Some(value) = &call.value else {
             return;
@@ -237,7 +237,7 @@ impl<'a, 'f> CheckWalk<'a, 'f> {
         }
     }
 
-    /// `$exec: {id: x, args: {…}}` with an id that is known.
+    /// Checks `$exec: {id: x, args: {…}}` with a literal id.
     fn exec(&mut self, call: &CallExpr) {
         let at = |key: &str| field(call, key);
         let Some(node) = at("id").or_else(|| at("filename")) else {
@@ -259,7 +259,7 @@ impl<'a, 'f> CheckWalk<'a, 'f> {
         }
     }
 
-    /// A listener that is a function's name.
+    /// Checks a listener that is given by function name.
     fn listener(&mut self, call: &CallExpr) {
         let Some(node) = field(call, "callback").filter(|node| node.tag.is_none()) else {
             return;
@@ -281,7 +281,7 @@ impl<'a, 'f> CheckWalk<'a, 'f> {
     }
 }
 
-/// Names that a call gives in its parentheses, and where they stand.
+/// Returns the named arguments of a call in parentheses, with their locations.
 fn named(call: &CallExpr) -> Vec<(String, Span)> {
     let Some(text) = &call.arguments else {
         return Vec::new();
@@ -291,7 +291,7 @@ fn named(call: &CallExpr) -> Vec<(String, Span)> {
     read.items.into_iter().filter_map(name).collect()
 }
 
-/// A value of a call, in its object or beside it.
+/// Returns a value of a call, from its object or from a key next to it.
 fn field<'c>(call: &'c CallExpr, key: &str) -> Option<&'c Node> {
     let inside = call.value.as_ref().and_then(|value| value.get(key));
     let beside = || call.fields.iter().find(|field| field.name() == key);
@@ -322,14 +322,14 @@ fn node_outputs(node: &Node) -> CallOutputs {
     }
 }
 
-/// A name that stands for itself.
+/// Returns whether a name is literal, without expressions.
 fn is_plain(name: &str) -> bool {
     !name.is_empty()
         && !["?=", "{{", "[["].iter().any(|mark| name.contains(mark))
         && !name.contains(['(', ' '])
 }
 
-/// A condition that is neither rendered first nor a call.
+/// Returns whether a condition is a plain expression, neither a template nor a call.
 fn is_expression(text: &str) -> bool {
     !["{{", "{%", "[[", "?="]
         .iter()

@@ -1,7 +1,7 @@
-//! What a script imports, in all forms that it can be written.
+//! Parses the imports of a script in all their forms.
 //!
-//! A plan is data: it names modules and scripts, and loads none. Names are without `$`; whoever
-//! binds them adds it, and leaves a name alone that the script already has.
+//! The result only names modules and scripts and loads none of them. Names are without `$`. The
+//! code that binds a name adds it, unless the script already has the name.
 
 use quillet_core::{Diagnostic, Span};
 use quillet_yaml::Node;
@@ -20,28 +20,28 @@ pub(crate) use names::{bare_name, is_initializer};
 /// One import.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImportItem {
-    /// Where its source stands.
+    /// Location of its source.
     pub span: Span,
-    /// What is imported, as it is written.
+    /// The source as written.
     pub source: String,
-    /// What that means.
+    /// The kind of module.
     pub kind: ImportKind,
-    /// Which of its names are taken, and how they are called here.
+    /// The names that are imported, and their local names.
     pub names: ImportNames,
-    /// Names that are omitted: `{name: {disable: true}}`.
+    /// Names that are excluded: `{name: {disable: true}}`.
     pub except: Vec<String>,
-    /// What it says of the module's `$initializeModule`: `Some(true)` where it is listed,
+    /// Whether the module's `$initializeModule` is enabled: `Some(true)` if it is listed,
     /// `Some(false)` for `$initializeModule: {disable: true}`.
     pub initialize: Option<bool>,
 }
 
 impl ImportItem {
-    /// Adds to "there is no such script" what else a name without an extension may have been meant
-    /// for.
+    /// Extends the error for an unknown script: a name without an extension may be meant as an npm
+    /// package.
     #[must_use]
     pub fn mended(&self, mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
         if let (ImportKind::Script(name), Some(first)) = (&self.kind, diagnostics.first_mut())
-            // A name with an extension or a folder is plainly a file and not a package.
+            // A name with an extension or a folder is clearly a file, not a package.
             && !name.contains(['.', '/'])
         {
             let package = format!("write an npm package as \"js:{name}\"");
@@ -54,10 +54,10 @@ impl ImportItem {
     }
 }
 
-/// What the `import` of a front matter says, in order.
+/// Parses the `import` key of a front matter. Returns the imports in order.
 ///
 /// # Errors
-/// All that is wrong with it, each with its place and the fix.
+/// Returns all errors in it, each with its location and the fix.
 pub fn imports(config: &Node, source: &ScriptSource) -> Result<Vec<ImportItem>, Vec<Diagnostic>> {
     let mut plan = ImportParser::new(source);
     if let Some(node) = config.get("import").filter(|node| !node.is_null()) {
@@ -66,7 +66,7 @@ pub fn imports(config: &Node, source: &ScriptSource) -> Result<Vec<ImportItem>, 
     plan.finish()
 }
 
-/// The import that one entry of `export` stands for: `"js:path": ['basename']`.
+/// Parses an entry of `export` as an import: `"js:path": ['basename']`.
 pub(super) fn import_of(
     key: &Node,
     names: Option<&Node>,
@@ -100,7 +100,7 @@ impl<'a> ImportParser<'a> {
         }
     }
 
-    /// A string, an object, or a list of them.
+    /// Parses a string, an object, or a list of them.
     fn every(&mut self, node: &Node) {
         for item in one_or_many(node) {
             match item.entries() {
@@ -122,7 +122,8 @@ impl<'a> ImportParser<'a> {
             self.findings.push(found.help(help));
             return;
         };
-        // Before the source is read: a disabled import may have an invalid one.
+        // Checked before the source is parsed, because a disabled import may have an invalid
+        // source.
         if names.is_some_and(names::switched_off) {
             return;
         }

@@ -1,4 +1,4 @@
-//! Which names of a module are imported, and how they are called: `['a', {b: c}]`, `'*'`, `alias`.
+//! Parses the imported names of a module and their aliases: `['a', {b: c}]`, `'*'`, `alias`.
 
 use quillet_core::{Diagnostic, Value};
 use quillet_yaml::{MapEntry, Node, NodeData};
@@ -7,30 +7,30 @@ use super::source::ImportKind;
 use crate::library::name;
 use crate::syntax::ScriptSource;
 
-/// What is taken from a module.
+/// The names to import from a module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ImportNames {
-    /// Every function, each by its own name; a script itself by its id.
+    /// All functions under their own names; a script itself under its id.
     All,
-    /// `"*"` or one name: an object that holds the functions, `$name.function(…)`; for a script the
-    /// function that runs it.
+    /// `"*"` or one name: an object that contains the functions, `$name.function(…)`. For a script,
+    /// it is also a function that runs the script.
     Namespace(String),
-    /// These.
+    /// The listed functions.
     Listed(Vec<ImportedFunction>),
 }
 
-/// A function that is taken from a module.
+/// An imported function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImportedFunction {
-    /// Its name there.
+    /// Its name in the module.
     pub name: String,
-    /// Its name here.
+    /// Its local name.
     pub alias: String,
-    /// Whether it is for templates: `{type: template}`, or a name that begins with `template$`.
+    /// Whether templates can call it: `{type: template}`, or a name that starts with `template$`.
     pub template: bool,
 }
 
-/// The beginning of the names of functions for templates.
+/// Prefix of the names of template functions.
 const TEMPLATE: &str = "template$";
 
 #[derive(Debug)]
@@ -40,20 +40,20 @@ pub(super) struct ImportSelection {
     pub(super) initialize: Option<bool>,
 }
 
-/// A name without its `$`.
+/// Returns a name without its `$`.
 pub(crate) fn bare_name(name: &str) -> &str {
     name.strip_prefix('$').unwrap_or(name)
 }
 
-/// Whether a name is that of a module's initializer.
+/// Returns whether a name is that of a module initializer.
 pub(crate) fn is_initializer(name: &str) -> bool {
     matches!(bare_name(name), "initializeModule" | "initializeExec")
 }
 
-/// Whether the whole import is `{disable: true}`.
+/// Returns whether the whole import is `{disable: true}`.
 pub(super) fn switched_off(names: &Node) -> bool {
     let entries = names.entries().unwrap_or_default();
-    // Next to other keys, `disable` may be the name of a function.
+    // With other keys next to it, `disable` may be the name of a function.
     entries.len() == 1 && is_disabled(names)
 }
 
@@ -63,13 +63,13 @@ fn is_disabled(spec: &Node) -> bool {
 }
 
 impl ImportedFunction {
-    /// A function called as it is there.
+    /// Imports a function under its own name.
     #[must_use]
     pub fn named(name: &str) -> Self {
         ImportedFunction::new(name, None)
     }
 
-    /// A function called as it is there, or by another name.
+    /// Imports a function, optionally under another name.
     pub(crate) fn new(name: &str, alias: Option<&str>) -> Self {
         let name = bare_name(name);
         let alias = bare_name(alias.unwrap_or(name));
@@ -81,7 +81,7 @@ impl ImportedFunction {
     }
 }
 
-/// What the value behind an import's source says.
+/// Parses the value after an import's source.
 pub(super) fn read(
     names: Option<&Node>,
     kind: &ImportKind,
@@ -124,14 +124,14 @@ impl SelectionParser<'_> {
         if !self.findings.is_empty() {
             return Err(self.findings);
         }
-        // Names that are only omitted leave all others in.
+        // With exclusions alone, all other names are still imported.
         if !self.listed.is_empty() {
             self.chosen.names = ImportNames::Listed(self.listed);
         }
         Ok(self.chosen)
     }
 
-    /// `"*"`, a name, or nothing.
+    /// Parses `"*"`, a name, or null.
     fn scalar(&mut self, node: &Node, kind: &ImportKind) {
         match node.as_str() {
             Some("*") => self.chosen.names = ImportNames::Namespace(namespace(kind)),
@@ -143,7 +143,7 @@ impl SelectionParser<'_> {
         }
     }
 
-    /// An item of a list: `name`, `{name: alias}`, `{name: {…}}`.
+    /// Parses an item of a list: `name`, `{name: alias}`, `{name: {…}}`.
     fn item(&mut self, item: &Node) {
         match (item.as_str(), item.entries()) {
             (Some(name), _) if is_name(name) => self.take(ImportedFunction::named(name)),
@@ -165,7 +165,7 @@ impl SelectionParser<'_> {
         match &entry.value.data {
             NodeData::Map(_) if is_disabled(&entry.value) => self.except(name),
             NodeData::Map(_) => self.described(name, &entry.value),
-            // Before the aliases below, where the text `false` would pass as a name.
+            // Checked before the aliases below, because `false` would otherwise be read as a name.
             NodeData::Scalar(_) if is_false(&entry.value) => self.except(name),
             NodeData::Scalar(scalar) if matches!(scalar.value, Value::Null | Value::Bool(true)) => {
                 self.take(ImportedFunction::named(name));
@@ -177,7 +177,7 @@ impl SelectionParser<'_> {
         }
     }
 
-    /// `{type: template, as: name}`.
+    /// Parses `{type: template, as: name}`.
     fn described(&mut self, name: &str, spec: &Node) {
         let alias = ["as", "name", "asName"]
             .iter()
@@ -226,7 +226,7 @@ fn is_name(text: &str) -> bool {
     !text.is_empty() && !text.starts_with(digit) && text.chars().all(plain)
 }
 
-/// The name that `"*"` stands for: the package's, or the file's without folder and extension.
+/// Returns the name for `"*"`: that of the package, or of the file without folder and extension.
 fn namespace(kind: &ImportKind) -> String {
     let path = match kind {
         ImportKind::JsPackage(path) | ImportKind::JsFile(path) => path,
@@ -240,7 +240,7 @@ fn namespace(kind: &ImportKind) -> String {
     if let Some(stem) = name::stem(base) {
         return stem.to_owned();
     }
-    // Longer endings first: `.js` alone would leave `.ai` in the name.
+    // Longer extensions first, because removing only `.js` would leave `.ai` in the name.
     let ends = [
         ".ai.js", ".ai.mjs", ".ai.wasm", ".js", ".mjs", ".cjs", ".wasm",
     ];

@@ -1,4 +1,4 @@
-//! What an import's source means: `js:lodash`, `./tools.mjs`, `maths.wasm`, `agent.ai.yaml`,
+//! Parses the source of an import: `js:lodash`, `./tools.mjs`, `maths.wasm`, `agent.ai.yaml`,
 //! `ai:package#file`.
 
 use quillet_core::nearest;
@@ -8,32 +8,32 @@ use crate::library::name;
 /// The kind of an imported module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ImportKind {
-    /// `js:name`: a package, or a module that Node.js has (`path`).
+    /// `js:name`: a package, or a Node.js module (`path`).
     JsPackage(String),
-    /// `.js`, `.mjs`, `.cjs`, `.ai.js`: a file, relative to the script's folder.
+    /// `.js`, `.mjs`, `.cjs`, `.ai.js`: a file relative to the script's folder.
     JsFile(String),
-    /// `.wasm`, `.ai.wasm`: a file, relative to the script's folder.
+    /// `.wasm`, `.ai.wasm`: a file relative to the script's folder.
     Wasm(String),
-    /// A script, by file or id.
+    /// A script, by file name or id.
     Script(String),
     /// `ai:name` or a folder: a package of scripts.
     Package {
         /// The folder or id.
         name: String,
-        /// `#file`: only this file of it, which its entry does not initialize. Never a package
-        /// itself.
+        /// `#file`: imports only this file of the package, without initialization by its entry.
+        /// Never a package itself.
         file: Option<Box<ImportKind>>,
     },
 }
 
-/// Why a source means nothing, and what to write.
+/// An error in a source, and how to fix it.
 pub(crate) struct ImportError {
     pub(crate) code: &'static str,
     pub(crate) why: String,
     pub(crate) mend: String,
 }
 
-/// Modules of Node.js that scripts import: written without `js:` they are never scripts.
+/// Node.js modules that scripts import. Without `js:` these names are modules too, never scripts.
 const NODE: [&str; 12] = [
     "assert",
     "buffer",
@@ -49,7 +49,7 @@ const NODE: [&str; 12] = [
     "util",
 ];
 
-/// What a source means.
+/// Parses a source.
 pub(crate) fn kind(text: &str) -> Result<ImportKind, ImportError> {
     let text = text.trim();
     let unquoted = text.split_once(':');
@@ -62,14 +62,14 @@ pub(crate) fn kind(text: &str) -> Result<ImportKind, ImportError> {
     }
 }
 
-/// `C:` is a drive and not a prefix.
+/// `C:` is a drive, not a prefix.
 fn is_prefix(text: &str) -> bool {
     text.len() > 1 && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
 fn javascript(text: &str, rest: &str) -> Result<ImportKind, ImportError> {
     let path = rest.starts_with('.') || is_javascript(rest);
-    // `node:path` and `path` are the same module, so it has one name here.
+    // `node:path` and `path` are the same module, so only the short name is used.
     let package = rest.strip_prefix("node:").unwrap_or(rest);
     checked(text, package)?;
     Ok(if path {
@@ -93,7 +93,8 @@ fn package(text: &str, rest: &str) -> Result<ImportKind, ImportError> {
     })
 }
 
-/// A source without a prefix: its extension says what it is, and without one it is a script's id.
+/// Parses a source without a prefix. The extension determines its kind; without one it is a script
+/// id.
 fn file(text: &str) -> Result<ImportKind, ImportError> {
     if text.starts_with('@') || NODE.contains(&text) {
         return Err(without_prefix(text));
@@ -110,7 +111,7 @@ fn file(text: &str) -> Result<ImportKind, ImportError> {
         Some("wasm") => ImportKind::Wasm(name),
         Some("rb" | "py") => return Err(other_language(text)),
         Some("ts" | "mts" | "tsx" | "jsx") => return Err(to_compile(text)),
-        // A script may have the id `ai`; only an extension marks a binary pack.
+        // A script may have the id `ai`. Only an extension marks a binary pack.
         Some("ai" | "pack") if text != "ai" && text != "pack" => return Err(binary(text)),
         _ => ImportKind::Script(name),
     })

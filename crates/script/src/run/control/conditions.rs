@@ -1,4 +1,4 @@
-//! `$if` with its `then` and `else`, and what holds as the condition of `$if` and `$while`.
+//! `$if` with `then` and `else`, and the conditions of `$if` and `$while`.
 
 use quillet_core::{BoxFuture, Span};
 
@@ -20,10 +20,10 @@ impl<'a> ScriptFrame<'a> {
         }
     }
 
-    /// Whether the condition of `$if` or `$while` holds: an expression, a template
-    /// that gives one, `[[@script()]]`, or a directive.
+    /// Evaluates the condition of `$if` or `$while`: an expression, a template that renders to one,
+    /// `[[@script()]]`, or a directive.
     pub(super) async fn condition(self, call: &CallExpr) -> Result<bool, ScriptError> {
-        // A loop comes back here from the end of its body, where a message may still wait.
+        // A loop returns here after its body, which may have added messages with holes.
         self.fill_holes().await?;
         let at = call.place();
         let Some(node) = call.value.as_ref().filter(|node| !node.is_null()) else {
@@ -39,7 +39,7 @@ impl<'a> ScriptFrame<'a> {
         if node.entries().is_some() {
             let item = reader::item(node, self.source())
                 .map_err(|findings| found(findings, self.scope()))?;
-            // A condition leaves the last result as it was.
+            // Evaluating a condition must not change the last result.
             let before = self.last();
             self.inner_item(&item).await?;
             return Ok(truthy(&self.replace_last(before)));
@@ -47,7 +47,7 @@ impl<'a> ScriptFrame<'a> {
         Ok(truthy(&self.node(node).await?))
     }
 
-    /// Boxed, since a condition may hold a call that has conditions.
+    /// Boxed, because a condition may contain a call that has conditions itself.
     fn inner_item(self, item: &'a Instruction) -> BoxFuture<'a, Result<Flow, ScriptError>> {
         Box::pin(self.item(item))
     }
@@ -70,14 +70,14 @@ impl<'a> ScriptFrame<'a> {
         if !text.contains("{{") && !text.contains("{%") {
             return Ok(truthy(&self.expression(text, at).await?));
         }
-        // What a template gives is data, never an expression of its own.
+        // The output of a template is data and is never evaluated as an expression.
         let rendered = self.render(text, at).await?;
         Ok(says_yes(&rendered))
     }
 }
 
-/// Whether a rendered condition means yes: empty text, `false`, `0`, `null`, `undefined`, `none`
-/// and `no` do not.
+/// Returns whether a rendered condition is true. False are empty text, `false`, `0`, `null`,
+/// `undefined`, `none` and `no`.
 fn says_yes(text: &str) -> bool {
     let text = text.trim().to_lowercase();
     !matches!(

@@ -1,4 +1,4 @@
-//! The interface of a script for control flow.
+//! Access of control flow to the script.
 
 use std::sync::Arc;
 
@@ -13,10 +13,10 @@ use crate::run::params::{CallParams, DirectiveResult};
 use crate::run::scope::NameScope;
 use crate::syntax::{CallTarget, MessageTemplate, ScriptSource, ScriptText};
 
-/// A script with the names that are bound at one place of it.
+/// A script together with the bindings in scope.
 ///
-/// Its fields are private, so these methods are everything that control flow can access. It
-/// evaluates, calls by name and completes messages; it calls no model and holds no lock.
+/// The fields are private, so control flow can access only these methods. They evaluate values,
+/// call by name and complete messages. None of them calls a model directly or holds a lock.
 #[derive(Clone, Copy)]
 pub(in crate::run) struct ScriptFrame<'a> {
     script: &'a Arc<Instance>,
@@ -28,32 +28,32 @@ impl<'a> ScriptFrame<'a> {
         ScriptFrame { script, scope }
     }
 
-    /// The same script, where other names are bound.
+    /// Returns the same script with other bindings.
     pub(super) fn inside(self, scope: &'a NameScope) -> Self {
         ScriptFrame { scope, ..self }
     }
 
-    /// The names that are bound here.
+    /// Returns the current bindings.
     pub(super) fn scope(self) -> &'a NameScope {
         self.scope
     }
 
-    /// The text that is run.
+    /// Returns the source that is being executed.
     pub(super) fn source(self) -> &'a Arc<ScriptSource> {
         &self.scope.source
     }
 
-    /// That something here is wrong.
+    /// Creates an error at a location.
     pub(super) fn fail(self, code: &'static str, message: String, at: Span) -> ScriptError {
         ScriptError::new(ErrorKind::Script, self.source().error(code, message, at))
     }
 
-    /// Counts an instruction or a turn of a loop.
+    /// Counts an instruction or a loop iteration.
     pub(super) fn step(self, at: Span) -> impl Future<Output = Result<(), ScriptError>> {
         self.script.world.step(self.scope, at)
     }
 
-    /// Whether `$exit` ended the run.
+    /// Returns whether `$exit` ended the run.
     pub(super) fn exits(self) -> bool {
         self.script.world.exits()
     }
@@ -63,7 +63,7 @@ impl<'a> ScriptFrame<'a> {
         self.script.world.exit(self.last());
     }
 
-    /// Fills the holes of messages that have some.
+    /// Fills the holes of all messages that have any.
     pub(super) fn fill_holes(self) -> impl Future<Output = Result<(), ScriptError>> {
         self.script.fill_holes()
     }
@@ -73,7 +73,7 @@ impl<'a> ScriptFrame<'a> {
         self.script.render_messages()
     }
 
-    /// Takes a message into the dialogue.
+    /// Adds a message to the dialogue.
     pub(super) fn push(
         self,
         message: &MessageTemplate,
@@ -82,7 +82,7 @@ impl<'a> ScriptFrame<'a> {
         self.script.push(message, at, self.scope)
     }
 
-    /// Begins a new dialogue.
+    /// Starts a new dialogue.
     pub(super) fn separate(
         self,
         pin: bool,
@@ -91,49 +91,49 @@ impl<'a> ScriptFrame<'a> {
         self.script.separate(pin, self.scope, at)
     }
 
-    /// The latest result.
+    /// Returns the latest result.
     pub(super) fn last(self) -> Option<Value> {
         self.script.state().last.clone()
     }
 
-    /// Puts another latest result in the place of this one, and gives this one.
+    /// Replaces the latest result and returns the previous one.
     pub(super) fn replace_last(self, value: Option<Value>) -> Option<Value> {
         std::mem::replace(&mut self.script.state().last, value)
     }
 
-    /// Remembers the result of an instruction.
+    /// Stores the result of an instruction.
     pub(super) fn finish(self, value: Option<Value>) {
         self.script.finish(value);
     }
 
-    /// The latest result is what `$print` has just written.
+    /// Records that the latest result was printed by `$print`.
     pub(super) fn note_printed(self) {
         self.script.state().printed = true;
     }
 
-    /// The next call takes the latest result.
+    /// Makes the next call receive the latest result.
     pub(super) fn open_pipe(self) {
         self.script.state().pipes = true;
     }
 
-    /// Whether this call takes the latest result.
+    /// Returns whether this call receives the latest result.
     pub(super) fn take_pipe(self) -> bool {
         std::mem::take(&mut self.script.state().pipes)
     }
 
-    /// What a chain and a pipe pass on: the last answer where a message was around it, or the
-    /// last result.
+    /// Returns the value that a chain or a pipe passes on: the last answer without the message text
+    /// around it, or the last result.
     pub(super) fn passed_on(self) -> Option<Value> {
         let state = self.script.state();
         state.answer.clone().or_else(|| state.last.clone())
     }
 
-    /// The value of a node.
+    /// Evaluates a node.
     pub(super) fn node(self, node: &'a Node) -> BoxFuture<'a, DirectiveResult> {
         self.script.node(node, self.scope)
     }
 
-    /// The value of an argument string.
+    /// Evaluates an argument string.
     pub(super) fn arguments(
         self,
         text: &ScriptText,
@@ -142,12 +142,12 @@ impl<'a> ScriptFrame<'a> {
         self.script.arguments(text, self.scope, piped)
     }
 
-    /// The value of an expression.
+    /// Evaluates an expression.
     pub(super) fn expression(self, text: &str, at: Span) -> impl Future<Output = DirectiveResult> {
         self.script.expression(text, self.scope, at)
     }
 
-    /// The value after `?=`.
+    /// Evaluates the expression after `?=`.
     pub(super) fn expression_text(
         self,
         text: &str,
@@ -156,27 +156,27 @@ impl<'a> ScriptFrame<'a> {
         self.script.expression_text(text, self.scope, at)
     }
 
-    /// The value of an expression that needs JavaScript.
+    /// Evaluates an expression that needs JavaScript.
     pub(super) fn javascript(self, text: &str, at: Span) -> impl Future<Output = DirectiveResult> {
         self.script.javascript(text, self.scope, at)
     }
 
-    /// Why a native expression has no value.
+    /// Converts an error of the native evaluator to a script error.
     pub(super) fn eval_error(self, error: EvalError, text: &str, at: Span) -> ScriptError {
         self.script.eval_error(error, text, self.scope, at)
     }
 
-    /// The names of the script, as expressions see them from here.
+    /// Returns the names that expressions can use here.
     pub(super) fn names(self) -> NameView<'a> {
         NameView::new(self.script, self.scope)
     }
 
-    /// The value of a text where a value stands.
+    /// Evaluates a text that is used as a value.
     pub(super) fn text_value(self, text: &'a str, at: Span) -> BoxFuture<'a, DirectiveResult> {
         self.script.text_value(text, at, self.scope)
     }
 
-    /// A rendered template.
+    /// Renders a template.
     pub(super) fn render(
         self,
         text: &str,
@@ -185,7 +185,7 @@ impl<'a> ScriptFrame<'a> {
         self.script.render(text, self.scope, at)
     }
 
-    /// Calls something by its name.
+    /// Calls a directive, function, script or tool by name.
     pub(super) fn invoke(
         self,
         target: CallTarget,

@@ -15,8 +15,7 @@ impl ScriptFrame<'_> {
     pub(super) async fn while_directive(self, call: &CallExpr) -> Result<Flow, ScriptError> {
         let body = self.loop_body(call)?;
         while boxed(|| self.condition(call)).await? {
-            // Counted per turn, so an empty body cannot loop for ever without reaching the step
-            // limit.
+            // Counted per iteration, so that a loop with an empty body reaches the step limit.
             self.step(call.span).await?;
             match self.block(&body.block).await? {
                 Flow::Next | Flow::Continue(_) => {}
@@ -28,7 +27,7 @@ impl ScriptFrame<'_> {
     }
 
     pub(super) async fn for_directive(self, call: &CallExpr) -> Result<Flow, ScriptError> {
-        // The list of a loop may be an answer that is still a hole.
+        // The list may be an answer whose hole is not filled yet.
         self.fill_holes().await?;
         let body = self.loop_body(call)?;
         let names = LoopNames::of(call);
@@ -51,8 +50,8 @@ impl ScriptFrame<'_> {
         Ok(Flow::Next)
     }
 
-    /// What `$for` goes through: its value is a count, a range, data, or an expression that gives
-    /// one.
+    /// Returns the sequence that `$for` iterates over: a count, a range, data, or an expression
+    /// that evaluates to one of them.
     async fn series(self, call: &CallExpr) -> Result<LoopSequence, ScriptError> {
         let step = match call.field("step") {
             Some(node) => self.node(node).await?,
@@ -79,10 +78,10 @@ impl ScriptFrame<'_> {
         LoopSequence::over(value, step.as_ref()).map_err(|message| self.wrong(call, message))
     }
 
-    /// A text of `$for` that is no range: a template or an expression.
+    /// Evaluates a `$for` value that is not a range: a template or an expression.
     async fn loop_value(self, text: &str, call: &CallExpr) -> Result<Option<Value>, ScriptError> {
         let at = call.place();
-        // `$for` takes an expression in any case, so the prefix is optional.
+        // `$for` always takes an expression, so the prefix is optional.
         let text = text.strip_prefix("?=").unwrap_or(text);
         if !text.contains("{{") && !text.contains("{%") {
             return self.expression(text, at).await;
@@ -118,7 +117,7 @@ struct LoopNames {
 impl LoopNames {
     fn of(call: &CallExpr) -> Self {
         let renamed = call.field("as");
-        // `as: item` names the value alone.
+        // `as: item` names only the value.
         let value = renamed.and_then(Node::as_str);
         let name = |key: &str| {
             let given = renamed.and_then(|node| node.get(key)).and_then(Node::text);
@@ -132,7 +131,7 @@ impl LoopNames {
     }
 }
 
-/// What a loop goes through.
+/// The sequence that a loop iterates over.
 enum LoopSequence {
     Range {
         values: Values,
@@ -200,7 +199,7 @@ impl LoopSequence {
         })
     }
 
-    /// The index and the value of a turn, or `None` after the last.
+    /// Returns the index and the value of an iteration, or `None` after the last one.
     fn turn(&mut self, at: usize) -> Option<(Value, Value)> {
         match self {
             LoopSequence::Range { values, .. } => Some((Value::Int(at as i64), values.next()?)),
@@ -232,9 +231,9 @@ impl LoopSequence {
     }
 }
 
-/// The index of a list's turn; a negative step goes from the end.
+/// Returns the list index of an iteration. A negative step counts from the end.
 fn nth(at: usize, length: usize, step: i64) -> Option<usize> {
-    // An overflow means that the index is far past the end: the loop ends.
+    // An overflow means that the index is far past the end, so the loop ends.
     let far = at.checked_mul(usize::try_from(step.unsigned_abs()).ok()?)?;
     if step > 0 {
         (far < length).then_some(far)

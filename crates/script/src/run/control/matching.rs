@@ -1,4 +1,4 @@
-//! `$match`: which of its patterns a value fits, and what is done then.
+//! `$match`: selects the patterns that fit a value and runs their instructions.
 
 use std::sync::Arc;
 
@@ -49,7 +49,7 @@ impl ScriptFrame<'_> {
         self.branches(&chosen, parallel).await
     }
 
-    /// Whether a value fits a pattern, and the names that the pattern gives to its parts.
+    /// Matches a value against a pattern. Returns the names that the pattern binds.
     async fn fits(
         self,
         pattern: &BranchPattern,
@@ -107,7 +107,7 @@ impl ScriptFrame<'_> {
         Ok(Flow::Next)
     }
 
-    /// What `$match` looks at, and how.
+    /// Evaluates the arguments of `$match`.
     async fn matched(self, call: &CallExpr) -> Result<MatchSubject, ScriptError> {
         let mut named = Map::default();
         let mut condition = self.last();
@@ -120,7 +120,7 @@ impl ScriptFrame<'_> {
             }
             named = bound.named;
         }
-        // Among the patterns: `condition` is an expression, as in the parentheses.
+        // `condition` among the patterns is an expression, like the one in parentheses.
         if let Some(node) = call.field("condition") {
             condition = match node.as_str() {
                 Some(text) => self.expression_text(text, node.span).await?,
@@ -152,14 +152,14 @@ impl ScriptFrame<'_> {
     }
 }
 
-/// What `$match` looks at, and how.
+/// The value and options of a `$match`.
 struct MatchSubject {
     condition: Option<Value>,
     all: bool,
     parallel: bool,
 }
 
-/// The condition as `COND__`, and what the pattern bound.
+/// Binds the condition as `COND__`, together with the names of the pattern.
 fn bind(condition: &Option<Value>, found: Bindings) -> Vec<(Arc<str>, Option<Value>)> {
     let own = (Arc::from(CONDITION), condition.clone());
     let found = found.into_iter().map(|(name, value)| (name, Some(value)));

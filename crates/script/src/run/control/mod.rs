@@ -1,8 +1,7 @@
-//! Execution of instructions: control flow between them, and which of them wait for incomplete
-//! messages.
+//! Executes instructions, and decides which messages must be complete before each of them.
 //!
-//! `$if` is in [`conditions`], `$for` and `$while` in [`loops`], `$match` in [`matching`]. A
-//! [`ScriptFrame`] is all that they see of the script.
+//! `$if` is in [`conditions`], `$for` and `$while` in [`loops`], `$match` in [`matching`]. They
+//! access the script only through a [`ScriptFrame`].
 
 mod conditions;
 mod frame;
@@ -25,13 +24,13 @@ use crate::syntax::{CallExpr, CallTarget, Instruction, InstructionBlock, ItemKin
 /// Control flow after an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::run) enum Flow {
-    /// To the next instruction.
+    /// Continue with the next instruction.
     Next,
-    /// Out of the innermost loop: from that place, for where there is none.
+    /// Leave the innermost loop. The span is used for an error if there is no loop.
     Break(Span),
-    /// To the next turn of the innermost loop.
+    /// Continue with the next iteration of the innermost loop.
     Continue(Span),
-    /// To the end of the script.
+    /// Go to the end of the script.
     Return,
 }
 
@@ -41,7 +40,8 @@ impl<'a> ScriptFrame<'a> {
         self,
         block: &'a InstructionBlock,
     ) -> BoxFuture<'a, Result<Flow, ScriptError>> {
-        // Boxed because blocks nest recursively; an `async fn` would have an infinite type.
+        // Boxed because blocks nest recursively, and a recursive `async fn` would have an infinite
+        // type.
         Box::pin(async move {
             for item in &block.items {
                 self.step(item.span).await?;
@@ -82,7 +82,7 @@ impl<'a> ScriptFrame<'a> {
         Ok(Flow::Next)
     }
 
-    /// Does a call that stands as an instruction.
+    /// Executes a call that is an instruction.
     async fn call(self, call: &CallExpr) -> Result<Flow, ScriptError> {
         match call.target {
             CallTarget::Directive(directive) => match directive {
@@ -107,7 +107,7 @@ impl<'a> ScriptFrame<'a> {
         boxed(|| self.linked(call, piped.flatten())).await
     }
 
-    /// `$pipe`, `|`: the next call takes the last result; `$pipe: name` is that call itself.
+    /// `$pipe`, `|`: the next call receives the last result. `$pipe: name` calls `name` directly.
     async fn pipe(self, call: &CallExpr) -> Result<Flow, ScriptError> {
         let written = call.value.as_ref().and_then(|node| node.text());
         let name = call.arguments.as_ref().map(|text| &*text.value).or(written);
@@ -130,7 +130,7 @@ impl<'a> ScriptFrame<'a> {
         Ok(Flow::Next)
     }
 
-    /// `-> a -> b(…)`: each link takes the result of the one before it.
+    /// `-> a -> b(…)`: each call receives the result of the previous one.
     async fn chain(self, calls: &[CallExpr]) -> Result<Flow, ScriptError> {
         for call in calls {
             self.step(call.span).await?;
@@ -143,7 +143,7 @@ impl<'a> ScriptFrame<'a> {
         Ok(Flow::Next)
     }
 
-    /// Makes a call with what is piped into it.
+    /// Makes a call with a piped value.
     async fn linked(self, call: &CallExpr, piped: Option<Value>) -> Result<Flow, ScriptError> {
         let params = boxed(|| self.params(call, piped)).await?;
         let value = self
@@ -165,7 +165,7 @@ impl<'a> ScriptFrame<'a> {
     }
 }
 
-/// `$AI` fills holes itself, with its own parameters.
+/// Returns whether a call is `$AI`, which fills holes itself with its own parameters.
 fn waits_for_nothing(directive: Directive, call: &CallExpr) -> bool {
     match directive {
         Directive::Ai => true,
@@ -179,7 +179,8 @@ fn waits_for_nothing(directive: Directive, call: &CallExpr) -> bool {
     }
 }
 
-/// Directives that set something for later and read no message: templates may wait.
+/// Returns whether a directive only configures something and reads no message. Templates stay
+/// unrendered before it.
 fn only_fills(directive: Directive) -> bool {
     use Directive::{Abort, Off, On, Once, Parameters, Prompt, Ready};
     matches!(
@@ -189,7 +190,7 @@ fn only_fills(directive: Directive) -> bool {
 }
 
 impl ScriptFrame<'_> {
-    /// What a call is given: evaluated, with what is piped into it.
+    /// Evaluates the arguments of a call, including a piped value.
     async fn params(
         self,
         call: &CallExpr,
@@ -215,14 +216,16 @@ impl ScriptFrame<'_> {
             };
             params.set(entry.name(), value);
         }
-        // Cloned only for directives that read their nodes themselves; most calls never need it.
+        // Cloned only for directives that read their nodes themselves, because most calls do not
+        // need it.
         params.call = raw.then(|| Arc::new(call.clone()));
         params.piped = piped;
         Ok(params)
     }
 }
 
-/// Directives that read their nodes themselves: templates to come, functions, listeners.
+/// Returns whether a directive reads its nodes itself, for example as templates, functions or
+/// listeners.
 fn takes_raw(call: &CallExpr) -> bool {
     use Directive::{Format, Off, On, Once, Prompt, Set};
     matches!(

@@ -1,4 +1,4 @@
-//! What asking a model may reach of the script that asks.
+//! Access of model calls to the script that makes them.
 
 use std::sync::{Arc, MutexGuard};
 
@@ -13,10 +13,10 @@ use crate::run::failure::refuse;
 use crate::run::instance::{Instance, RunShared};
 use crate::run::scope::NameScope;
 
-/// A place in a script that asks a model.
+/// A model call's access to its script.
 ///
-/// Its fields are private to this file: what stands here is all of the script that requests and
-/// answers see. They evaluate nothing, and call no function but through an event.
+/// The fields are private, so requests and answers can access only these methods. They evaluate no
+/// expressions, and call functions only through events.
 #[derive(Clone, Debug)]
 pub(in crate::run) struct ModelClient {
     script: Arc<Instance>,
@@ -33,22 +33,22 @@ impl ModelClient {
         }
     }
 
-    /// What all scripts of the run share.
+    /// Returns the state that all scripts of the run share.
     pub(super) fn world(&self) -> &Arc<RunShared> {
         &self.script.world
     }
 
-    /// The script's messages.
+    /// Locks the messages of the script.
     pub(super) fn dialogue(&self) -> MutexGuard<'_, Dialogue> {
         self.script.dialogue()
     }
 
-    /// Whether another script runs this one: its words are that script's business.
+    /// Returns whether another script called this one. Its output is then only for that script.
     pub(super) fn is_inner(&self) -> bool {
         self.script.is_inner()
     }
 
-    /// The name that the script speaks under.
+    /// Returns the name that the script speaks under.
     pub(super) fn own_name(&self) -> String {
         self.script.own_name()
     }
@@ -61,40 +61,40 @@ impl ModelClient {
         self.script.flag(name)
     }
 
-    /// The parameters of a call by their rank, with its own.
+    /// Merges the parameters of a call by precedence, including its own.
     pub(super) fn parameters(&self, own: &Map) -> Map {
         let world = self.world();
         let state = self.script.state();
         state.call_parameters(own, &world.parameters, world.stream)
     }
 
-    /// Gives a variable the value that a model answered.
+    /// Stores a model's answer in a variable.
     pub(super) fn assign(&self, variable: &str, value: Value) {
         self.world().kept.add(value.weight());
         self.script.state().answer(variable, value);
     }
 
-    /// What belongs to the result to come without being part of it.
+    /// Sets the hidden fields of the next result.
     pub(super) fn hide(&self, beside: Map) {
         self.script.state().coming = beside;
     }
 
-    /// Whoever answers: the end of the script need not ask again.
+    /// Records that an answer was produced, so that the end of the script does not request another.
     pub(super) fn mark_asked(&self) {
         self.script.state().asked = true;
     }
 
-    /// Whether the answer is the last thing of the script; that holds for one answer.
+    /// Returns whether the next answer is the last action of the script, and clears the flag.
     pub(super) fn take_closing(&self) -> bool {
         std::mem::take(&mut self.script.state().closing)
     }
 
-    /// The tools that the model is offered.
+    /// Returns the tools that are offered to the model.
     pub(super) async fn tools(&self) -> Result<Vec<Arc<dyn Tool>>, ScriptError> {
         self.script.tools(&self.scope, self.at).await
     }
 
-    /// What the script of a role answers to the messages before an index.
+    /// Returns the answer of a role's script to the messages before an index.
     pub(super) async fn role_answer(
         &self,
         role: &str,
@@ -109,7 +109,7 @@ impl ModelClient {
         self.script.listens(event)
     }
 
-    /// Raises an event.
+    /// Emits an event.
     pub(super) async fn emit(
         &self,
         event: &str,
@@ -120,17 +120,17 @@ impl ModelClient {
             .await
     }
 
-    /// A message of the assistant at this place.
+    /// Creates an assistant message at this location.
     pub(super) fn message(&self, content: Value) -> DialogueEntry {
         DialogueEntry::done("assistant", content, self.scope.clone(), self.at)
     }
 
-    /// Tells the observer of a message.
+    /// Reports a message to the observer.
     pub(super) fn show(&self, at: usize) {
         self.script.show(at);
     }
 
-    /// Tells the author something about this place.
+    /// Reports a warning at this location to the author.
     pub(super) fn warn(&self, code: &'static str, message: &str, help: Option<&str>) {
         let finding = self.scope.source.warning(code, message, self.at);
         self.world().warn(match help {
@@ -139,25 +139,25 @@ impl ModelClient {
         });
     }
 
-    /// A failure at this place.
+    /// Creates an error at this location.
     pub(super) fn fail(&self, kind: ErrorKind, message: String) -> ScriptError {
         let finding = self.scope.source.error(kind.code(), message, self.at);
         ScriptError::new(kind, finding)
     }
 
-    /// That something of the script is not what the request takes.
+    /// Creates an error for an invalid request.
     pub(super) fn refuse(&self, message: String) -> ScriptError {
         refuse(&self.scope, self.at, message)
     }
 
-    /// A failure of a call, at this place if it has none of its own.
+    /// Adds this location to a call error that has none.
     pub(super) fn located(&self, error: CallError) -> ScriptError {
         let mut error = error.into_script_error(&self.scope.source.name);
         self.script.locate(&mut error, &self.scope, self.at);
         error
     }
 
-    /// Refuses to ask again where the run may not.
+    /// Returns an error if the budget does not allow another request.
     pub(super) fn check_budget(&self, model: &str, has_price: bool) -> Result<(), ScriptError> {
         let budget = &self.world().budget;
         budget.check_spent((model, has_price), &self.scope, self.at)?;

@@ -1,4 +1,4 @@
-//! Counts what models cost, on the way of their answers, the caller: holes, repairs, tools.
+//! Counts the usage and cost of model responses for all callers: holes, repairs, tools.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ impl ChatModel for MeteredModel {
 
     fn stream(&self, request: ChatRequest) -> BoxFuture<'_, Result<ChatStream, ModelError>> {
         let limits = self.world.budget.limits();
-        // Counting takes a vocabulary: only where a bound depends on it.
+        // Counting needs the vocabulary of the model, so it is done only if a limit depends on it.
         let counts = limits.tokens.is_some() || limits.cost.is_some();
         let meter = AnswerMeter {
             world: self.world.clone(),
@@ -49,15 +49,15 @@ impl ChatModel for MeteredModel {
     }
 }
 
-/// What one answer costs; booked when it is dropped, so that a cut answer is paid, too.
+/// Cost of one response. It is recorded on drop, so that a truncated response is counted too.
 struct AnswerMeter {
     world: Arc<RunShared>,
     counter: Arc<dyn TokenCounter>,
     model: Option<String>,
-    /// What was asked, if it may have to be counted.
+    /// The request, if its tokens may have to be counted.
     asked: Option<Vec<Message>>,
     said: String,
-    /// What the provider says, which wins over what is counted here.
+    /// Usage reported by the provider. It takes precedence over the count here.
     told: Option<Usage>,
 }
 

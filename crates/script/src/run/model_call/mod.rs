@@ -1,8 +1,8 @@
-//! Asking a model: `$AI`, `[[X]]`, and the call at the end of a script.
+//! Model calls: `$AI`, `[[X]]`, and the final answer at the end of a script.
 //!
-//! The interpreter evaluates what is in a script and says what is asked ([`HoleRequest`]); here
-//! it becomes a request to a provider ([`request`]), whose events go back to the script ([`watch`]).
-//! An [`ModelClient`] is all that is seen of the script meanwhile ([`handle`]).
+//! The interpreter evaluates the script and passes a [`HoleRequest`]. This module converts it to a
+//! provider request ([`request`]) and emits the response events in the script ([`watch`]). It
+//! accesses the script only through a [`ModelClient`] ([`handle`]).
 
 mod handle;
 mod meter;
@@ -25,62 +25,62 @@ use crate::error::{ErrorKind, ScriptError};
 use crate::pattern::Regex;
 use quillet_core::lock::lock;
 
-/// What a message's hole asks a model for.
+/// A model request for a hole in a message.
 #[derive(Debug)]
 pub(super) struct HoleRequest {
-    /// The variable that gets the answer.
+    /// The variable that receives the answer.
     pub(super) variable: String,
-    /// Parameters of the model that are in the hole.
+    /// Model parameters written in the hole.
     pub(super) parameters: MapTable,
-    /// What is chosen from.
+    /// The choice that constrains the answer.
     pub(super) choice: Option<ChoiceConstraint>,
-    /// The message's text before the hole.
+    /// Text of the message before the hole.
     pub(super) prefix: String,
-    /// And after it.
+    /// Text of the message after the hole.
     pub(super) suffix: String,
-    /// The message's index.
+    /// Index of the message.
     pub(super) message: usize,
-    /// Whose message it is.
+    /// Role of the message.
     pub(super) role: String,
-    /// Parameters and variables that go before all others.
+    /// Parameters and variables that override all others.
     pub(super) data: Map,
-    /// Whether the script has nothing more to do behind this message.
+    /// Whether this message is the last action of the script.
     pub(super) closes: bool,
 }
 
-/// What a hole got.
+/// The answer for a hole.
 #[derive(Debug)]
 pub(super) struct HoleAnswer {
-    /// What the message says.
+    /// The text for the message.
     pub(super) text: String,
-    /// What the variable is.
+    /// The value for the variable.
     pub(super) value: Value,
 }
 
-/// One question to a model, before it is written as a request.
+/// A model request before it is converted to the provider's format.
 struct ModelQuestion {
-    /// Messages of the dialogue that it sees: those before this index.
+    /// Index after the last message that the model sees.
     until: usize,
-    /// What the answer continues from.
+    /// Text that the answer continues.
     prefix: String,
     suffix: String,
-    /// The variable that gets the answer.
+    /// The variable that receives the answer.
     variable: String,
     /// Parameters of this call.
     parameters: Map,
     choice: Option<ChoiceConstraint>,
-    /// Whether the script has nothing more to do once it is answered.
+    /// Whether the answer is the last action of the script.
     last: bool,
     /// The role that answers, for observers.
     role: String,
 }
 
 impl ModelClient {
-    /// Fills one `[[X]]`: at random, by a listener of `llmRequest`, by a role's script, or by the
-    /// model.
+    /// Fills one `[[X]]` by random choice, by a listener of `llmRequest`, by a role's script, or by
+    /// the model.
     pub(super) async fn fill(&self, hole: HoleRequest) -> Result<HoleAnswer, ScriptError> {
         let variable = &*hole.variable;
-        // Random choices need no model, so they come before everything that may send a request.
+        // Random choices come first, because they need no request to a model.
         if let Some(choice) = hole.choice.as_ref().filter(|choice| choice.random) {
             let mut random = answer::Random::new(self.world().random());
             let text = choice.text(&choice.draw(&mut random));
@@ -119,7 +119,7 @@ impl ModelClient {
         Ok(self.answered(&hole.variable, answer.content, value))
     }
 
-    /// Gives the variable its value.
+    /// Stores the answer in the variable.
     fn answered(&self, variable: &str, text: String, value: Value) -> HoleAnswer {
         self.assign(variable, value.clone());
         HoleAnswer { text, value }
@@ -129,7 +129,7 @@ impl ModelClient {
         self.answered(variable, text.clone(), Value::from(text))
     }
 
-    /// `llmRequest`: a listener may answer in the model's place.
+    /// `llmRequest`: a listener may answer instead of the model.
     async fn answer_of_listener(&self, hole: &HoleRequest) -> Result<Option<String>, ScriptError> {
         if !self.listens("llmRequest") {
             return Ok(None);
@@ -144,7 +144,7 @@ impl ModelClient {
         Ok(Some(content_text(&value)))
     }
 
-    /// Asks with the dialogue as it stands, and puts the answer into it.
+    /// Calls the model with the current dialogue and adds the answer to it.
     pub(super) async fn next_message(&self, parameters: Map) -> Result<Value, ScriptError> {
         let until = self.dialogue().messages().len();
         let question = ModelQuestion {
@@ -174,9 +174,9 @@ impl ModelClient {
         Ok(value)
     }
 
-    /// Whether an answer is a new message where `shouldAppendResponse` says nothing:
-    /// always with `add_generation_prompt`, or else unless the last message has text. An empty
-    /// message of the assistant waits to be filled.
+    /// Returns whether an answer becomes a new message if `shouldAppendResponse` is not set. An
+    /// empty last assistant message is filled. After a nonempty one, a new message is added only
+    /// with `add_generation_prompt`; after any other role, always.
     fn appends(&self, until: usize, generates: bool) -> bool {
         let dialogue = self.dialogue();
         let last = dialogue.until(until).last();
@@ -190,7 +190,7 @@ impl ModelClient {
         }
     }
 
-    /// Puts an answer into the dialogue: as a new message, or as the text of the last one.
+    /// Stores an answer in the dialogue, as a new message or as the content of the last one.
     async fn push_answer(&self, answer: &ModelAnswer, append: bool) -> Result<(), ScriptError> {
         let content = Value::from(answer.content.as_str());
         let index = {
@@ -218,7 +218,7 @@ impl ModelClient {
         Ok(())
     }
 
-    /// What a script gets of an answer: its text or value, or as `llmReturnResult` says.
+    /// Returns the part of an answer that `llmReturnResult` selects: by default its value or text.
     fn result_of(&self, answer: &ModelAnswer) -> Value {
         let plain = || {
             answer
@@ -237,7 +237,7 @@ impl ModelClient {
         }
     }
 
-    /// Asks a model, with everything that the script says about how.
+    /// Calls a model with the settings of the script.
     async fn ask(&self, question: ModelQuestion) -> Result<ModelAnswer, ScriptError> {
         self.mark_asked();
         let parameters = self.parameters(&question.parameters);
@@ -253,7 +253,7 @@ impl ModelClient {
             role: question.role,
             closing: question.last && self.is_result(&ask),
         };
-        // The time of the model does not count as the script's own.
+        // Waiting for the model does not count as the script's own time.
         let waiting = self.world().budget.waiting();
         let answer = call::ask(ask, &watch).await;
         drop(waiting);
@@ -261,8 +261,8 @@ impl ModelClient {
         self.emit_llm_answer(answer, &question.variable).await
     }
 
-    /// Whether the text of an answer is the script's result as it comes: nothing asks again for its
-    /// form, takes thinking out of it, or changes it.
+    /// Returns whether the streamed text is the script's final result, because no repair request,
+    /// removal of thinking or listener changes it.
     fn is_result(&self, ask: &ModelCall) -> bool {
         let plain = ask.constraint.is_none() && ask.tools.is_empty();
         let thinks = ask.settings.thinking.mode != ThinkingMode::Off;
@@ -270,8 +270,8 @@ impl ModelClient {
         !self.is_inner() && plain && !thinks && !changed
     }
 
-    /// What a script should not say about its model: keys, and a model that its pattern does not
-    /// name.
+    /// Warns about model settings that a script should not have: keys, and a model that does not
+    /// match `modelPattern`.
     fn check_model(&self, settings: &CallSettings, parameters: &Map) {
         for name in ["apiKey", "api_key", "apiUrl"] {
             if parameters.get(name).is_some() {
@@ -284,7 +284,7 @@ impl ModelClient {
         let pattern = pattern.as_ref().and_then(Value::as_str);
         if let (Some(pattern), Some(model)) = (pattern, &settings.model)
             && let Ok(regex) = Regex::compile(pattern.trim_matches('/'), "i")
-            // Only a certain mismatch warns; an invalid pattern is ignored.
+            // Warns only if the pattern is valid and definitely does not match.
             && regex.is_match(model) == Ok(false)
         {
             let message = format!("model `{model}` does not match `modelPattern`");
@@ -292,7 +292,8 @@ impl ModelClient {
         }
     }
 
-    /// `llmParams` may change the parameters; `llmBefore` only hears of them.
+    /// Emits `llmParams`, whose listeners may change the parameters, and `llmBefore`, whose
+    /// listeners only observe them.
     async fn emit_llm_params(&self, mut parameters: Map) -> Result<Map, ScriptError> {
         let given = |parameters: &Map| vec![Some(Value::Map(parameters.clone()))];
         if self.listens("llmParams") {
@@ -308,7 +309,7 @@ impl ModelClient {
         Ok(parameters)
     }
 
-    /// `llm` may change the answer: by what it returns, or in place.
+    /// Emits `llm`. Listeners may change the answer in place or return another one.
     async fn emit_llm_answer(
         &self,
         mut answer: ModelAnswer,
@@ -346,8 +347,8 @@ impl ModelClient {
         Ok(answer)
     }
 
-    /// `keepOriginal` and `keepThinking`: fields beside the result, never over one of
-    /// its own.
+    /// Stores the hidden fields of `keepOriginal` and `keepThinking`. They never replace a field of
+    /// the result.
     fn keep_hidden(&self, answer: &ModelAnswer) {
         let original = self.hidden_field_name(&["keepOriginal", "keepOrginal"], "_original");
         let thinking = self.hidden_field_name(&["keepThinking"], "_thinking");
@@ -376,7 +377,7 @@ impl ModelClient {
         }
     }
 
-    /// Writes the question as a request: messages, constraint, tools.
+    /// Builds the request: messages, constraint, tools.
     async fn write(
         &self,
         question: &ModelQuestion,
@@ -419,10 +420,10 @@ impl ModelClient {
     }
 }
 
-/// The variable that gets the model's answer where no hole names one.
+/// Name of the variable for an answer without a named hole.
 const RESPONSE: &str = "RESPONSE";
 
-/// The text of an answer that a listener gave: an object's `content`, or the value itself.
+/// Returns the text of an answer from a listener: an object's `content`, or the value itself.
 fn content_text(value: &Value) -> String {
     let content = value.as_map().and_then(|map| map.get("content"));
     print(Some(content.unwrap_or(value)))

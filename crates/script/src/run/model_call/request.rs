@@ -1,5 +1,4 @@
-//! From the dialogue of a script, with its private messages and its many roles, to what providers
-//! take.
+//! Converts a dialogue with private messages and many roles to the format of providers.
 
 use quillet_core::{ContentPart, Map, Message as ChatMessage, MessageContent, Role, Value};
 
@@ -15,15 +14,14 @@ use crate::text::bias::Bias;
 use crate::text::system::{System, Titles};
 
 impl ModelClient {
-    /// The dialogue as a provider is sent it: one system message, then turns with the roles that
-    /// providers know.
+    /// Returns the dialogue for a provider: one system message, then turns with the standard roles.
     pub(super) fn request(
         &self,
         question: &ModelQuestion,
         settings: &CallSettings,
         output: Option<&Value>,
     ) -> Result<(Vec<ChatMessage>, Vec<Bias>), ScriptError> {
-        // What another branch is still filling is no text yet.
+        // Another branch is still filling this message, so it has no text yet.
         let is_there = |entry: &&DialogueEntry| entry.stage != MessageStage::Filling;
         let entries: Vec<DialogueEntry> = {
             let dialogue = self.dialogue();
@@ -67,8 +65,8 @@ impl ModelClient {
     }
 }
 
-/// A message as a provider's role has it: what the script says under its own name is the
-/// assistant's, others are people who say their name.
+/// Converts a message to a standard role. The script's own messages become the assistant's, those
+/// of other roles become user messages with a name.
 fn turn(entry: &DialogueEntry, own: &str) -> Option<ChatMessage> {
     if let Some(mut parts) = parts(&entry.content) {
         let role = match Role::parse(&entry.role) {
@@ -96,13 +94,13 @@ fn turn(entry: &DialogueEntry, own: &str) -> Option<ChatMessage> {
     Some(message)
 }
 
-/// Whether providers take a name: letters, digits, `_` and `-`, at most 64.
+/// Returns whether providers accept a name: letters, digits, `_` and `-`, at most 64 characters.
 fn is_wire_name(name: &str) -> bool {
     let letter = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
     (1..=64).contains(&name.len()) && name.bytes().all(letter)
 }
 
-/// All texts of a dialogue, to see what is said already.
+/// Joins all texts of a dialogue, to find what they already state.
 fn entries_text(entries: &[DialogueEntry]) -> String {
     let texts: Vec<String> = entries
         .iter()

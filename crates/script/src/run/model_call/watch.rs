@@ -1,4 +1,4 @@
-//! From the events of a call of a model to those of the script, and to the observer.
+//! Forwards the events of a model call to the script and to the observer.
 
 use quillet_core::chat::{ChatRequest, Usage};
 use quillet_core::{BoxFuture, Map, Value};
@@ -8,12 +8,12 @@ use crate::call::{CallEvent, CallObserver};
 use crate::error::ScriptError;
 use crate::host::RunEvent;
 
-/// Raises a call's events in the script, and reports them to the observer.
+/// Emits the events of a call in the script and reports them to the observer.
 #[derive(Debug)]
 pub(super) struct Watch<'s> {
     pub(super) asker: &'s ModelClient,
     pub(super) role: String,
-    /// Whether the answer is the script's result as it is.
+    /// Whether the answer is the script's result without changes.
     pub(super) closing: bool,
 }
 
@@ -62,7 +62,7 @@ impl Watch<'_> {
     fn request(&self, request: &ChatRequest) -> Result<(), ScriptError> {
         let model = request.model.as_deref().unwrap_or_default();
         let world = self.asker.world();
-        // Asked for any amount: whether there is a price at all.
+        // A cost for zero usage is `Some` exactly if the model has a price.
         let has_price = world.engine.models.cost(model, &Usage::default()).is_some();
         self.asker.check_budget(model, has_price)?;
         let event = RunEvent::Request(Box::new(request.clone()));

@@ -1,4 +1,4 @@
-//! A case as its file has it: scripts, a scripted model, and what must come of it.
+//! The file format of a case: scripts, a scripted model, and the expected result.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,66 +10,66 @@ use serde_json::{Map as Object, Value as Json};
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Case {
-    /// Unique in all files.
+    /// Unique across all files.
     pub(crate) id: String,
-    /// Whose word it is: `both`, `spec` or `reference` in third-party files.
+    /// Source of the expected behaviour: `both`, `spec` or `reference` in third-party files.
     #[serde(default)]
     pub(crate) basis: String,
-    /// Where it was taken from.
+    /// Origin of the case.
     #[serde(default, rename = "origin")]
     _origin: String,
-    /// What a reader should know.
+    /// A note for readers.
     #[serde(default, rename = "note")]
     _note: String,
-    /// What another engine made of it.
+    /// Result of the reference implementation.
     #[serde(default, rename = "reference")]
     _reference: Json,
-    /// Numbers of the language reference that it holds.
+    /// Feature numbers of the language reference that it tests.
     #[serde(default)]
     pub(crate) features: Vec<u32>,
-    /// Files by name, written into an empty folder.
+    /// Files by name, which are written to an empty folder.
     #[serde(default)]
     pub(crate) files: BTreeMap<String, File>,
-    /// The script that is run.
+    /// The script to run.
     #[serde(default)]
     pub(crate) run: Option<String>,
-    /// The script that is only read.
+    /// The script to parse without running it.
     #[serde(default)]
     pub(crate) read: Option<String>,
-    /// An object is named inputs, text the input of index 0.
+    /// Arguments: an object for named inputs, a text for the input with index 0.
     #[serde(default)]
     pub(crate) args: Option<Json>,
-    /// Rules of the model, in order; none is used up.
+    /// Rules of the model in order. A rule can be used any number of times.
     #[serde(default)]
     pub(crate) llm: Vec<Rule>,
-    /// What the model can do itself; nothing by default.
+    /// Capabilities of the model. Default: none.
     #[serde(default)]
     pub(crate) abilities: Abilities,
-    /// Tools from outside of the scripts.
+    /// External tools.
     #[serde(default)]
     pub(crate) tools: BTreeMap<String, ToolCase>,
-    /// What the script may do outside of itself.
+    /// Permissions of the script.
     #[serde(default)]
     pub(crate) grants: GrantCase,
     /// Limits that differ from the defaults.
     #[serde(default)]
     pub(crate) limits: LimitCase,
-    /// Parameters of models from the caller.
+    /// Model parameters from the caller.
     #[serde(default)]
     pub(crate) parameters: Object<String, Json>,
     /// Turns of an earlier conversation.
     #[serde(default)]
     pub(crate) history: Vec<TurnCase>,
-    /// Where random choices start from.
+    /// Seed of random choices.
     #[serde(default)]
     pub(crate) seed: Option<u64>,
-    /// Whether requests are only rendered.
+    /// Whether it is a dry run.
     #[serde(default)]
     pub(crate) dry: bool,
-    /// Whether only the streamed run counts: for what exists only there.
+    /// Whether only the streamed run is checked, for effects that only streaming has.
     #[serde(default)]
     pub(crate) streamed_only: bool,
-    /// What must come of it; only what is named is looked at.
+    /// The expected result. Only the given fields are checked.
     #[serde(default)]
     pub(crate) expect: Expect,
 }
@@ -79,14 +79,14 @@ pub(crate) struct Case {
 #[serde(untagged)]
 pub(crate) enum File {
     Text(String),
-    /// Each with a newline behind it.
+    /// Lines, each followed by a newline.
     Lines(Vec<String>),
     Bytes {
         base64: String,
     },
 }
 
-/// What the model answers to a conversation that a pattern is found in.
+/// The model's answer to conversations that match a pattern.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Rule {
@@ -96,19 +96,19 @@ pub(crate) struct Rule {
     pub(crate) reply: String,
     #[serde(default)]
     pub(crate) finish: Option<String>,
-    /// What it thinks before, in the provider's own field.
+    /// Its thinking, in the provider's own field.
     #[serde(default)]
     pub(crate) thinking: String,
-    /// Tools that it calls: `{name, arguments}`.
+    /// Its tool calls: `{name, arguments}`.
     #[serde(default)]
     pub(crate) tool_calls: Vec<CallCase>,
-    /// Fails before it says anything, with this code.
+    /// Fails with this error code before any output.
     #[serde(default)]
     pub(crate) fails: Option<String>,
-    /// The connection breaks behind the reply.
+    /// Whether the connection is closed after the reply.
     #[serde(default)]
     pub(crate) cut: bool,
-    /// Nothing comes behind the reply, ever.
+    /// Whether the stream stays open without further output after the reply.
     #[serde(default)]
     pub(crate) hangs: bool,
 }
@@ -121,7 +121,7 @@ pub(crate) struct CallCase {
     pub(crate) arguments: Json,
 }
 
-/// What the model can do itself.
+/// Capabilities of the model.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Abilities {
@@ -132,7 +132,7 @@ pub(crate) struct Abilities {
     pub(crate) continues: bool,
 }
 
-/// A tool from outside, that always gives the same.
+/// An external tool with a constant result.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ToolCase {
@@ -146,7 +146,7 @@ pub(crate) struct ToolCase {
     pub(crate) fails: Option<String>,
 }
 
-/// What is allowed; folders are relative to the case's own.
+/// Permissions. Folders are relative to the folder of the case.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct GrantCase {
@@ -157,7 +157,7 @@ pub(crate) struct GrantCase {
     pub(crate) env: Vec<String>,
 }
 
-/// Limits by their names in the engine; times in milliseconds.
+/// Limits by their names in the engine. Times are in milliseconds.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct LimitCase {
@@ -166,7 +166,7 @@ pub(crate) struct LimitCase {
     pub(crate) model_calls: Option<u64>,
     pub(crate) tokens: Option<u64>,
     pub(crate) cost: Option<f64>,
-    /// US dollars for a million tokens of the model; not known where it is left out.
+    /// Price of the model in US dollars per million tokens. `None` if unknown.
     pub(crate) price: Option<f64>,
     pub(crate) messages: Option<usize>,
     pub(crate) bytes: Option<usize>,
@@ -188,7 +188,7 @@ pub(crate) struct TurnCase {
     pub(crate) thinking: Option<String>,
 }
 
-/// What must come of a case. Numbers of requests count from 0.
+/// The expected result of a case. Requests are numbered from 0.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Expect {
@@ -200,48 +200,48 @@ pub(crate) struct Expect {
     #[serde(deserialize_with = "one_or_many")]
     pub(crate) result_excludes: Vec<String>,
     pub(crate) error: bool,
-    /// The stable code of the failure.
+    /// The stable code of the error.
     pub(crate) error_code: Option<String>,
-    /// Parts of the findings as people see them: `file:line:column: what (help)`.
+    /// Parts of the formatted diagnostics: `file:line:column: message (help)`.
     pub(crate) error_contains: Vec<String>,
     pub(crate) stdout_contains: Vec<String>,
     pub(crate) stdout_excludes: Vec<String>,
-    /// The lines printed, all of them.
+    /// All printed lines.
     pub(crate) stdout: Option<Vec<String>>,
     pub(crate) request_count: Option<usize>,
     pub(crate) requests: Vec<Vec<TurnCase>>,
     pub(crate) request_contains: BTreeMap<usize, Vec<String>>,
     pub(crate) request_excludes: BTreeMap<usize, Vec<String>>,
     pub(crate) request_options: BTreeMap<usize, Object<String, Json>>,
-    /// Options that must not be there.
+    /// Options that a request must not contain.
     pub(crate) request_without: BTreeMap<usize, Vec<String>>,
-    /// The tools on offer: names, or objects of what must be in their offers.
+    /// The offered tools: names, or objects with required fields of their descriptions.
     pub(crate) request_tools: BTreeMap<usize, Vec<Json>>,
     pub(crate) request_models: BTreeMap<usize, String>,
     /// The `name` of each message of a request.
     pub(crate) request_names: BTreeMap<usize, Vec<Option<String>>>,
-    /// How constraints were kept; each object holds what must be in it.
+    /// How constraints were enforced. Each object contains the required fields.
     pub(crate) enforced: Option<Vec<Json>>,
     pub(crate) warnings_contains: Vec<String>,
     pub(crate) warning_count: Option<usize>,
-    /// The dialogue at the end; what a message does not name is not looked at.
+    /// The dialogue at the end. Only the given fields of a message are checked.
     pub(crate) messages: Option<Vec<TurnCase>>,
-    /// Messages that watchers saw.
+    /// Messages that observers received.
     pub(crate) said: Option<Vec<TurnCase>>,
-    /// How many requests were rendered, sent or not.
+    /// Number of rendered requests, whether or not they were sent.
     pub(crate) rendered: Option<usize>,
-    /// How many messages the hidden beginning has.
+    /// Number of messages in the hidden prefix.
     pub(crate) prefix: Option<usize>,
     pub(crate) hidden: Option<Object<String, Json>>,
     pub(crate) tool_calls: Option<Vec<CallCase>>,
     pub(crate) thinking: Option<String>,
-    /// What a run that failed had until then.
+    /// Part of the partial result of a failed run.
     pub(crate) partial_contains: Option<String>,
-    /// For scripts that are only read: top-level items.
+    /// Number of top-level items, for scripts that are only parsed.
     pub(crate) items: Option<usize>,
 }
 
-/// `null` is something that is expected, other than nothing.
+/// Reads an explicit `null` as an expectation, unlike a missing field.
 fn present<'de, D: Deserializer<'de>>(reader: D) -> Result<Option<Json>, D::Error> {
     Json::deserialize(reader).map(Some)
 }
@@ -259,7 +259,7 @@ fn one_or_many<'de, D: Deserializer<'de>>(reader: D) -> Result<Vec<String>, D::E
     })
 }
 
-/// Reads a file of cases. A list of blocks that only have to parse is one, too.
+/// Loads a file of cases, or a list of blocks that only need to be parsed.
 pub(crate) fn load(path: &Path) -> Result<Vec<Case>, String> {
     let place = path.display();
     let text = std::fs::read_to_string(path).map_err(|error| format!("{place}: {error}"))?;
@@ -278,7 +278,7 @@ pub(crate) fn load(path: &Path) -> Result<Vec<Case>, String> {
     items.into_iter().map(case).collect()
 }
 
-/// A block of a text that must be read, with the number of its items.
+/// Creates a case for a block that must be parsed, with the number of its items.
 fn block(item: &Json) -> Case {
     let line = item["line"].as_u64().unwrap_or_default();
     let must = item["must_parse"].as_bool().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What must come of a case, against what came.
+//! Compares the result of a case with the expectation.
 
 use serde_json::{Map as Object, Value as Json, json};
 
@@ -10,7 +10,7 @@ use quillet_script::{ScriptError, run::DialogueTurn};
 use super::case::{CallCase, Case, TurnCase};
 use super::model::{content_of, joined};
 
-/// What came of a case.
+/// Result of a case.
 #[derive(Debug)]
 pub(super) struct Ran {
     pub(super) outcome: Result<ScriptOutcome, ScriptError>,
@@ -22,7 +22,7 @@ pub(super) struct Ran {
     pub(super) rendered: usize,
 }
 
-/// Everything that is not as expected, a sentence each; empty if the case passed.
+/// Returns all differences, one sentence each; empty if the case passed.
 pub(super) fn differences(case: &Case, ran: &Ran) -> Vec<String> {
     let mut found = Vec::new();
     match &ran.outcome {
@@ -36,7 +36,7 @@ pub(super) fn differences(case: &Case, ran: &Ran) -> Vec<String> {
     found
 }
 
-/// Looks at what happened on the way.
+/// Checks the events of a run.
 fn watched(case: &Case, ran: &Ran, found: &mut Vec<String>) {
     let calls = &case.expect.tool_calls;
     if let Some(calls) = calls.as_ref().filter(|calls| **calls != ran.tool_calls) {
@@ -72,7 +72,7 @@ fn watched(case: &Case, ran: &Ran, found: &mut Vec<String>) {
     }
 }
 
-/// Looks at what a run that ended well returned.
+/// Checks the result of a successful run.
 fn returned(case: &Case, outcome: &ScriptOutcome, found: &mut Vec<String>) {
     let expect = &case.expect;
     let value = outcome.value.as_ref().map(to_json);
@@ -145,7 +145,7 @@ fn returned(case: &Case, outcome: &ScriptOutcome, found: &mut Vec<String>) {
     }
 }
 
-/// Looks at the messages that stand at the end.
+/// Checks the messages at the end of a run.
 fn dialogue(case: &Case, outcome: &ScriptOutcome, found: &mut Vec<String>) {
     let expect = &case.expect;
     if let Some(prefix) = expect.prefix.filter(|prefix| *prefix != outcome.prefix) {
@@ -173,7 +173,7 @@ fn dialogue(case: &Case, outcome: &ScriptOutcome, found: &mut Vec<String>) {
     }
 }
 
-/// Looks at how a run failed.
+/// Checks the error of a failed run.
 fn failed(case: &Case, error: &ScriptError, found: &mut Vec<String>) {
     let expect = &case.expect;
     let all: Vec<String> = error.diagnostics.iter().map(ToString::to_string).collect();
@@ -216,7 +216,7 @@ fn printed(case: &Case, ran: &Ran, found: &mut Vec<String>) {
     }
 }
 
-/// Looks at what was asked.
+/// Checks the requests.
 fn requests(case: &Case, ran: &Ran, found: &mut Vec<String>) {
     let expect = &case.expect;
     let count = ran.requests.len();
@@ -275,7 +275,7 @@ fn turn_of(message: &Message) -> (String, String) {
     (message.role.as_str().to_owned(), content_of(message))
 }
 
-/// Messages in a row of one role count as one, with a blank line between them.
+/// Merges consecutive messages of the same role, separated by a blank line.
 fn merged(turns: impl Iterator<Item = (String, String)>) -> Vec<(String, String)> {
     let mut merged: Vec<(String, String)> = Vec::new();
     for (role, content) in turns {
@@ -290,7 +290,7 @@ fn merged(turns: impl Iterator<Item = (String, String)>) -> Vec<(String, String)
     merged
 }
 
-/// Looks at how the model was asked.
+/// Checks the options of the requests.
 fn options(case: &Case, ran: &Ran, found: &mut Vec<String>) {
     let expect = &case.expect;
     let of = |index: &usize| ran.requests.get(*index).map(written).unwrap_or_default();
@@ -387,7 +387,7 @@ fn text_of(value: &Json) -> String {
     }
 }
 
-/// Whether a result is what is expected; `{"$undefined": true}` is JavaScript's `undefined`.
+/// Compares a result; `{"$undefined": true}` is JavaScript's `undefined`.
 fn is(wanted: &Json, actual: Option<&Json>) -> bool {
     let nothing = wanted.get("$undefined").is_some();
     match actual {
@@ -396,7 +396,7 @@ fn is(wanted: &Json, actual: Option<&Json>) -> bool {
     }
 }
 
-/// Equal, where the order of keys does not count and numbers are numbers.
+/// Compares JSON without regard to the order of keys and to the type of numbers.
 pub(super) fn same(a: &Json, b: &Json) -> bool {
     match (a, b) {
         (Json::Object(a), Json::Object(b)) => a.len() == b.len() && parts_hold(a, b, same),
@@ -408,7 +408,7 @@ pub(super) fn same(a: &Json, b: &Json) -> bool {
     }
 }
 
-/// Whether a value has everything that is wanted of it: objects may have more.
+/// Returns whether a value contains everything that is expected. Objects may have other fields.
 fn holds(wanted: &Json, actual: &Json) -> bool {
     match (wanted, actual) {
         (Json::Object(wanted), Json::Object(actual)) => parts_hold(wanted, actual, holds),

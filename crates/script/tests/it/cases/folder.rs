@@ -1,4 +1,4 @@
-//! A folder of a case's files, that is gone with the case.
+//! A temporary folder for the files of a case.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,7 +13,7 @@ use super::case::{Case, File};
 pub(super) struct Folder(PathBuf);
 
 impl Folder {
-    /// Writes a case's files into an empty folder.
+    /// Writes the files of a case to an empty folder.
     pub(super) fn of(case: &Case) -> Result<Self, String> {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);

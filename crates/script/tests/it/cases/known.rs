@@ -1,9 +1,9 @@
-//! Differences that are known and explained: lines of an id and a reason.
+//! Known differences: a file with an id and a reason per line.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The reasons by id, for all files of cases.
+/// Returns the reasons by id, for all files of cases.
 pub(super) fn differences() -> Result<BTreeMap<String, String>, String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
     let path = folder.join("../../conformance/known/scripts.txt");

@@ -12,10 +12,10 @@ use std::path::Path;
 
 use report::{Report, Verdict};
 
-/// Runs the cases of a file that `wanted` takes.
+/// Runs the cases of a file that `wanted` selects.
 ///
 /// # Errors
-/// The file cannot be read, or is no file of cases.
+/// The file cannot be read or parsed.
 pub(crate) fn run_file(
     path: &Path,
     wanted: impl Fn(&case::Case) -> bool,
@@ -24,10 +24,10 @@ pub(crate) fn run_file(
     run_cases(cases.into_iter().filter(|case| wanted(case)))
 }
 
-/// Runs cases, wherever they come from.
+/// Runs cases from any source.
 ///
 /// # Errors
-/// There is no runtime, or the list of known differences cannot be read.
+/// The runtime cannot be created, or the list of known differences cannot be read.
 pub(crate) fn run_cases(cases: impl Iterator<Item = case::Case>) -> Result<Report, String> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
@@ -36,7 +36,8 @@ pub(crate) fn run_cases(cases: impl Iterator<Item = case::Case>) -> Result<Repor
         .map_err(|error| error.to_string())?;
     let verdict = |case: case::Case| {
         let (id, basis) = (case.id.clone(), case.basis.clone());
-        // On a thread of the usual size: no script may need the main one's stack.
+        // Run on a thread with the default stack size, because scripts must not depend on a larger
+        // one.
         let task = runtime.spawn(async move { run::twice(&case).await });
         let differences = runtime.block_on(task);
         Verdict {

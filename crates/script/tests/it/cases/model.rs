@@ -1,4 +1,4 @@
-//! The model of a case: answers by rules over the whole conversation, and keeps what it was asked.
+//! The model of a case: it answers by rules over the whole conversation and records its requests.
 
 use std::sync::{Arc, Mutex};
 
@@ -14,14 +14,14 @@ use quillet_script::host::{self, ModelHandle, ModelSource};
 
 use super::case::{Abilities, Rule};
 
-/// Answers by rules.
+/// A model that answers by rules.
 #[derive(Debug)]
 pub(super) struct Scripted {
-    /// US dollars for a million tokens.
+    /// Price in US dollars per million tokens.
     pub(super) price: Option<f64>,
     rules: Vec<(Regex, Rule)>,
     abilities: Abilities,
-    /// Whether answers come in pieces of three characters.
+    /// Whether answers are sent in chunks of three characters.
     pieces: bool,
     requests: Mutex<Vec<ChatRequest>>,
 }
@@ -42,7 +42,7 @@ impl Scripted {
         })
     }
 
-    /// What it was asked, in order.
+    /// Returns the recorded requests in order.
     pub(super) fn requests(&self) -> Vec<ChatRequest> {
         self.requests.lock().expect("no test panics here").clone()
     }
@@ -118,14 +118,14 @@ fn finish(rule: &Rule) -> ChatEvent {
     }
 }
 
-/// A conversation as lines `role: content`.
+/// Formats a conversation as lines `role: content`.
 pub(super) fn joined(messages: &[Message]) -> String {
     let line = |message: &Message| format!("{}: {}", message.role.as_str(), content_of(message));
     let lines: Vec<String> = messages.iter().map(line).collect();
     lines.join("\n")
 }
 
-/// The text of a message.
+/// Returns the text of a message.
 pub(super) fn content_of(message: &Message) -> String {
     match &message.content {
         MessageContent::Text(text) => text.clone(),
@@ -170,7 +170,7 @@ fn kind_of(code: &str) -> ModelErrorKind {
     kind.unwrap_or(ModelErrorKind::Provider)
 }
 
-/// The scripted model under every name but `nobody`.
+/// The scripted model under every name except `nobody`.
 #[derive(Clone, Debug)]
 pub(super) struct OneModel(pub(super) Arc<Scripted>);
 

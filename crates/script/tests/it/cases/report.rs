@@ -1,13 +1,13 @@
-//! What came of a file of cases, counted.
+//! Results of a file of cases.
 
 use std::collections::BTreeMap;
 
-/// What came of one case.
+/// Result of one case.
 #[derive(Debug)]
 pub(crate) struct Verdict {
     pub(crate) id: String,
     pub(crate) basis: String,
-    /// What is not as expected; empty if it passed.
+    /// The differences from the expected result; empty if it passed.
     pub(crate) differences: Vec<String>,
 }
 
@@ -17,7 +17,7 @@ impl Verdict {
     }
 }
 
-/// A whole file.
+/// Results of a whole file.
 #[derive(Debug)]
 pub(crate) struct Report {
     pub(crate) verdicts: Vec<Verdict>,
@@ -40,21 +40,22 @@ impl Report {
         self.verdicts.len() - self.passed()
     }
 
-    /// Ids of failures that no line explains.
+    /// Returns the ids of failures that are not known differences.
     pub(crate) fn unexplained(&self) -> Vec<&str> {
         let failed = self.verdicts.iter().filter(|verdict| !verdict.passed());
         let ids = failed.map(|verdict| verdict.id.as_str());
         ids.filter(|id| !self.known.contains_key(*id)).collect()
     }
 
-    /// Ids that are listed as known differences and pass.
+    /// Returns the ids of known differences that pass.
     pub(crate) fn stale(&self) -> Vec<&str> {
         let passed = self.verdicts.iter().filter(|verdict| verdict.passed());
         let ids = passed.map(|verdict| verdict.id.as_str());
         ids.filter(|id| self.known.contains_key(*id)).collect()
     }
 
-    /// Failures with their reasons, and how many; with `all`, what passed as well.
+    /// Prints the failures with their reasons and the totals. `all` also lists the cases that
+    /// passed.
     pub(crate) fn print(&self, all: bool) {
         for verdict in &self.verdicts {
             match (verdict.passed(), self.known.get(&verdict.id)) {

@@ -19,8 +19,8 @@ use super::check::{self, Ran};
 use super::folder::Folder;
 use super::model::{OneModel, Scripted, joined};
 
-/// Runs a case with a stream of pieces and with whole answers: everything that is not as
-/// expected, and where the two differ.
+/// Runs a case both streamed and not streamed. Returns all differences from the expectation and
+/// between the two runs.
 pub(super) async fn twice(case: &Case) -> Vec<String> {
     match compare(case).await {
         Ok(differences) => differences,
@@ -38,7 +38,7 @@ async fn compare(case: &Case) -> Result<Vec<String>, String> {
     if case.streamed_only {
         return Ok(found);
     }
-    // A new folder: the run may have left files.
+    // A new folder, because the first run may have left files.
     let folder = Folder::of(case)?;
     let whole = once(case, &folder, false).await?;
     let other = check::differences(case, &whole);
@@ -57,14 +57,14 @@ async fn compare(case: &Case) -> Result<Vec<String>, String> {
     Ok(found)
 }
 
-/// What must be the same however answers come.
+/// Returns the parts of a run that must not depend on streaming.
 fn told(ran: &Ran) -> (String, Vec<String>, Vec<String>) {
     let value = match &ran.outcome {
         Ok(outcome) => format!("{:?}", outcome.value),
         Err(error) => error.kind.code().to_string(),
     };
     let requests = ran.requests.iter().map(|request| joined(&request.messages));
-    // Branches that run at the same time ask in any order.
+    // Concurrent branches send their requests in any order.
     let mut requests: Vec<String> = requests.collect();
     requests.sort();
     (value, requests, ran.printed.clone())
@@ -217,7 +217,7 @@ fn map(json: &Json) -> Map {
     value(json).as_map().cloned().unwrap_or_default()
 }
 
-/// Keeps what happened.
+/// Records the events of a run.
 #[derive(Debug, Default)]
 struct Watcher(Mutex<Seen>);
 
@@ -282,7 +282,7 @@ impl Tools for Given {
     }
 }
 
-/// A tool that always gives the same.
+/// A tool with a constant result.
 #[derive(Debug)]
 struct Fixed {
     spec: ToolSpec,

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
-use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
 use quillet_core::lock::{read, write};
@@ -210,14 +210,4 @@ impl Drop for FetchGuard<'_> {
             }
         }
     }
-}
-
-// Ignores poisoning: the tables change only by single inserts and removals, so a panicked thread
-// cannot leave partial entries behind.
-pub(super) fn read<T>(lock: &RwLock<T>) -> RwLockReadGuard<'_, T> {
-    read(&lock)
-}
-
-pub(super) fn write<T>(lock: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
-    write(&lock)
 }

@@ -2,9 +2,10 @@
 //! responding.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
+use quillet_core::lock::lock;
 use tokio::sync::mpsc;
 
 use super::files::FileSandbox;
@@ -64,11 +65,9 @@ impl WorkerMailbox {
         }
     }
 
-    fn state(&self) -> std::sync::MutexGuard<'_, MailboxState> {
+    fn state(&self) -> MutexGuard<'_, MailboxState> {
         // The state is plain data, which stays consistent even after a panic.
-        self.state
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner)
+        lock(&self.state)
     }
 
     /// Registers a job that is about to start.

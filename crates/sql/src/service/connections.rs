@@ -7,10 +7,10 @@ use quillet_core::ErrorCode;
 use quillet_core::history::{Commit, DefinitionContent, STORE};
 use quillet_core::store::{EntryKey, EntryKind, StoreEntry};
 
-use super::lock::locked;
 use super::{Connection, ConnectionDefinition, Databases, names, slot};
 use crate::database::ConnectionReport;
 use crate::{ConnectionUrl, DatabaseError, DatabaseErrorKind, SqlError};
+use quillet_core::lock::lock;
 
 /// The result of storing a connection.
 #[derive(Clone, Debug)]
@@ -51,7 +51,7 @@ impl Databases {
             definition.values = Some(true);
         }
         let text: Arc<str> = to_json(&definition)?.into();
-        locked(&self.inner.temporary).insert(name.to_owned(), text);
+        lock(&self.inner.temporary).insert(name.to_owned(), text);
         Ok(())
     }
 
@@ -65,7 +65,7 @@ impl Databases {
             .iter()
             .map(|entry| (entry.key.as_str().to_owned(), connection_of_entry(entry)));
         let mut all: BTreeMap<String, Connection> = stored.collect();
-        for (name, text) in locked(&self.inner.temporary).iter() {
+        for (name, text) in lock(&self.inner.temporary).iter() {
             all.insert(name.clone(), connection_of_text(name, text));
         }
         Ok(all.into_values().collect())
@@ -187,7 +187,7 @@ impl Databases {
         name: &str,
         author: &str,
     ) -> Result<Option<RemoveResult>, SqlError> {
-        let temporary = locked(&self.inner.temporary).remove(name).is_some();
+        let temporary = lock(&self.inner.temporary).remove(name).is_some();
         let is_stored = self.stored(name).await?.is_some();
         let version = if is_stored {
             self.commit_definition(name, None, author, "").await?
@@ -196,7 +196,7 @@ impl Databases {
         };
         // This comes after the removal from the store. Otherwise, a concurrent query could open the
         // connection again from the old definition.
-        locked(&self.inner.slots).remove(name);
+        lock(&self.inner.slots).remove(name);
         if !temporary && !is_stored {
             return Ok(None);
         }
@@ -248,7 +248,7 @@ impl Databases {
 
     /// Returns the definition of a temporary or stored connection.
     pub(super) async fn definition_text(&self, name: &str) -> Result<Arc<str>, SqlError> {
-        let temporary = locked(&self.inner.temporary).get(name).cloned();
+        let temporary = lock(&self.inner.temporary).get(name).cloned();
         if let Some(text) = temporary {
             return Ok(text);
         }
@@ -256,7 +256,7 @@ impl Databases {
             return Ok(text);
         }
         let keys = self.inner.parts.store.keys(EntryKind::Database).await?;
-        let temporary: Vec<String> = locked(&self.inner.temporary).keys().cloned().collect();
+        let temporary: Vec<String> = lock(&self.inner.temporary).keys().cloned().collect();
         let known = keys
             .iter()
             .map(EntryKey::as_str)

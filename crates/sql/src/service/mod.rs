@@ -5,7 +5,6 @@ mod accepted;
 mod connections;
 mod definition;
 mod judges;
-mod lock;
 mod names;
 mod parts;
 mod run;
@@ -34,7 +33,7 @@ use crate::stream::RowSink;
 use crate::{Catalogue, DatabaseError, DatabaseErrorKind, RowSet, SqlConfig, SqlError};
 
 use judges::Gate;
-use lock::locked;
+use quillet_core::lock::lock;
 use slot::ConnectionSlot;
 
 pub use connections::{PutResult, RemoveResult};
@@ -331,7 +330,7 @@ impl Databases {
 
     /// Returns the open connection for a definition. A changed definition opens a new one.
     fn slot_of(&self, name: &str, text: Arc<str>) -> Result<Arc<ConnectionSlot>, SqlError> {
-        let mut slots = locked(&self.inner.slots);
+        let mut slots = lock(&self.inner.slots);
         // Definitions are compared as stored text. A changed password or tunnel thus opens a new
         // connection, and the old one closes after its last query.
         if let Some(slot) = slots.get(name).filter(|slot| slot.text == text) {
@@ -375,7 +374,7 @@ impl Databases {
         // and leak both.
         let (service, slot) = (Arc::downgrade(&self.inner), slot.clone());
         let parts = self.inner.parts.clone();
-        let mut reading = locked(&self.inner.reading);
+        let mut reading = lock(&self.inner.reading);
         // Finished tasks are removed here. They would otherwise stay in the set until the service
         // is dropped.
         while reading.try_join_next().is_some() {}
@@ -411,7 +410,7 @@ impl Databases {
             return;
         }
         let (name, prepared) = (name.to_owned(), prepared.clone());
-        locked(&self.inner.reading).spawn(async move {
+        lock(&self.inner.reading).spawn(async move {
             if let Err(error) = prepared.embed(embedder.as_ref()).await {
                 warn!(database = %name, %error, "cannot embed tables; ranking them by words only");
             }

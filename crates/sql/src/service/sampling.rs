@@ -15,7 +15,6 @@ use tracing::{debug, info, warn};
 
 use super::Databases;
 use super::judges::Gate;
-use super::lock::locked;
 use super::parts::ServiceParts;
 use super::run::RunOptions;
 use super::slot::ConnectionSlot;
@@ -26,6 +25,7 @@ use crate::values::rule::{self, SampleRequest};
 use crate::values::sample::{self, Tally};
 use crate::values::{SampledColumn, ValueIndex, ValueSamples};
 use crate::{DatabaseErrorKind, SqlError};
+use quillet_core::lock::lock;
 
 /// Maximum time that the first question waits for the values of a small database. Without this, a
 /// process that answers a single question would never have any.
@@ -66,7 +66,7 @@ impl Databases {
         };
         let (slot, prepared) = (slot.clone(), prepared.clone());
         let parts = self.inner.parts.clone();
-        locked(&self.inner.reading).spawn(async move {
+        lock(&self.inner.reading).spawn(async move {
             // Another replica may have sampled in the meantime.
             if let Some(kept) = slot.load_values(&parts).await {
                 prepared.set_values(&kept);

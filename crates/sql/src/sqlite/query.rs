@@ -85,7 +85,7 @@ fn prepare<'c>(
         return Err(query_error(Kind::Syntax, message));
     }
     // The functions are known now, because preparing a statement reports them to the authorizer.
-    let slow = lock(&seen).slow.is_some();
+    let slow = lock(seen).slow.is_some();
     if slow {
         open::bound_values(connection, VALUE_SLOW).map_err(failed)?;
     }
